@@ -1,0 +1,165 @@
+//! What the HTTP API serves and the TUI shows. Plain data; `GET /v1/snapshot` gives a [`Snapshot`],
+//! `GET /v1/events` a stream of them (server-sent events, one `snapshot` event a change or second).
+use inventory::topology::Alarm;
+use inventory::{BitsPerSec, Millis, Topology};
+use schedules::job::JobRecord;
+use serde::{Deserialize, Serialize};
+
+/// Everything a viewer needs, at one moment.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// When it was made.
+    pub at: Millis,
+    /// The controller's version.
+    pub version: String,
+    /// The shared directory it publishes to.
+    pub directory: String,
+    /// The network as believed.
+    pub topology: Topology,
+    /// One entry per link of `topology`, in its order.
+    pub loads: Vec<LinkLoad>,
+    /// Every switch of the inventory.
+    pub switches: Vec<SwitchStatus>,
+    /// Newest last; the last one is current.
+    pub epochs: Vec<EpochInfo>,
+    /// A change that was seen but is not believed yet.
+    pub pending: Option<Pending>,
+    /// Jobs seen lately, running ones first.
+    pub jobs: Vec<JobStatus>,
+    /// Newest last, at most a few hundred.
+    pub events: Vec<EventLine>,
+    /// What an operator should look at, of the topology and of the controller itself.
+    pub alarms: Vec<Alarm>,
+}
+
+/// What a link has to carry and carries.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LinkLoad {
+    /// The link's ends as in the topology.
+    pub a: String,
+    /// See `a`.
+    pub b: String,
+    /// Messages of one all-to-all among all hosts over it in one direction; 0 on a blocked link.
+    pub aapc_load: u64,
+    /// Its rate in units of the slowest host link, at least 1.
+    pub capacity: u64,
+    /// Phases it alone forces: ceil(load / capacity).
+    pub phases: u64,
+    /// Whether it is (one of) the bottleneck edges.
+    pub bottleneck: bool,
+    /// Measured, a to b, from interface counters; `None` before two readings.
+    pub a_to_b: Option<BitsPerSec>,
+    /// Measured, b to a.
+    pub b_to_a: Option<BitsPerSec>,
+}
+
+/// How a switch answers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SwitchStatus {
+    /// Its name in the inventory.
+    pub name: String,
+    /// Its management address.
+    pub address: String,
+    /// When it last answered.
+    pub seen: Option<Millis>,
+    /// Why it is stale; `None` while it answers.
+    pub problem: Option<String>,
+    /// Whether it is the STP root bridge.
+    pub root_bridge: bool,
+    /// dot1dStpTopChanges.
+    pub top_changes: Option<u32>,
+}
+
+/// A published version.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EpochInfo {
+    /// Its number, from 1.
+    pub number: u64,
+    /// When `current` moved to it.
+    pub at: Millis,
+    /// Why: the differences to the former one, one line each.
+    pub changes: Vec<String>,
+    /// Phases of the all-to-all among all hosts.
+    pub phases: u64,
+    /// Its bottleneck edge, from and to.
+    pub bottleneck: (String, String),
+    /// Hosts planned for.
+    pub hosts: u32,
+    /// How long each stage took.
+    pub stages: Stages,
+}
+
+/// From the first sign of a change to jobs that follow it; milliseconds since the first sign.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stages {
+    /// The first sign: when.
+    pub seen: Millis,
+    /// The view held still for the hold-down.
+    pub believed: Option<u64>,
+    /// The topology was inferred.
+    pub inferred: Option<u64>,
+    /// Schedules were planned and verified.
+    pub planned: Option<u64>,
+    /// `current` points to it.
+    pub published: Option<u64>,
+    /// The first running job follows it.
+    pub taken_up: Option<u64>,
+}
+
+/// A change seen, waiting for the hold-down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// When it was first seen.
+    pub since: Millis,
+    /// When it will be believed if nothing else moves.
+    pub due: Millis,
+    /// What differs.
+    pub changes: Vec<String>,
+}
+
+/// A job's communicator with its recent past.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobStatus {
+    /// What it wrote last.
+    pub record: JobRecord,
+    /// Whether it still writes.
+    pub running: bool,
+    /// Throughput of its collectives over time, oldest first, at most some hundred points.
+    pub history: Vec<JobPoint>,
+}
+
+/// Throughput between two readings of a job's record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobPoint {
+    /// The later reading.
+    pub at: Millis,
+    /// Bytes all ranks received from others by its collectives, per second of time in them.
+    pub bytes_per_sec: f64,
+    /// Reached share of the payload bound, 0 to 1; `None` where no tree is known.
+    pub share: Option<f64>,
+    /// The epoch it followed.
+    pub epoch: u64,
+}
+
+/// A line of the event panel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventLine {
+    /// When.
+    pub at: Millis,
+    /// How grave.
+    pub level: Level,
+    /// What, for an operator.
+    pub text: String,
+}
+
+/// How grave an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Look at it when you can.
+    Warning,
+    /// Look at it now.
+    Error,
+}

@@ -1,0 +1,35 @@
+//! What there is: pure, without I/O. Time is an argument.
+//!
+//! ```text
+//! Observation --views--> View per switch --infer--> Topology --tree--> Tree (what schedules plan on)
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`units`] | rates, sizes and times that carry their unit |
+//! | [`mac`] | IEEE 802 addresses |
+//! | [`topology_file`] | the topology file of the contract (YAML) |
+//! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
+//! | [`observation`] | what one look at one device said |
+//! | [`view`] | the newest word of each device on each table |
+//! | [`topology`] | nodes and links with evidence and grade |
+//! | [`infer`] | views to topology |
+//! | [`diff`] | what changed between two topologies |
+//! | [`tree`] | the rooted tree with capacities that schedules are planned on |
+pub mod diff;
+pub mod infer;
+pub mod inventory_file;
+pub mod mac;
+pub mod observation;
+pub mod topology;
+pub mod topology_file;
+pub mod tree;
+mod unique;
+pub mod units;
+pub mod view;
+
+pub use mac::Mac;
+pub use topology::Topology;
+pub use topology_file::TopologyFile;
+pub use tree::Tree;
+pub use units::{BitsPerSec, Bytes, Millis};

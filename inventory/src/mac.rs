@@ -1,0 +1,81 @@
+//! IEEE 802 MAC addresses.
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// A 48-bit MAC address, shown as `02:00:00:00:00:01`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Mac(pub [u8; 6]);
+
+/// A text that is no MAC address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("MAC address \"{0}\": expected six hexadecimal octets like 02:00:00:00:00:01")]
+pub struct MacError(pub String);
+
+impl Mac {
+    /// An address that can name one station: not zero, not a group address (IEEE 802-2014, 8.2).
+    pub fn is_station(self) -> bool {
+        self.0 != [0; 6] && self.0[0] & 1 == 0
+    }
+
+    /// From exactly six octets.
+    pub fn from_octets(octets: &[u8]) -> Option<Mac> {
+        octets.try_into().ok().map(Mac)
+    }
+}
+
+impl FromStr for Mac {
+    type Err = MacError;
+
+    fn from_str(text: &str) -> Result<Mac, MacError> {
+        let bad = || MacError(text.to_owned());
+        let mut octets = [0; 6];
+        let mut parts = text.trim().split([':', '-']);
+        for octet in &mut octets {
+            let part = parts.next().filter(|p| (1..=2).contains(&p.len())).ok_or_else(bad)?;
+            *octet = u8::from_str_radix(part, 16).map_err(|_| bad())?;
+        }
+        if parts.next().is_some() { Err(bad()) } else { Ok(Mac(octets)) }
+    }
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl fmt::Debug for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Mac {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mac {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Mac, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_writes_refuses() {
+        let mac: Mac = "02:0:00:aB:00:01".parse().unwrap();
+        assert_eq!(mac.to_string(), "02:00:00:ab:00:01");
+        assert!(mac.is_station());
+        for text in ["", "02:00:00:00:00", "02:00:00:00:00:01:02", "02:00:00:00:00:1g", "0200:00:00:00:00:1"] {
+            assert!(text.parse::<Mac>().is_err(), "{text}");
+        }
+        assert!(!Mac([0; 6]).is_station() && !Mac([1, 0x80, 0xc2, 0, 0, 0x0e]).is_station());
+    }
+}

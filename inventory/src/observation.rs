@@ -1,0 +1,258 @@
+//! What one look at one device said, before anybody believes it.
+//!
+//! An observation is also a line of the controller's journal, so everything here is plain data that
+//! serializes, and nothing here decides.
+use crate::{BitsPerSec, Mac, Millis};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// One statement of one device at one time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// When the answer arrived.
+    pub at: Millis,
+    /// The switch's name in the inventory.
+    pub reporter: String,
+    /// How it was learned.
+    pub source: Source,
+    /// What was said.
+    pub fact: Fact,
+}
+
+/// How an observation was learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Asked by SNMP.
+    Snmp,
+    /// Sent by the device itself as a notification.
+    Trap,
+}
+
+/// The tables of a device that can be read one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Table {
+    /// SNMPv2-MIB system group.
+    System,
+    /// IF-MIB ifTable and ifXTable.
+    Interfaces,
+    /// LLDP-MIB local and remote tables.
+    Lldp,
+    /// BRIDGE-MIB dot1dBase and dot1dStp.
+    Bridge,
+    /// BRIDGE-MIB dot1dTpFdbTable and Q-BRIDGE-MIB dot1qTpFdbTable.
+    Fdb,
+    /// IP-MIB ipNetToMedia.
+    Arp,
+}
+
+impl Table {
+    /// Every table, in the order a full look reads them.
+    pub const ALL: [Table; 6] = [Table::System, Table::Interfaces, Table::Lldp, Table::Bridge, Table::Fdb, Table::Arp];
+}
+
+/// The content of one table, or the failure to get it. A fact replaces the former one of its table whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fact {
+    /// See [`Table::System`].
+    System(System),
+    /// See [`Table::Interfaces`].
+    Interfaces(Vec<Interface>),
+    /// See [`Table::Lldp`].
+    Lldp(Lldp),
+    /// See [`Table::Bridge`].
+    Bridge(Bridge),
+    /// See [`Table::Fdb`].
+    Fdb(Vec<FdbEntry>),
+    /// See [`Table::Arp`].
+    Arp(Vec<ArpEntry>),
+    /// The cheap counters that move first when something changes.
+    Pulse(Pulse),
+    /// The device did not answer, or answered nonsense: its former facts turn stale, they are not dropped.
+    Failed {
+        /// What was asked; `None` when nothing could be asked at all.
+        table: Option<Table>,
+        /// Why, for an operator: "no answer from 10.0.0.1:161 after 3 tries of 500 ms".
+        problem: String,
+    },
+}
+
+/// SNMPv2-MIB system group (RFC 3418).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct System {
+    /// sysName.
+    pub name: String,
+    /// sysDescr.
+    pub descr: String,
+    /// sysUpTime in hundredths of a second.
+    pub uptime: u32,
+}
+
+/// One row of IF-MIB (RFC 2863).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Interface {
+    /// ifIndex.
+    pub index: u32,
+    /// ifName, or ifDescr where ifName is empty.
+    pub name: String,
+    /// ifAlias: what the operator wrote on it.
+    pub alias: String,
+    /// ifPhysAddress where it is a MAC address.
+    pub mac: Option<Mac>,
+    /// ifHighSpeed or ifSpeed; `None` where the device says zero.
+    pub rate: Option<BitsPerSec>,
+    /// ifOperStatus is up(1).
+    pub up: bool,
+    /// ifHCInOctets, or ifInOctets.
+    pub in_octets: u64,
+    /// ifHCOutOctets, or ifOutOctets.
+    pub out_octets: u64,
+}
+
+/// LLDP-MIB (IEEE 802.1AB-2005): the device's own identity and its neighbours.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lldp {
+    /// lldpLocChassisId, as shown by [`Id`].
+    pub chassis: Option<Id>,
+    /// lldpLocSysName.
+    pub name: String,
+    /// lldpLocPortTable: local port number to port id and description.
+    pub ports: Vec<LldpPort>,
+    /// lldpRemTable.
+    pub neighbours: Vec<LldpNeighbour>,
+}
+
+/// One row of lldpLocPortTable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LldpPort {
+    /// lldpLocPortNum: neither ifIndex nor base port in general.
+    pub number: u32,
+    /// lldpLocPortId with its subtype.
+    pub id: Id,
+    /// lldpLocPortDesc.
+    pub descr: String,
+}
+
+/// One row of lldpRemTable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LldpNeighbour {
+    /// lldpRemLocalPortNum.
+    pub local_port: u32,
+    /// lldpRemChassisId with its subtype.
+    pub chassis: Option<Id>,
+    /// lldpRemPortId with its subtype.
+    pub port: Option<Id>,
+    /// lldpRemPortDesc.
+    pub port_descr: String,
+    /// lldpRemSysName; empty where the column is sparse.
+    pub name: String,
+}
+
+/// An LLDP chassis or port identifier, reduced to what it can be matched by (IEEE 802.1AB 8.5.2, 8.5.3;
+/// the two subtype enumerations differ, the reader resolves them).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Id {
+    /// A MAC address.
+    Mac(Mac),
+    /// A network address.
+    Address(IpAddr),
+    /// An interface name, alias, component or locally assigned text; unprintable octets as hexadecimal.
+    Text(String),
+}
+
+/// BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Bridge {
+    /// dot1dBaseBridgeAddress.
+    pub address: Option<Mac>,
+    /// dot1dStpDesignatedRoot: priority and address of the root bridge.
+    pub root_bridge: Option<BridgeId>,
+    /// dot1dStpPriority of this bridge.
+    pub priority: u16,
+    /// dot1dStpTopChanges.
+    pub top_changes: u32,
+    /// dot1dBasePortTable joined with dot1dStpPortTable.
+    pub ports: Vec<BridgePort>,
+}
+
+/// An IEEE 802.1D bridge identifier: 16 bits of priority, 48 of address (9.2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BridgeId {
+    /// The priority with any system id extension.
+    pub priority: u16,
+    /// The bridge's address.
+    pub address: Mac,
+}
+
+/// One bridge port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BridgePort {
+    /// dot1dBasePort.
+    pub number: u32,
+    /// dot1dBasePortIfIndex.
+    pub if_index: u32,
+    /// dot1dStpPortState; `None` where the device serves no STP table.
+    pub state: Option<StpState>,
+    /// dot1dStpPortDesignatedBridge.
+    pub designated_bridge: Option<BridgeId>,
+    /// dot1dStpPortDesignatedPort, the whole 16 bits.
+    pub designated_port: Option<u16>,
+}
+
+/// dot1dStpPortState.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StpState {
+    /// disabled(1)
+    Disabled,
+    /// blocking(2); discarding in RSTP
+    Blocking,
+    /// listening(3)
+    Listening,
+    /// learning(4)
+    Learning,
+    /// forwarding(5)
+    Forwarding,
+    /// broken(6)
+    Broken,
+}
+
+/// One learned row of the forwarding database; rows that are not learned(3) are left out by the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FdbEntry {
+    /// The station.
+    pub mac: Mac,
+    /// dot1dBasePort behind which it was seen.
+    pub port: u32,
+}
+
+/// One row of ipNetToMediaTable or ipNetToPhysicalTable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ArpEntry {
+    /// The network address.
+    pub ip: IpAddr,
+    /// The station.
+    pub mac: Mac,
+}
+
+/// What a cheap poll asks: a handful of scalars and the interface states.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pulse {
+    /// sysUpTime in hundredths of a second: going back means the agent restarted.
+    pub uptime: u32,
+    /// dot1dStpTopChanges; `None` where there is no BRIDGE-MIB.
+    pub top_changes: Option<u32>,
+    /// dot1dStpTimeSinceTopologyChange in hundredths of a second.
+    pub since_top_change: Option<u32>,
+    /// dot1dStpPortState per base port.
+    pub stp_states: Vec<(u32, StpState)>,
+    /// lldpStatsRemTablesLastChangeTime in hundredths of a second.
+    pub lldp_last_change: Option<u32>,
+    /// ifOperStatus is up, per ifIndex.
+    pub up: Vec<(u32, bool)>,
+    /// ifHCInOctets and ifHCOutOctets per ifIndex, for the load.
+    pub octets: Vec<(u32, u64, u64)>,
+}

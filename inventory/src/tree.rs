@@ -1,0 +1,372 @@
+//! The tree that schedules are planned on: hosts are leaves, switches inner nodes, every cable an edge
+//! with a rate.
+//!
+//! Nodes are numbered: hosts `0..hosts()` in the order they were given, then switches. A *directed edge*
+//! is `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. Everything that plans or
+//! verifies works on these numbers.
+use crate::BitsPerSec;
+use std::collections::HashMap;
+
+/// A node number: a host below [`Tree::hosts`], else a switch.
+pub type Node = u32;
+/// A directed edge number.
+pub type Edge = u32;
+
+const NONE: u32 = u32::MAX;
+
+/// A rooted tree of hosts and switches with a rate on every edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    names: Vec<String>,
+    hosts: u32,
+    ranks: Vec<u32>,
+    parent: Vec<u32>,
+    rate: Vec<BitsPerSec>,
+    depth: Vec<u32>,
+    /// Parents before children.
+    order: Vec<u32>,
+    root: u32,
+}
+
+/// Why a set of cables is no tree.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    /// There is nobody to plan for.
+    #[error("topology has no host; nothing can be planned")]
+    NoHost,
+    /// A name that is neither a host nor a switch of the topology.
+    #[error("host \"{0}\" is not in the topology; known hosts are listed by `heddle discover` or in the topology file")]
+    Unknown(String),
+    /// A host was listed twice.
+    #[error("host \"{0}\" is listed twice; each host takes part once")]
+    Twice(String),
+    /// More cables than a tree has.
+    #[error("link {0}-{1} closes a loop among forwarding links; frames would circle: mark the redundant link `state: blocked`")]
+    Loop(String, String),
+    /// Not everything is connected.
+    #[error("\"{1}\" cannot be reached from \"{0}\" over forwarding links; the topology is in two parts")]
+    Apart(String, String),
+}
+
+/// A cable by the names of its ends, as [`Tree::new`] takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cable<'a> {
+    /// One end.
+    pub a: &'a str,
+    /// The other.
+    pub b: &'a str,
+    /// What it carries.
+    pub rate: BitsPerSec,
+}
+
+impl Tree {
+    /// Builds the tree of `hosts` (name, ranks) and `switches` over the forwarding `cables`.
+    ///
+    /// Switches that no host hangs under stay in; [`Tree::restrict`] drops what a job does not need.
+    ///
+    /// # Errors
+    /// See [`TreeError`]; every one names the object.
+    pub fn new(hosts: &[(&str, u32)], switches: &[&str], cables: &[Cable<'_>]) -> Result<Tree, TreeError> {
+        if hosts.is_empty() {
+            return Err(TreeError::NoHost);
+        }
+        let names: Vec<String> = hosts.iter().map(|(n, _)| *n).chain(switches.iter().copied()).map(str::to_owned).collect();
+        let mut number = HashMap::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            if number.insert(name.as_str(), i as u32).is_some() {
+                return Err(TreeError::Twice(name.clone()));
+            }
+        }
+        let find = |name: &str| number.get(name).copied().ok_or_else(|| TreeError::Unknown(name.to_owned()));
+        let mut near: Vec<Vec<(u32, BitsPerSec)>> = vec![Vec::new(); names.len()];
+        for cable in cables {
+            let (a, b) = (find(cable.a)?, find(cable.b)?);
+            near[a as usize].push((b, cable.rate));
+            near[b as usize].push((a, cable.rate));
+        }
+        let root = if switches.is_empty() { 0 } else { hosts.len() as u32 };
+        Tree::grow(names, hosts.iter().map(|h| h.1).collect(), &near, root)
+    }
+
+    fn grow(names: Vec<String>, ranks: Vec<u32>, near: &[Vec<(u32, BitsPerSec)>], root: u32) -> Result<Tree, TreeError> {
+        let n = names.len();
+        let mut tree = Tree {
+            hosts: ranks.len() as u32,
+            ranks,
+            parent: vec![NONE; n],
+            rate: vec![BitsPerSec::default(); n],
+            depth: vec![NONE; n],
+            order: Vec::with_capacity(n),
+            root,
+            names,
+        };
+        tree.depth[root as usize] = 0;
+        let mut stack = vec![root];
+        while let Some(u) = stack.pop() {
+            tree.order.push(u);
+            let mut parent_links = 0;
+            for &(v, rate) in near[u as usize].iter().rev() {
+                if v == tree.parent[u as usize] && parent_links == 0 {
+                    parent_links = 1;
+                } else if tree.depth[v as usize] != NONE {
+                    let (a, b) = (u.min(v) as usize, u.max(v) as usize);
+                    return Err(TreeError::Loop(tree.names[b].clone(), tree.names[a].clone()));
+                } else {
+                    tree.depth[v as usize] = tree.depth[u as usize] + 1;
+                    tree.parent[v as usize] = u;
+                    tree.rate[v as usize] = rate;
+                    stack.push(v);
+                }
+            }
+        }
+        match tree.depth.iter().position(|&d| d == NONE) {
+            Some(lost) => Err(TreeError::Apart(tree.names[root as usize].clone(), tree.names[lost].clone())),
+            None => Ok(tree),
+        }
+    }
+
+    /// Number of hosts; hosts are the nodes `0..hosts()`.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// Number of nodes, hosts and switches.
+    pub fn nodes(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    /// Number of directed edge numbers: twice the nodes. The root's own two are unused.
+    pub fn edges(&self) -> u32 {
+        2 * self.nodes()
+    }
+
+    /// A node's name.
+    pub fn name(&self, node: Node) -> &str {
+        &self.names[node as usize]
+    }
+
+    /// The hosts' names in their order.
+    pub fn host_names(&self) -> &[String] {
+        &self.names[..self.hosts as usize]
+    }
+
+    /// How many ranks a host offers.
+    pub fn ranks(&self, host: Node) -> u32 {
+        self.ranks[host as usize]
+    }
+
+    /// The host with this name.
+    pub fn host(&self, name: &str) -> Option<Node> {
+        self.host_names().iter().position(|n| n == name).map(|i| i as Node)
+    }
+
+    /// Whether the node is a host.
+    pub fn is_host(&self, node: Node) -> bool {
+        node < self.hosts
+    }
+
+    /// The node everything hangs under. This is bookkeeping: neither the STP root bridge nor a schedule's root.
+    pub fn root(&self) -> Node {
+        self.root
+    }
+
+    /// The node above; `None` at the root.
+    pub fn parent(&self, node: Node) -> Option<Node> {
+        Some(self.parent[node as usize]).filter(|&p| p != NONE)
+    }
+
+    /// Steps to the root.
+    pub fn depth(&self, node: Node) -> u32 {
+        self.depth[node as usize]
+    }
+
+    /// Every node, parents before children.
+    pub fn top_down(&self) -> &[Node] {
+        &self.order
+    }
+
+    /// Rate of the cable between a node and its parent; zero at the root.
+    pub fn rate(&self, node: Node) -> BitsPerSec {
+        self.rate[node as usize]
+    }
+
+    /// Neighbours of every node with the rate between, parent first, then children in [`Tree::top_down`] order.
+    pub fn neighbours(&self) -> Vec<Vec<(Node, BitsPerSec)>> {
+        let mut near = vec![Vec::new(); self.names.len()];
+        for &v in &self.order {
+            if let Some(p) = self.parent(v) {
+                near[v as usize].push((p, self.rate(v)));
+                near[p as usize].push((v, self.rate(v)));
+            }
+        }
+        near
+    }
+
+    /// The two ends of a directed edge, from and to; `None` for the root's unused numbers.
+    pub fn ends(&self, edge: Edge) -> Option<(Node, Node)> {
+        let v = edge / 2;
+        let p = self.parent(v)?;
+        Some(if edge % 2 == 0 { (v, p) } else { (p, v) })
+    }
+
+    /// Hosts below each node, a host counting itself.
+    pub fn hosts_below(&self) -> Vec<u32> {
+        let mut below = vec![0; self.names.len()];
+        below[..self.hosts as usize].fill(1);
+        for &v in self.order.iter().rev() {
+            if let Some(p) = self.parent(v) {
+                below[p as usize] += below[v as usize];
+            }
+        }
+        below
+    }
+
+    /// Calls `visit` with every directed edge on the path from `a` to `b`, in no particular order.
+    pub fn path(&self, a: Node, b: Node, mut visit: impl FnMut(Edge)) {
+        let (mut x, mut y) = (a, b);
+        while x != y {
+            if self.depth[x as usize] >= self.depth[y as usize] {
+                visit(2 * x);
+                x = self.parent[x as usize];
+            } else {
+                visit(2 * y + 1);
+                y = self.parent[y as usize];
+            }
+        }
+    }
+
+    /// The same tree hung from another node.
+    pub fn hang_from(&self, root: Node) -> Tree {
+        let near = self.neighbours();
+        match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
+            Ok(tree) => tree,
+            Err(_) => unreachable!("a tree stays a tree under another root"),
+        }
+    }
+
+    /// The tree of these hosts only, in the order given: switches without any of them below are dropped.
+    /// Switches between just two others stay, because their cables still limit.
+    ///
+    /// # Errors
+    /// [`TreeError::NoHost`], [`TreeError::Unknown`], [`TreeError::Twice`].
+    pub fn restrict<S: AsRef<str>>(&self, hosts: &[S]) -> Result<Tree, TreeError> {
+        let number: HashMap<&str, Node> = self.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i as Node)).collect();
+        let mut seen = vec![false; self.hosts as usize];
+        let mut keep = Vec::with_capacity(hosts.len());
+        for name in hosts {
+            let name = name.as_ref();
+            let h = *number.get(name).ok_or_else(|| TreeError::Unknown(name.to_owned()))?;
+            if std::mem::replace(&mut seen[h as usize], true) {
+                return Err(TreeError::Twice(name.to_owned()));
+            }
+            keep.push(h);
+        }
+        if keep.is_empty() {
+            return Err(TreeError::NoHost);
+        }
+        Ok(self.keep(&keep))
+    }
+
+    /// [`Tree::restrict`] by number; `hosts` holds each host once.
+    fn keep(&self, hosts: &[Node]) -> Tree {
+        let total = hosts.len() as u32;
+        let mut below = vec![0u32; self.names.len()];
+        for &h in hosts {
+            below[h as usize] = 1;
+        }
+        for &v in self.order.iter().rev() {
+            if let Some(p) = self.parent(v) {
+                below[p as usize] += below[v as usize];
+            }
+        }
+        // The lowest node that has all of them below becomes the root; what is above it carries nothing.
+        let top = self.order.iter().copied().filter(|&v| below[v as usize] == total).last().unwrap_or(self.root);
+        let mut new = vec![NONE; self.names.len()];
+        for (i, &h) in hosts.iter().enumerate() {
+            new[h as usize] = i as u32;
+        }
+        let mut old: Vec<Node> = hosts.to_vec();
+        let mut order = Vec::new();
+        for &v in &self.order {
+            let above = self.depth[v as usize] < self.depth[top as usize] || (v != top && below[v as usize] == total && !self.is_host(v));
+            if below[v as usize] == 0 || above {
+                continue;
+            }
+            if !self.is_host(v) {
+                new[v as usize] = old.len() as u32;
+                old.push(v);
+            }
+            order.push(new[v as usize]);
+        }
+        let parent = old.iter().map(|&v| if v == top { NONE } else { new[self.parent[v as usize] as usize] }).collect();
+        Tree {
+            names: old.iter().map(|&v| self.names[v as usize].clone()).collect(),
+            hosts: total,
+            ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),
+            rate: old.iter().map(|&v| if v == top { BitsPerSec::default() } else { self.rate[v as usize] }).collect(),
+            depth: old.iter().map(|&v| self.depth[v as usize] - self.depth[top as usize]).collect(),
+            parent,
+            order,
+            root: new[top as usize],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cable<'a>(a: &'a str, b: &'a str) -> Cable<'a> {
+        Cable { a, b, rate: BitsPerSec::GIGABIT }
+    }
+
+    fn sample() -> Tree {
+        let cables = [cable("s0", "s1"), cable("s1", "s2"), cable("n0", "s0"), cable("n1", "s0"), cable("n2", "s1"), cable("n3", "s2")];
+        Tree::new(&[("n0", 1), ("n1", 1), ("n2", 1), ("n3", 2)], &["s0", "s1", "s2"], &cables).unwrap()
+    }
+
+    #[test]
+    fn path_visits_every_edge_once_in_its_direction() {
+        let t = sample();
+        let mut ends = Vec::new();
+        t.path(0, 3, |e| ends.push(t.ends(e).map(|(a, b)| format!("{}>{}", t.name(a), t.name(b))).unwrap()));
+        ends.sort();
+        assert_eq!(ends, ["n0>s0", "s0>s1", "s1>s2", "s2>n3"]);
+        assert_eq!(t.hosts_below()[t.root() as usize], 4);
+    }
+
+    #[test]
+    fn restriction_keeps_only_what_carries() {
+        let t = sample().restrict(&["n3", "n2"]).unwrap();
+        assert_eq!(t.host_names(), ["n3", "n2"]);
+        assert_eq!((t.nodes(), t.name(t.root())), (4, "s1"));
+        let one = sample().restrict(&["n1"]).unwrap();
+        assert_eq!((one.hosts(), one.nodes(), one.root()), (1, 1, 0));
+    }
+
+    #[test]
+    fn refuses_what_is_no_tree() {
+        let err = |hosts: &[(&str, u32)], cables: &[Cable<'_>]| Tree::new(hosts, &["s0", "s1"], cables).unwrap_err().to_string();
+        assert!(err(&[], &[]).contains("no host"));
+        assert!(err(&[("n0", 1)], &[cable("n0", "s0")]).contains("two parts"));
+        let double = [cable("n0", "s0"), cable("s0", "s1"), cable("s0", "s1")];
+        assert!(err(&[("n0", 1)], &double).contains("loop"), "{}", err(&[("n0", 1)], &double));
+        assert!(err(&[("n0", 1), ("n0", 1)], &[]).contains("twice"));
+        assert!(sample().restrict(&["n9"]).unwrap_err().to_string().contains("n9"));
+    }
+
+    #[test]
+    fn hanging_from_another_node_keeps_paths() {
+        let t = sample();
+        for root in 0..t.nodes() {
+            let u = t.hang_from(root);
+            let edges = |t: &Tree| {
+                let mut v = Vec::new();
+                t.path(1, 3, |e| v.push(t.ends(e).unwrap()));
+                v.sort();
+                v
+            };
+            assert_eq!(edges(&t), edges(&u));
+        }
+    }
+}

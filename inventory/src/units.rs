@@ -1,0 +1,133 @@
+//! Numbers that carry their unit.
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// A data rate in bits per second. Written `100M`, `1G`, `2500M`, `25G`, or a plain number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct BitsPerSec(pub u64);
+
+/// A size in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A point in time: milliseconds since the Unix epoch. Pure code gets it as an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// Milliseconds from `earlier` to `self`; zero where the clock went back.
+    pub fn since(self, earlier: Millis) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// A rate that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rate \"{0}\": expected a number of bit/s or one like 100M, 1G, 25G, greater than zero")]
+pub struct RateError(pub String);
+
+impl BitsPerSec {
+    /// 1 Gbit/s, the rate of a link whose rate is not stated.
+    pub const GIGABIT: BitsPerSec = BitsPerSec(1_000_000_000);
+
+    /// `n` megabit per second.
+    pub const fn mega(n: u64) -> Self {
+        BitsPerSec(n * 1_000_000)
+    }
+}
+
+impl FromStr for BitsPerSec {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Self, RateError> {
+        let bad = || RateError(text.to_owned());
+        let t = text.trim();
+        let split = t.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(t.len());
+        let (digits, suffix) = t.split_at(split);
+        let unit: u64 = match suffix.trim() {
+            "" => 1,
+            "k" | "K" => 1_000,
+            "M" | "m" => 1_000_000,
+            "G" | "g" => 1_000_000_000,
+            "T" | "t" => 1_000_000_000_000,
+            _ => return Err(bad()),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        if whole.is_empty() || fraction.len() > 9 || (unit == 1 && !fraction.is_empty()) {
+            return Err(bad());
+        }
+        let whole = whole.parse::<u64>().map_err(|_| bad())?.checked_mul(unit).ok_or_else(bad)?;
+        let part = match fraction {
+            "" => 0,
+            f => f.parse::<u64>().map_err(|_| bad())? * (unit / 1_000) * 1_000 / 10u64.pow(f.len() as u32),
+        };
+        match whole.checked_add(part) {
+            Some(n) if n > 0 => Ok(BitsPerSec(n)),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for BitsPerSec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            n if n >= 1_000_000_000_000 => (1_000_000_000_000, "T"),
+            n if n >= 1_000_000_000 => (1_000_000_000, "G"),
+            n if n >= 1_000_000 => (1_000_000, "M"),
+            n if n >= 1_000 => (1_000, "k"),
+            _ => (1, ""),
+        };
+        match self.0 % unit {
+            0 => f.pad(&format!("{}{name}", self.0 / unit)),
+            _ => f.pad(&format!("{:.1}{name}", self.0 as f64 / unit as f64)),
+        }
+    }
+}
+
+impl Serialize for BitsPerSec {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_u64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for BitsPerSec {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = BitsPerSec;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a rate like 100M, 1G, 25G or a number of bit/s")
+            }
+            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<BitsPerSec, E> {
+                if n == 0 { Err(E::custom(RateError("0".into()))) } else { Ok(BitsPerSec(n)) }
+            }
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<BitsPerSec, E> {
+                u64::try_from(n).map_err(|_| E::custom(RateError(n.to_string()))).and_then(|n| self.visit_u64(n))
+            }
+            fn visit_str<E: serde::de::Error>(self, s: &str) -> Result<BitsPerSec, E> {
+                s.parse().map_err(E::custom)
+            }
+        }
+        if d.is_human_readable() { d.deserialize_any(Visitor) } else { d.deserialize_u64(Visitor) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_rates() {
+        for (text, bits) in [("100M", 100_000_000), ("1G", 1_000_000_000), ("2.5G", 2_500_000_000), ("20000000", 20_000_000)] {
+            assert_eq!(text.parse::<BitsPerSec>().unwrap().0, bits, "{text}");
+        }
+        for text in ["", "G", "0", "0G", "-1G", "1X", "1.5", "99999999999T", "1..5G"] {
+            assert!(text.parse::<BitsPerSec>().is_err(), "{text}");
+        }
+        assert_eq!(BitsPerSec::mega(2500).to_string(), "2.5G");
+        assert_eq!(BitsPerSec::GIGABIT.to_string(), "1G");
+    }
+}

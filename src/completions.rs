@@ -1,0 +1,27 @@
+//! `heddle completions`: shell completions and man pages, made from the flags themselves.
+use crate::Outcome;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Flags of `heddle completions`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The shell to print completions for
+    #[arg(required_unless_present = "man")]
+    shell: Option<clap_complete::Shell>,
+    /// Write a man page per subcommand into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "shell")]
+    man: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, cli: &mut clap::Command) -> anyhow::Result<Outcome> {
+    if let Some(folder) = &args.man {
+        std::fs::create_dir_all(folder)?;
+        clap_mangen::generate_to(cli.clone(), folder)?;
+    } else if let Some(shell) = args.shell {
+        let mut out = Vec::new();
+        clap_complete::generate(shell, cli, "heddle", &mut out);
+        std::io::stdout().write_all(&out)?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,88 @@
+//! The one binary. Each subcommand is a file of its own: flags and wiring, no logic.
+mod bench;
+mod completions;
+mod controller;
+mod demo;
+mod discover;
+mod doctor;
+mod history;
+mod lab;
+mod publish;
+mod schedule;
+mod tui;
+mod verify;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Keeps MPI jobs on collision-free all-to-all and allgather schedules for the switch tree as it is now.
+#[derive(Parser)]
+#[command(
+    name = "heddle",
+    version,
+    max_term_width = 100,
+    after_help = "Exit status: 0 done, 1 a check failed, 2 usage, 64 bad input or configuration."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Plan a collective for a topology file and print the schedule
+    Schedule(schedule::Args),
+    /// Check a schedule against a topology file; name the first violation
+    Verify(verify::Args),
+    /// Take one look at the network and print what is there
+    Discover(discover::Args),
+    /// Publish one epoch from a topology file, without a daemon
+    Publish(publish::Args),
+    /// List published epochs and what changed between them
+    History(history::Args),
+    /// Run the daemon: watch the network, plan, publish
+    Controller(controller::Args),
+    /// Show topology, load, jobs and epochs in the terminal
+    Tui(tui::Args),
+    /// Emulate a switched-Ethernet cluster on this machine
+    Lab(lab::Args),
+    /// Measure collectives across the lab's hosts, with and without the runtime
+    Bench(bench::Args),
+    /// Bring up a cluster, run a job on it, move a cable, and show that all follows
+    Demo(demo::Args),
+    /// Check what this machine lacks to run heddle
+    Doctor(doctor::Args),
+    /// Print shell completions or man pages
+    Completions(completions::Args),
+}
+
+/// A command ended as it should, or a check it was asked for failed. Errors are bad input: exit status 64.
+enum Outcome {
+    Done,
+    CheckFailed,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Schedule(args) => schedule::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Discover(args) => discover::run(&args),
+        Command::Publish(args) => publish::run(&args),
+        Command::History(args) => history::run(&args),
+        Command::Controller(args) => controller::run(&args),
+        Command::Tui(args) => tui::run(&args),
+        Command::Lab(args) => lab::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => completions::run(&args, &mut Cli::command()),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::CheckFailed) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("heddle: {error:#}");
+            ExitCode::from(64)
+        }
+    }
+}
