@@ -10,6 +10,7 @@
 //! | [`mac`] | IEEE 802 addresses |
 //! | [`topology_file`] | the topology file of the contract (YAML) |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
+//! | [`secret`] | texts that are never shown |
 //! | [`observation`] | what one look at one device said |
 //! | [`view`] | the newest word of each device on each table |
 //! | [`topology`] | nodes and links with evidence and grade |
@@ -21,6 +22,7 @@ pub mod infer;
 pub mod inventory_file;
 pub mod mac;
 pub mod observation;
+pub mod secret;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;

@@ -65,20 +65,22 @@ fn one() -> u32 {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// No YAML, or not of the expected shape; the text names line and column.
-    #[error("{file}:{line}: {problem}; file ignored")]
+    #[error("{file}:{}{problem}; file ignored", place(*line))]
     Syntax {
         /// File name as given.
         file: String,
-        /// Line, from 1; 0 where the parser names none.
-        line: usize,
+        /// Line, from 1, where the parser names one.
+        line: Option<usize>,
         /// What was found and what was expected.
         problem: String,
     },
     /// Well-formed, but it contradicts itself.
-    #[error("{file}: {problem}; file ignored")]
+    #[error("{file}:{}{problem}; file ignored", place(*line))]
     Content {
         /// File name as given.
         file: String,
+        /// Line, from 1, where it is known.
+        line: Option<usize>,
         /// Object, problem, hint.
         problem: String,
     },
@@ -87,9 +89,21 @@ pub enum FileError {
 impl FileError {
     /// Wraps a YAML error with its line.
     pub fn yaml(file: &str, error: &serde_yaml::Error) -> FileError {
-        let line = error.location().map_or(0, |l| l.line());
-        FileError::Syntax { file: file.to_owned(), line, problem: error.to_string() }
+        let line = error.location().map(|l| l.line());
+        // The parser repeats the place behind its text.
+        let text = error.to_string();
+        let problem = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
+        FileError::Syntax { file: file.to_owned(), line, problem }
     }
+}
+
+fn place(line: Option<usize>) -> String {
+    line.map_or(" ".to_owned(), |n| format!("{n}: "))
+}
+
+/// Whether a text can name a switch or host: 1 to 64 letters, digits, `-`, `_` or `.`.
+pub(crate) fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 impl TopologyFile {
@@ -102,14 +116,14 @@ impl TopologyFile {
         let parsed: TopologyFile = serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))?;
         match parsed.contradiction() {
             None => Ok(parsed),
-            Some(problem) => Err(FileError::Content { file: file.to_owned(), problem }),
+            Some(problem) => Err(FileError::Content { file: file.to_owned(), line: None, problem }),
         }
     }
 
     fn contradiction(&self) -> Option<String> {
         let mut seen = HashSet::new();
         for name in self.switches.iter().chain(self.hosts.keys()) {
-            if name.is_empty() || name.len() > 64 || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+            if !is_name(name) {
                 return Some(format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
             }
             if !seen.insert(name.as_str()) {

@@ -115,6 +115,56 @@ impl<'de> Deserialize<'de> for BitsPerSec {
     }
 }
 
+/// Times as text with a unit, `500ms`, `2s`, `1m`, `1h`: for `#[serde(with = "units::duration")]`.
+pub mod duration {
+    use serde::{Deserializer, Serializer};
+    use std::time::Duration;
+
+    /// Reads a text like `500ms`; `None` for anything else, a bare number included.
+    pub fn parse(text: &str) -> Option<Duration> {
+        let t = text.trim();
+        let split = t.find(|c: char| !c.is_ascii_digit())?;
+        let (digits, unit) = t.split_at(split);
+        let n: u64 = digits.parse().ok()?;
+        let per = match unit.trim_start() {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            _ => return None,
+        };
+        n.checked_mul(per).map(Duration::from_millis)
+    }
+
+    /// The text in the largest unit that fits whole.
+    pub fn show(duration: Duration) -> String {
+        match duration.as_millis() {
+            0 => "0s".to_owned(),
+            n if n % 60_000 == 0 => format!("{}m", n / 60_000),
+            n if n % 1_000 == 0 => format!("{}s", n / 1_000),
+            n => format!("{n}ms"),
+        }
+    }
+
+    pub(crate) fn serialize<S: Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&show(*duration))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Duration;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a time with its unit, like 500ms, 2s or 1m")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Duration, E> {
+                parse(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +179,15 @@ mod tests {
         }
         assert_eq!(BitsPerSec::mega(2500).to_string(), "2.5G");
         assert_eq!(BitsPerSec::GIGABIT.to_string(), "1G");
+    }
+
+    #[test]
+    fn reads_and_writes_times() {
+        for text in ["500ms", "2s", "1m", "90s", "0s"] {
+            assert_eq!(duration::show(duration::parse(text).unwrap()), text);
+        }
+        for text in ["", "500", "ms", "-1s", "1.5s", "1 fortnight", "99999999999999999999s"] {
+            assert_eq!(duration::parse(text), None, "{text}");
+        }
     }
 }

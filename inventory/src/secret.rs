@@ -1,0 +1,158 @@
+//! Secrets of the inventory: a community, a pass phrase. They never leave through `Debug` or serialization.
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// A text that nobody may see, or where to find it: `public`, `{env: NAME}` or `{file: PATH}`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Origin);
+
+/// Where a secret comes from.
+#[derive(Clone, PartialEq, Eq)]
+enum Origin {
+    Text(String),
+    Env(String),
+    File(String),
+}
+
+/// A place outside the inventory that holds a secret, for the caller of [`Secret::resolve`] to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// An environment variable.
+    Env(&'a str),
+    /// A file; its content without trailing line ends is the secret.
+    File(&'a str),
+}
+
+impl Secret {
+    /// A secret stated in place.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(Origin::Text(text.into()))
+    }
+
+    /// The secret itself; `None` while it is still to be fetched by [`Secret::resolve`].
+    pub fn expose(&self) -> Option<&str> {
+        match &self.0 {
+            Origin::Text(text) => Some(text),
+            Origin::Env(_) | Origin::File(_) => None,
+        }
+    }
+
+    /// Fetches a secret that is kept elsewhere by `read`; one stated in place stays as it is.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn resolve<E>(&mut self, read: impl FnOnce(Place<'_>) -> Result<String, E>) -> Result<(), E> {
+        let text = match &self.0 {
+            Origin::Text(_) => return Ok(()),
+            Origin::Env(name) => read(Place::Env(name))?,
+            Origin::File(path) => read(Place::File(path))?,
+        };
+        self.0 = Origin::Text(text.trim_end_matches(['\r', '\n']).to_owned());
+        Ok(())
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Env(name) => write!(f, "environment variable {name}"),
+            Place::File(path) => write!(f, "file {path}"),
+        }
+    }
+}
+
+/// What is shown in place of a secret's text. Long enough to be read back where a key needs eight octets.
+const HIDDEN: &str = "(hidden)";
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Origin::Text(_) => f.write_str(HIDDEN),
+            Origin::Env(name) => write!(f, "env {name}"),
+            Origin::File(path) => write!(f, "file {path}"),
+        }
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Origin::Text(_) => s.serialize_str(HIDDEN),
+            Origin::Env(name) => s.collect_map([("env", name)]),
+            Origin::File(path) => s.collect_map([("file", path)]),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Secret, D::Error> {
+        struct SecretVisitor;
+        impl<'de> Visitor<'de> for SecretVisitor {
+            type Value = Secret;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, {env: NAME} or {file: PATH}")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Secret, E> {
+                Ok(Secret::new(text))
+            }
+
+            // A number without quotes would lose leading zeros, and its value must not show in a message.
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Secret, E> {
+                Err(E::custom("a secret of digits must stand in quotes"))
+            }
+
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Secret, E> {
+                self.visit_u64(0)
+            }
+
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Secret, E> {
+                self.visit_u64(0)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Secret, A::Error> {
+                let origin = match map.next_entry::<String, String>()? {
+                    Some((key, name)) if key == "env" => Origin::Env(name),
+                    Some((key, path)) if key == "file" => Origin::File(path),
+                    _ => return Err(A::Error::custom("expected {env: NAME} or {file: PATH}")),
+                };
+                match map.next_key::<String>()? {
+                    None => Ok(Secret(origin)),
+                    Some(_) => Err(A::Error::custom("expected either {env: NAME} or {file: PATH}, not both")),
+                }
+            }
+        }
+        d.deserialize_any(SecretVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(yaml: &str) -> Result<Secret, String> {
+        serde_yaml::from_str(yaml).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn never_shows_its_text() {
+        let secret = read("hunter22").unwrap();
+        assert_eq!(secret.expose(), Some("hunter22"));
+        assert!(!format!("{secret:?}").contains("hunter"));
+        assert!(!serde_yaml::to_string(&secret).unwrap().contains("hunter"));
+        assert!(!read("12345678").unwrap_err().contains("1234"));
+    }
+
+    #[test]
+    fn is_fetched_from_where_it_is_kept() {
+        let mut secret = read("{env: COMMUNITY}").unwrap();
+        assert_eq!(secret.expose(), None);
+        secret.resolve(|place| if place == Place::Env("COMMUNITY") { Ok("abc\n".to_owned()) } else { Err(()) }).unwrap();
+        assert_eq!(secret.expose(), Some("abc"));
+        let mut file = read("{file: /etc/heddle/key}").unwrap();
+        assert_eq!(file.resolve(|place| Err::<String, _>(place.to_string())), Err("file /etc/heddle/key".to_owned()));
+        assert!(read("{env: A, file: B}").is_err() && read("{path: A}").is_err() && read("[a]").is_err());
+    }
+}
