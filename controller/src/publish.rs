@@ -1,0 +1,341 @@
+//! The shared directory: epochs go in whole or not at all.
+//!
+//! ```text
+//! .lock                   held by the one publisher
+//! current                 "41 sha256:<digest of the manifest>\n"
+//! epochs/00000041/        never changes
+//! epochs/.new-00000042/   being written; whatever a crash leaves of it is removed by the next publisher
+//! jobs/                   world-writable and sticky
+//! ```
+//! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
+//! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the new one.
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// How many epochs are kept when nothing else is asked for.
+pub const KEEP: u64 = 64;
+
+/// Why nothing was published. Whatever was published before stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// Somebody else publishes there.
+    #[error("{dir}: another heddle process (pid {pid}) publishes here; nothing was changed: stop it or choose another --dir")]
+    Locked {
+        /// The shared directory.
+        dir: PathBuf,
+        /// What the other one wrote into `.lock`, `unknown` where it wrote nothing.
+        pid: String,
+    },
+    /// The number is in use for another content.
+    #[error("{folder}: exists with other content; epoch numbers are never used twice: publish under a number above {highest}")]
+    Taken {
+        /// The folder of that number.
+        folder: PathBuf,
+        /// The highest number in use.
+        highest: u64,
+    },
+    /// The system refused.
+    #[error("{path}: cannot {action}: {source}; epochs published before stay as they are{}", hint(.source))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": free space there and it is tried again",
+        io::ErrorKind::ReadOnlyFilesystem => ": remount it writable, or choose another --dir",
+        io::ErrorKind::PermissionDenied => ": give the user heddle runs as write permission, or choose another --dir",
+        io::ErrorKind::NotFound => ": create the shared directory's parent first",
+        _ => "",
+    }
+}
+
+/// Attaches what was tried and where.
+fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> PublishError + 'a {
+    move |source| PublishError::Io { action, path: path.to_owned(), source }
+}
+
+/// The one publisher of a shared directory; dropping it lets the next one in.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    keep: u64,
+    _lock: Flock<File>,
+}
+
+impl Store {
+    /// Takes the directory for publishing: makes what is missing of it, removes what a crash left.
+    ///
+    /// # Errors
+    /// [`PublishError::Locked`] while another process has it, [`PublishError::Io`] where the system refuses.
+    pub fn open(dir: &Path, keep: u64) -> Result<Store, PublishError> {
+        make_dir(dir, 0o755)?;
+        let lock = lock(dir)?;
+        let epochs = dir.join("epochs");
+        make_dir(&epochs, 0o755)?;
+        make_dir(&dir.join("jobs"), 0o1777)?;
+        let store = Store { dir: dir.to_owned(), keep: keep.max(1), _lock: lock };
+        store.sweep()?;
+        Ok(store)
+    }
+
+    /// The highest epoch number in use, published or not; 0 where there is none.
+    ///
+    /// # Errors
+    /// [`PublishError::Io`] where the directory cannot be read.
+    pub fn highest(&self) -> Result<u64, PublishError> {
+        let epochs = self.dir.join("epochs");
+        let folders = numbers(&epochs).map_err(io("list", &epochs))?.last().copied().unwrap_or(0);
+        Ok(folders.max(current(&self.dir).ok().flatten().map_or(0, |line| line.number)))
+    }
+
+    /// Writes an epoch's folder, then points `current` to it. Publishing the same content again is harmless.
+    ///
+    /// # Errors
+    /// [`PublishError::Taken`] where the number holds other content, [`PublishError::Io`] where the system
+    /// refuses; `current` then points where it did before.
+    pub(crate) fn put(&self, number: u64, files: &[(String, Vec<u8>)], pointer: &str) -> Result<(), PublishError> {
+        let epochs = self.dir.join("epochs");
+        let folder = epochs.join(folder_name(number));
+        if folder.exists() {
+            if !files.iter().all(|(name, bytes)| fs::read(folder.join(name)).is_ok_and(|there| there == *bytes)) {
+                return Err(PublishError::Taken { folder, highest: self.highest()? });
+            }
+        } else {
+            let new = epochs.join(format!(".new-{}", folder_name(number)));
+            let written = write_folder(&new, files).and_then(|()| fs::rename(&new, &folder).map_err(io("rename into place", &new)));
+            if written.is_err() {
+                let _ = fs::remove_dir_all(&new); // The error that matters is the first one; the next open sweeps.
+            }
+            written?;
+        }
+        sync_dir(&epochs)?;
+        self.point(pointer)?;
+        self.prune(number);
+        Ok(())
+    }
+
+    fn point(&self, pointer: &str) -> Result<(), PublishError> {
+        let (new, current) = (self.dir.join("current.new"), self.dir.join("current"));
+        let _ = fs::remove_file(&new);
+        let moved = write_file(&new, pointer.as_bytes()).and_then(|()| fs::rename(&new, &current).map_err(io("rename into place", &new)));
+        if moved.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        moved?;
+        sync_dir(&self.dir)
+    }
+
+    /// Removes epochs far behind `number`. A failure costs space, not safety, so it is left to the next time.
+    fn prune(&self, number: u64) {
+        let epochs = self.dir.join("epochs");
+        let old = |n: &u64| *n + self.keep <= number;
+        for n in numbers(&epochs).unwrap_or_default().into_iter().filter(old) {
+            // Renamed first: a folder under its number is always whole.
+            let gone = epochs.join(format!(".old-{}", folder_name(n)));
+            if fs::rename(epochs.join(folder_name(n)), &gone).is_ok() {
+                let _ = fs::remove_dir_all(&gone);
+            }
+        }
+    }
+
+    /// Removes what a killed publisher left half-done.
+    fn sweep(&self) -> Result<(), PublishError> {
+        let epochs = self.dir.join("epochs");
+        for entry in fs::read_dir(&epochs).map_err(io("list", &epochs))?.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(".new-") || name.starts_with(".old-") {
+                fs::remove_dir_all(entry.path()).map_err(io("remove what a crash left", &entry.path()))?;
+            }
+        }
+        let _ = fs::remove_file(self.dir.join("current.new"));
+        Ok(())
+    }
+}
+
+/// The line in `current`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurrentLine {
+    /// The epoch's number.
+    pub number: u64,
+    /// The whole line without its end, as the epoch's reader takes it.
+    pub line: String,
+}
+
+/// Reads which epoch is current; `None` where none was published yet.
+///
+/// # Errors
+/// The system's refusal, or `InvalidData` where `current` holds something else.
+pub fn current(dir: &Path) -> io::Result<Option<CurrentLine>> {
+    let path = dir.join("current");
+    let mut text = String::new();
+    match File::open(&path).and_then(|f| f.take(256).read_to_string(&mut text)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let line = text.trim_end_matches('\n');
+    match line.split_once(' ').and_then(|(number, _)| number.parse().ok()) {
+        Some(number) => Ok(Some(CurrentLine { number, line: line.to_owned() })),
+        None => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{}: no epoch pointer", path.display()))),
+    }
+}
+
+/// The numbers of the epoch folders in `epochs`, ascending.
+///
+/// # Errors
+/// The system's refusal to list the folder.
+pub fn numbers(epochs: &Path) -> io::Result<Vec<u64>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(epochs)? {
+        let name = entry?.file_name();
+        let number = name.to_str().filter(|n| n.len() >= 8 && n.bytes().all(|b| b.is_ascii_digit())).and_then(|n| n.parse().ok());
+        found.extend(number.filter(|n| Some(folder_name(*n).as_str()) == name.to_str()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// The folder of an epoch below `epochs/`.
+pub fn folder_name(number: u64) -> String {
+    format!("{number:08}")
+}
+
+fn lock(dir: &Path) -> Result<Flock<File>, PublishError> {
+    let path = dir.join(".lock");
+    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
+    let mut file = match Flock::lock(open.map_err(io("open", &path))?, FlockArg::LockExclusiveNonblock) {
+        Ok(locked) => locked,
+        Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            let pid = if pid.trim().is_empty() { "unknown".to_owned() } else { pid.trim().to_owned() };
+            return Err(PublishError::Locked { dir: dir.to_owned(), pid });
+        }
+        Err((_, errno)) => return Err(io("lock", &path)(errno.into())),
+    };
+    // The process id only helps the person who meets the lock: a full disk must not keep a publisher out.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
+    match DirBuilder::new().mode(mode).create(dir) {
+        // A mode given to mkdir is cut by the umask, and readers are other users.
+        Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode)).map_err(io("set permissions", dir)),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(e) => Err(io("create directory", dir)(e)),
+    }
+}
+
+fn write_folder(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), PublishError> {
+    let _ = fs::remove_dir_all(folder);
+    make_dir(folder, 0o755)?;
+    for (name, bytes) in files {
+        write_file(&folder.join(name), bytes)?;
+    }
+    sync_dir(folder)
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PublishError> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(io("create", path))?;
+    file.write_all(bytes).map_err(io("write", path))?;
+    file.set_permissions(Permissions::from_mode(0o644)).map_err(io("set permissions", path))?;
+    file.sync_all().map_err(io("write to disk", path))
+}
+
+fn sync_dir(dir: &Path) -> Result<(), PublishError> {
+    File::open(dir).and_then(|d| d.sync_all()).map_err(io("write to disk", dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(text: &str) -> Vec<(String, Vec<u8>)> {
+        vec![("manifest.json".to_owned(), text.into()), ("topology.yaml".to_owned(), b"switches: []".to_vec())]
+    }
+
+    fn dir() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[test]
+    fn publishes_whole_folders_and_points_to_the_last() {
+        let dir = dir();
+        let store = Store::open(dir.path(), KEEP).unwrap();
+        assert_eq!((store.highest().unwrap(), current(dir.path()).unwrap()), (0, None));
+        store.put(1, &files("a"), "1 sha256:aa\n").unwrap();
+        store.put(2, &files("b"), "2 sha256:bb\n").unwrap();
+        assert_eq!(current(dir.path()).unwrap().unwrap(), CurrentLine { number: 2, line: "2 sha256:bb".into() });
+        assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [1, 2]);
+        assert_eq!(fs::read(dir.path().join("epochs/00000001/manifest.json")).unwrap(), b"a");
+        let mode = |p: &str| fs::metadata(dir.path().join(p)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(
+            [mode("jobs"), mode("epochs/00000002"), mode("epochs/00000002/manifest.json"), mode("current")],
+            [0o1777, 0o755, 0o644, 0o644]
+        );
+    }
+
+    #[test]
+    fn a_number_is_never_used_for_other_content() {
+        let dir = dir();
+        let store = Store::open(dir.path(), KEEP).unwrap();
+        store.put(7, &files("a"), "7 sha256:aa\n").unwrap();
+        store.put(7, &files("a"), "7 sha256:aa\n").unwrap();
+        let refused = store.put(7, &files("b"), "7 sha256:bb\n").unwrap_err().to_string();
+        assert!(refused.contains("above 7"), "{refused}");
+        assert_eq!(current(dir.path()).unwrap().unwrap().line, "7 sha256:aa");
+    }
+
+    #[test]
+    fn one_publisher_at_a_time() {
+        let dir = dir();
+        let first = Store::open(dir.path(), KEEP).unwrap();
+        let refused = Store::open(dir.path(), KEEP).unwrap_err().to_string();
+        assert!(refused.contains(&std::process::id().to_string()), "{refused}");
+        drop(first);
+        Store::open(dir.path(), KEEP).unwrap();
+    }
+
+    #[test]
+    fn sweeps_what_a_crash_left_and_passes_over_an_epoch_without_pointer() {
+        let dir = dir();
+        drop(Store::open(dir.path(), KEEP).unwrap());
+        fs::create_dir(dir.path().join("epochs/.new-00000003")).unwrap();
+        fs::write(dir.path().join("epochs/.new-00000003/manifest.json"), "ha").unwrap();
+        fs::write(dir.path().join("current.new"), "3 sha").unwrap();
+        fs::create_dir(dir.path().join("epochs/00000002")).unwrap();
+        let store = Store::open(dir.path(), KEEP).unwrap();
+        assert_eq!(store.highest().unwrap(), 2);
+        assert_eq!(fs::read_dir(dir.path().join("epochs")).unwrap().count(), 1);
+        assert!(!dir.path().join("current.new").exists());
+        store.put(3, &files("c"), "3 sha256:cc\n").unwrap();
+    }
+
+    #[test]
+    fn keeps_the_last_epochs_and_always_the_current_one() {
+        let dir = dir();
+        let store = Store::open(dir.path(), 3).unwrap();
+        for n in 1..=9 {
+            store.put(n, &files(&n.to_string()), &format!("{n} sha256:00\n")).unwrap();
+        }
+        assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [7, 8, 9]);
+    }
+
+    #[test]
+    fn a_pointer_that_is_none_is_told() {
+        let dir = dir();
+        fs::write(dir.path().join("current"), "garbage").unwrap();
+        assert!(current(dir.path()).unwrap_err().to_string().contains("no epoch pointer"));
+    }
+}
