@@ -1,1 +1,87 @@
-//! placeholder
+//! `libheddle.so`: the front of the MPI runtime. It links no MPI.
+//!
+//! Loaded by `LD_PRELOAD`, it stands before the MPI library of the process, finds out which one that is,
+//! opens the backend compiled for it from the directory it lies in itself, and hands it the collectives
+//! heddle serves. Everything else never passes here.
+//!
+//! ```text
+//! program --MPI_Alltoall--> libheddle.so --> libheddle-openmpi.so | libheddle-mpich.so --PMPI_*--> the MPI library
+//! ```
+//!
+//! A shim compiled for one MPI crashes in the other, because handles and constants differ. The front is
+//! compiled for none: each argument is taken as one machine word and passed on as it is. In the calling
+//! conventions of x86-64 (System V) and AArch64 (AAPCS64) integers and pointers travel alike, in registers
+//! or 8-byte stack slots, and a callee that wants an `int` reads the low half.
+#![allow(unsafe_code)] // it is called from C and calls C
+#![allow(non_snake_case)] // MPI's names
+
+mod library;
+
+use library::Library;
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+/// An MPI collective of seven arguments, none wider than a machine word.
+pub(crate) type Collective = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_int;
+
+/// The class of a count that does not fit; 2 in every MPI library.
+const MPI_ERR_COUNT: c_int = 2;
+
+fn library() -> &'static Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    LIBRARY.get_or_init(Library::find)
+}
+
+/// Exports one collective under its four names.
+///
+/// Open MPI's Fortran bindings (mpif.h, `use mpi`, `mpi_f08`) call the `PMPI_` name directly, so a C-only
+/// interposition misses every Fortran program. In MPICH they call the `MPI_` name, and the library itself
+/// uses `PMPI_`, which must stay its own.
+///
+/// A program that finds a large-count form calls it (mpi4py does, through a weak symbol, even where the library has none): it is
+/// narrowed where the counts allow it.
+macro_rules! collective {
+    ($served:ident, $name:ident, $profiling:ident, $large:ident) => {
+        #[doc = concat!("`", stringify!($name), "` of the MPI standard.")]
+        ///
+        /// # Safety
+        /// As the MPI standard says of its arguments.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_int {
+            // SAFETY: the arguments are passed on as they came.
+            unsafe { (library().$served.served)(a, b, c, d, e, f, g) }
+        }
+
+        #[doc = concat!("`", stringify!($profiling), "`: the same for Open MPI's Fortran, the library's own elsewhere.")]
+        ///
+        /// # Safety
+        /// As the MPI standard says of its arguments.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $profiling(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_int {
+            let library = library();
+            let to = if library.fortran_calls_pmpi { library.$served.served } else { library.$served.own };
+            // SAFETY: the arguments are passed on as they came.
+            unsafe { to(a, b, c, d, e, f, g) }
+        }
+
+        #[doc = concat!("`", stringify!($large), "`: counts of type `MPI_Count`.")]
+        ///
+        /// # Safety
+        /// As the MPI standard says of its arguments.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $large(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_int {
+            let library = library();
+            let fits = [b, e].iter().all(|&count| i32::try_from(count as isize).is_ok());
+            match (fits, library.$served.own_large) {
+                // SAFETY: the arguments are passed on as they came; an `int` reads the low half of its word.
+                (true, _) => unsafe { (library.$served.served)(a, b, c, d, e, f, g) },
+                // SAFETY: the library's own function of this very signature.
+                (false, Some(own)) => unsafe { own(a, b, c, d, e, f, g) },
+                (false, None) => MPI_ERR_COUNT,
+            }
+        }
+    };
+}
+
+collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, MPI_Alltoall_c);
+collective!(allgather, MPI_Allgather, PMPI_Allgather, MPI_Allgather_c);

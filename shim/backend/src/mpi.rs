@@ -1,0 +1,180 @@
+//! The MPI library of the process: its profiling functions and a few handles, looked up by the front.
+//!
+//! Types and error classes come from the `mpi` crate's bindings of the MPI this is compiled for. Functions
+//! do not: linking them would name a library file, and the process may run the same MPI under another name.
+#![allow(non_snake_case)] // MPI's names
+
+use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+/// Looks a symbol of the library up; null where it has none.
+pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+pub(crate) type CopyAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+pub(crate) type DeleteAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// What every MPI function returns when all went well.
+pub(crate) const SUCCESS: c_int = mpi::ffi::MPI_SUCCESS as c_int;
+
+unsafe extern "C" {
+    /// `MPI_IN_PLACE`
+    static HEDDLE_IN_PLACE: *const c_void;
+    static HEDDLE_STATUS_IGNORE: *mut MPI_Status;
+    static HEDDLE_STATUSES_IGNORE: *mut MPI_Status;
+    static HEDDLE_KEYVAL_INVALID: c_int;
+}
+
+/// Declares the table: each function as the standard declares it, found under its `PMPI_` name.
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*);)*) => {
+        /// The library's functions, by the names of the standard without their prefix.
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            /// `find` must give the library's functions under their names.
+            unsafe fn find(find: Find) -> Option<Functions> {
+                let symbol = |name: &CStr| {
+                    // SAFETY: a C string.
+                    Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())
+                };
+                Some(Functions {
+                    $($name: {
+                        const NAME: &[u8] = concat!("PMPI_", stringify!($name), "\0").as_bytes();
+                        let found = symbol(CStr::from_bytes_with_nul(NAME).ok()?)?;
+                        // SAFETY: the MPI standard gives this function this signature.
+                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(found) }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    Abort(MPI_Comm, c_int);
+    Allgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    Alltoall(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    Bcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
+    Comm_call_errhandler(MPI_Comm, c_int);
+    Comm_create_keyval(CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);
+    Comm_free(*mut MPI_Comm);
+    Comm_get_attr(MPI_Comm, c_int, *mut c_void, *mut c_int);
+    Comm_rank(MPI_Comm, *mut c_int);
+    Comm_set_attr(MPI_Comm, c_int, *mut c_void);
+    Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
+    Comm_size(MPI_Comm, *mut c_int);
+    Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
+    Comm_test_inter(MPI_Comm, *mut c_int);
+    Error_string(c_int, *mut c_char, *mut c_int);
+    Get_processor_name(*mut c_char, *mut c_int);
+    Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
+    Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
+    Sendrecv(*const c_void, c_int, MPI_Datatype, c_int, c_int, *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
+    Type_get_extent(MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+    Type_size_x(MPI_Datatype, *mut MPI_Count);
+    Waitsome(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+}
+
+/// Predefined handles: integers in MPICH, addresses inside the library in Open MPI.
+#[derive(Clone, Copy)]
+pub(crate) struct Handles {
+    pub(crate) byte: MPI_Datatype,
+    pub(crate) packed: MPI_Datatype,
+    pub(crate) datatype_null: MPI_Datatype,
+    pub(crate) comm_null: MPI_Comm,
+    pub(crate) request_null: MPI_Request,
+    pub(crate) errors_return: MPI_Errhandler,
+}
+
+impl Handles {
+    #[cfg(open_mpi)]
+    fn find(find: Find) -> Option<Handles> {
+        let address = |name: &CStr| {
+            // SAFETY: a C string.
+            Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())
+        };
+        Some(Handles {
+            byte: MPI_Datatype(address(c"ompi_mpi_byte")?.cast()),
+            packed: MPI_Datatype(address(c"ompi_mpi_packed")?.cast()),
+            datatype_null: MPI_Datatype(address(c"ompi_mpi_datatype_null")?.cast()),
+            comm_null: MPI_Comm(address(c"ompi_mpi_comm_null")?.cast()),
+            request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
+            errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
+        })
+    }
+
+    #[cfg(mpich)]
+    fn find(_find: Find) -> Option<Handles> {
+        unsafe extern "C" {
+            static HEDDLE_BYTE: MPI_Datatype;
+            static HEDDLE_PACKED: MPI_Datatype;
+            static HEDDLE_DATATYPE_NULL: MPI_Datatype;
+            static HEDDLE_COMM_NULL: MPI_Comm;
+            static HEDDLE_REQUEST_NULL: MPI_Request;
+            static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
+        }
+        // SAFETY: constants of constants.c.
+        unsafe {
+            Some(Handles {
+                byte: HEDDLE_BYTE,
+                packed: HEDDLE_PACKED,
+                datatype_null: HEDDLE_DATATYPE_NULL,
+                comm_null: HEDDLE_COMM_NULL,
+                request_null: HEDDLE_REQUEST_NULL,
+                errors_return: HEDDLE_ERRORS_RETURN,
+            })
+        }
+    }
+}
+
+/// The library as a whole.
+pub(crate) struct Mpi {
+    pub(crate) call: Functions,
+    pub(crate) handle: Handles,
+    pub(crate) in_place: *const c_void,
+    pub(crate) status_ignore: *mut MPI_Status,
+    pub(crate) statuses_ignore: *mut MPI_Status,
+    pub(crate) keyval_invalid: c_int,
+}
+
+// SAFETY: function addresses and predefined handles, which MPI lets every thread use.
+unsafe impl Send for Mpi {}
+// SAFETY: as above; nothing is ever changed.
+unsafe impl Sync for Mpi {}
+
+static MPI: OnceLock<Mpi> = OnceLock::new();
+
+/// Looks everything up, once.
+///
+/// # Safety
+/// `find` must give the symbols of the MPI library this crate was compiled for.
+pub(crate) unsafe fn open(find: Find) -> bool {
+    // SAFETY: passed on to the caller.
+    let (Some(call), Some(handle)) = (unsafe { Functions::find(find) }, Handles::find(find)) else { return false };
+    // SAFETY: constants of constants.c.
+    let mpi = unsafe {
+        Mpi {
+            call,
+            handle,
+            in_place: HEDDLE_IN_PLACE,
+            status_ignore: HEDDLE_STATUS_IGNORE,
+            statuses_ignore: HEDDLE_STATUSES_IGNORE,
+            keyval_invalid: HEDDLE_KEYVAL_INVALID,
+        }
+    };
+    MPI.get_or_init(|| mpi);
+    true
+}
+
+/// The library. The front opens it before it passes any call.
+pub(crate) fn mpi() -> &'static Mpi {
+    match MPI.get() {
+        Some(mpi) => mpi,
+        None => unreachable!("the front calls heddle_open before any collective"),
+    }
+}

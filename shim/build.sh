@@ -1,0 +1,31 @@
+#!/bin/sh
+# Builds libheddle.so, its backends and the benchmark program into target/PROFILE/lib/.
+#
+#   shim/build.sh [release|dev]
+#
+# Each MPI has a target directory of its own: the bindings' build script does not notice another MPICC.
+set -eu
+cd "$(dirname "$0")/.."
+profile=${1:-release}
+target=${CARGO_TARGET_DIR:-target}
+case $profile in
+dev | debug) profile=dev folder=debug ;;
+*) folder=$profile ;;
+esac
+lib=$target/$folder/lib
+mkdir -p "$lib"
+
+# A running program maps these files: replace them, never write into them.
+place() {
+	cmp -s "$1" "$lib/$2" && return
+	cp "$1" "$lib/.$2.new"
+	mv "$lib/.$2.new" "$lib/$2"
+}
+
+cargo build --profile "$profile" -p heddle-shim
+place "$target/$folder/libheddle.so" libheddle.so
+for mpi in openmpi mpich; do
+	MPICC=mpicc.$mpi CARGO_TARGET_DIR=$target/mpi-$mpi cargo build --profile "$profile" -p heddle-backend -p heddle-bench
+	place "$target/mpi-$mpi/$folder/libheddle_backend.so" "libheddle-$mpi.so"
+	place "$target/mpi-$mpi/$folder/heddle-bench" "bench-$mpi"
+done

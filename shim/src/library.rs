@@ -1,0 +1,195 @@
+//! Which MPI library is in this process, and where its functions are.
+use crate::Collective;
+use libc::{RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Where the calls go.
+pub(crate) struct Library {
+    pub(crate) alltoall: Served,
+    pub(crate) allgather: Served,
+    /// Whether the Fortran bindings call `PMPI_` names (Open MPI).
+    pub(crate) fortran_calls_pmpi: bool,
+}
+
+/// One collective: who serves it, and the library's own.
+#[derive(Clone, Copy)]
+pub(crate) struct Served {
+    /// The backend, or the library where the runtime is switched off or cannot be opened.
+    pub(crate) served: Collective,
+    /// The library's own.
+    pub(crate) own: Collective,
+    /// The library's own large-count form, if it has one.
+    pub(crate) own_large: Option<Collective>,
+}
+
+/// Looks a symbol of the MPI library up; null where it has none. Backends get this instead of linking an
+/// MPI of their own: distributions name the same library differently, and a second copy would be loaded.
+pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+/// What a backend exports to be opened: 0, or the address of a C string that says why not.
+type Open = unsafe extern "C" fn(Find) -> *const c_char;
+
+impl Library {
+    /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
+    /// called an MPI function that nobody has.
+    pub(crate) fn find() -> Library {
+        let Some(version) = version() else {
+            eprintln!("heddle: an MPI function was called, but this process has no MPI library loaded");
+            std::process::abort();
+        };
+        let own = |name: &CStr, large: &CStr| {
+            let Some(own) = collective(name) else {
+                eprintln!("heddle: {version}: no {}; the call cannot be served", name.to_string_lossy());
+                std::process::abort();
+            };
+            Served { served: own, own, own_large: collective(large) }
+        };
+        let mut library = Library {
+            alltoall: own(c"PMPI_Alltoall", c"PMPI_Alltoall_c"),
+            allgather: own(c"PMPI_Allgather", c"PMPI_Allgather_c"),
+            fortran_calls_pmpi: version.contains("Open MPI"),
+        };
+        if std::env::var_os("HEDDLE").is_none_or(|v| v != "off") {
+            match backend(&version) {
+                Ok([alltoall, allgather]) => (library.alltoall.served, library.allgather.served) = (alltoall, allgather),
+                Err(problem) if first_rank() => eprintln!("heddle: {problem}; the MPI library's own routines run"),
+                Err(_) => {}
+            }
+        }
+        library
+    }
+}
+
+/// Opens the backend beside this library and gives its collectives.
+fn backend(version: &str) -> Result<[Collective; 2], String> {
+    let mpi = match version {
+        v if v.contains("Open MPI") => "openmpi",
+        v if v.contains("MPICH") => "mpich",
+        v => return Err(format!("\"{}\": heddle has no backend for this MPI library", v.lines().next().unwrap_or(v))),
+    };
+    let path = beside_me(&format!("libheddle-{mpi}.so"));
+    let file = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+    // SAFETY: a C string; the backend has no constructors that touch MPI.
+    let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOW | RTLD_LOCAL) };
+    if handle.is_null() {
+        return Err(last_error());
+    }
+    let symbol = |name: &CStr| {
+        // SAFETY: an open handle and a C string.
+        let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        if found.is_null() {
+            Err(format!("{}: no {}: not a backend of this version", path.display(), name.to_string_lossy()))
+        } else {
+            Ok(found)
+        }
+    };
+    // SAFETY: the backend defines `heddle_open` with this signature.
+    let open: Open = unsafe { std::mem::transmute(symbol(c"heddle_open")?) };
+    // SAFETY: `find_symbol` is what it asks for.
+    let problem = unsafe { open(find_symbol) };
+    if !problem.is_null() {
+        // SAFETY: a static C string of the backend.
+        return Err(format!("{}: {}", path.display(), unsafe { CStr::from_ptr(problem) }.to_string_lossy()));
+    }
+    // SAFETY: the backend defines both with the signature of the MPI function.
+    let collective = |name| symbol(name).map(|f| unsafe { std::mem::transmute::<*mut c_void, Collective>(f) });
+    Ok([collective(c"heddle_alltoall")?, collective(c"heddle_allgather")?])
+}
+
+/// A file in the directory this library was loaded from.
+fn beside_me(name: &str) -> PathBuf {
+    // SAFETY: an all-zero Dl_info is a valid value; dladdr fills it for an address of this library.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let found = unsafe { libc::dladdr(beside_me as fn(&str) -> PathBuf as *const c_void, &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return PathBuf::from(name);
+    }
+    // SAFETY: dladdr succeeded, so the name is a C string.
+    let me = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes()));
+    me.with_file_name(name)
+}
+
+fn last_error() -> String {
+    // SAFETY: dlerror gives null or a C string valid until the next dl call of this thread.
+    let text = unsafe { libc::dlerror() };
+    // SAFETY: as above.
+    if text.is_null() { "unknown error".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() }
+}
+
+/// Whether this process is the first of its job, as launchers tell; so that one line is said once.
+fn first_rank() -> bool {
+    let rank = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"].iter().find_map(std::env::var_os);
+    rank.is_none_or(|r| r == "0")
+}
+
+/// What `MPI_Get_library_version` says: allowed at any time, before initialization too.
+fn version() -> Option<String> {
+    type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+    let found = find(c"PMPI_Get_library_version")?;
+    // SAFETY: the MPI standard gives this signature.
+    let get: Version = unsafe { std::mem::transmute(found) };
+    let mut text = vec![0u8; 16 * 1024]; // at least MPI_MAX_LIBRARY_VERSION_STRING of every library: 256 and 8192
+    let mut length = 0;
+    // SAFETY: the buffer is longer than any library writes.
+    unsafe { get(text.as_mut_ptr().cast(), &mut length) };
+    let text = CStr::from_bytes_until_nul(&text).ok()?;
+    Some(text.to_string_lossy().into_owned())
+}
+
+fn collective(name: &CStr) -> Option<Collective> {
+    // SAFETY: only asked for collectives of seven word-sized arguments.
+    find(name).map(|f| unsafe { std::mem::transmute::<*mut c_void, Collective>(f) })
+}
+
+unsafe extern "C" fn find_symbol(name: *const c_char) -> *mut c_void {
+    // SAFETY: the backend passes C strings.
+    find(unsafe { CStr::from_ptr(name) }).unwrap_or(std::ptr::null_mut())
+}
+
+/// A symbol of the MPI library, never this library's own.
+fn find(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a C string; RTLD_NEXT starts behind this library.
+    let next = unsafe { libc::dlsym(RTLD_NEXT, name.as_ptr()) };
+    let found = if next.is_null() {
+        // SAFETY: an open handle and a C string.
+        local_library().map(|handle| unsafe { libc::dlsym(handle as *mut c_void, name.as_ptr()) })
+    } else {
+        Some(next)
+    };
+    found.filter(|p| !p.is_null())
+}
+
+/// The MPI library where it was loaded out of the global scope: Python opens its extension modules, and
+/// with them MPI, privately.
+fn local_library() -> Option<usize> {
+    static HANDLE: OnceLock<Option<usize>> = OnceLock::new();
+    *HANDLE.get_or_init(|| {
+        let mut names: Vec<CString> = Vec::new();
+        // SAFETY: the callback only copies names into `names`, which outlives the call.
+        unsafe { libc::dl_iterate_phdr(Some(collect_name), (&raw mut names).cast()) };
+        names.iter().find_map(|name| {
+            // SAFETY: NOLOAD opens nothing that is not there already.
+            let handle = unsafe { libc::dlopen(name.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
+            // SAFETY: an open handle and a C string.
+            let is_mpi = !handle.is_null() && !unsafe { libc::dlsym(handle, c"PMPI_Get_library_version".as_ptr()) }.is_null();
+            is_mpi.then_some(handle as usize)
+        })
+    })
+}
+
+unsafe extern "C" fn collect_name(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
+    // SAFETY: the loader passes a valid entry and the pointer given to dl_iterate_phdr.
+    let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
+    if !name.is_null() {
+        // SAFETY: a C string of the loader.
+        let name = unsafe { CStr::from_ptr(name) };
+        let file = name.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
+        if file.starts_with(b"libmpi") {
+            names.push(name.to_owned());
+        }
+    }
+    0
+}
