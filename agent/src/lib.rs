@@ -1,1 +1,22 @@
-//! placeholder
+//! Looks at the network: asks switches by SNMP what they are, what they see and what moved, and hears what they
+//! send unasked. It states what was said ([`inventory::observation`]); what it means is for `inventory::infer`.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`access`] | a credential made ready: keys derived once for all switches that share it |
+//! | [`client`] | one switch: tables, the cheap pulse, failures in words |
+//! | [`look`] | every switch at once, none waits for another |
+//! | [`traps`] | what devices send unasked |
+//! | `walk` | several columns by GETBULK, without I/O: order, limits, nonsense refused |
+//! | `tables` | answers to rows, a file a table |
+pub mod access;
+pub mod client;
+pub mod look;
+mod tables;
+pub mod traps;
+mod walk;
+
+pub use access::{Access, AccessError};
+pub use client::Client;
+pub use look::{clients, look, now};
+pub use traps::{Trap, TrapKind, Traps, traps};

@@ -110,16 +110,20 @@ pub enum AuthProtocol {
     Sha512,
 }
 
-/// Ciphers for privacy: CBC-DES (RFC 3414), CFB-AES-128 (RFC 3826), and the longer AES keys vendors offer.
+/// Ciphers for privacy: CFB-AES-128 (RFC 3826) and the longer AES keys vendors offer, with either way in use to
+/// stretch the key (Blumenthal's draft, or Reeder's as Cisco does). CBC-DES is left out: it protects nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the protocols'")]
 pub enum PrivacyProtocol {
-    Des,
     #[serde(alias = "aes128")]
     Aes,
     Aes192,
     Aes256,
+    #[serde(rename = "aes192-cisco")]
+    Aes192Cisco,
+    #[serde(rename = "aes256-cisco")]
+    Aes256Cisco,
 }
 
 /// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
@@ -276,7 +280,7 @@ impl Timing {
                 return Some((name, format!("timing {name}: {}: expected {least}ms to 1h", units::duration::show(value))));
             }
         }
-        (self.retries > 100).then(|| ("retries", format!("timing retries: {}: expected 0 to 100", self.retries)))
+        (self.retries > 16).then(|| ("retries", format!("timing retries: {}: expected 0 to 16", self.retries)))
     }
 }
 

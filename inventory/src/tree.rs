@@ -206,7 +206,7 @@ impl Tree {
     pub fn ends(&self, edge: Edge) -> Option<(Node, Node)> {
         let v = edge / 2;
         let p = self.parent(v)?;
-        Some(if edge % 2 == 0 { (v, p) } else { (p, v) })
+        Some(if edge.is_multiple_of(2) { (v, p) } else { (p, v) })
     }
 
     /// Hosts below each node, a host counting itself.
@@ -280,7 +280,7 @@ impl Tree {
             }
         }
         // The lowest node that has all of them below becomes the root; what is above it carries nothing.
-        let top = self.order.iter().copied().filter(|&v| below[v as usize] == total).last().unwrap_or(self.root);
+        let top = self.order.iter().copied().rfind(|&v| below[v as usize] == total).unwrap_or(self.root);
         let mut new = vec![NONE; self.names.len()];
         for (i, &h) in hosts.iter().enumerate() {
             new[h as usize] = i as u32;

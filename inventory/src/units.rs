@@ -140,8 +140,8 @@ pub mod duration {
     pub fn show(duration: Duration) -> String {
         match duration.as_millis() {
             0 => "0s".to_owned(),
-            n if n % 60_000 == 0 => format!("{}m", n / 60_000),
-            n if n % 1_000 == 0 => format!("{}s", n / 1_000),
+            n if n.is_multiple_of(60_000) => format!("{}m", n / 60_000),
+            n if n.is_multiple_of(1_000) => format!("{}s", n / 1_000),
             n => format!("{n}ms"),
         }
     }

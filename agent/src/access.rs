@@ -1,0 +1,128 @@
+//! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2): once per credential,
+//! not once per switch.
+use inventory::inventory_file::{AuthProtocol, Credential, Inventory, PrivacyProtocol, User};
+use inventory::secret::{Place, Secret};
+use snmp::{Auth, MasterKeys, PrivProtocol, UsmConfig};
+
+/// A credential ready for use; cloning shares the keys. Shows nothing of itself.
+#[derive(Clone)]
+pub struct Access {
+    pub(crate) auth: Auth,
+    /// How to speak of it without giving it away: `community`, `user "monitor"`.
+    pub(crate) words: String,
+}
+
+/// A credential that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    /// The secret is kept elsewhere and was not fetched.
+    #[error("credential \"{0}\": its secret was not fetched; call read_secrets first")]
+    Unresolved(String),
+    /// The keys cannot be derived.
+    #[error("credential \"{name}\": {problem}")]
+    Keys {
+        /// The credential's name.
+        name: String,
+        /// Why.
+        problem: String,
+    },
+    /// A switch names a credential that is not there.
+    #[error("switch \"{switch}\": unknown credential \"{credential}\"")]
+    Unknown {
+        /// The switch.
+        switch: String,
+        /// What it names.
+        credential: String,
+    },
+}
+
+impl Access {
+    /// Makes a credential ready; `name` is only for messages.
+    ///
+    /// # Errors
+    /// [`AccessError`] where a secret is missing or unfit.
+    pub fn new(name: &str, credential: &Credential) -> Result<Access, AccessError> {
+        let text = |secret: &Secret| secret.expose().map(str::to_owned).ok_or_else(|| AccessError::Unresolved(name.to_owned()));
+        match credential {
+            Credential::Community(community) => Ok(Access { auth: Auth::v2c(text(community)?), words: "community".to_owned() }),
+            Credential::User(user) => {
+                let auth = user.auth.as_ref().map(|a| Ok((a.protocol, text(&a.key)?))).transpose()?;
+                let privacy = user.privacy.as_ref().map(|p| Ok((p.protocol, text(&p.key)?))).transpose()?;
+                let problem = |e: snmp::CryptoError| AccessError::Keys { name: name.to_owned(), problem: e.to_string() };
+                let usm = usm(user, auth, privacy).map_err(problem)?;
+                Ok(Access { auth: usm.into(), words: format!("user \"{}\"", user.name) })
+            }
+        }
+    }
+}
+
+fn usm(user: &User, auth: Option<(AuthProtocol, String)>, privacy: Option<(PrivacyProtocol, String)>) -> snmp::CryptoResult<UsmConfig> {
+    let usm = UsmConfig::new(user.name.clone());
+    let Some((protocol, key)) = auth else { return Ok(usm) };
+    let mut keys = MasterKeys::new(digest(protocol), key.as_bytes())?;
+    if let Some((protocol, key)) = privacy {
+        keys = keys.with_privacy(cipher(protocol), key.as_bytes())?;
+    }
+    usm.with_master_keys(keys)
+}
+
+fn digest(protocol: AuthProtocol) -> snmp::AuthProtocol {
+    match protocol {
+        AuthProtocol::Md5 => snmp::AuthProtocol::Md5,
+        AuthProtocol::Sha => snmp::AuthProtocol::Sha1,
+        AuthProtocol::Sha224 => snmp::AuthProtocol::Sha224,
+        AuthProtocol::Sha256 => snmp::AuthProtocol::Sha256,
+        AuthProtocol::Sha384 => snmp::AuthProtocol::Sha384,
+        AuthProtocol::Sha512 => snmp::AuthProtocol::Sha512,
+    }
+}
+
+fn cipher(protocol: PrivacyProtocol) -> PrivProtocol {
+    match protocol {
+        PrivacyProtocol::Aes => PrivProtocol::Aes128,
+        PrivacyProtocol::Aes192 => PrivProtocol::Aes192Blumenthal,
+        PrivacyProtocol::Aes256 => PrivProtocol::Aes256Blumenthal,
+        PrivacyProtocol::Aes192Cisco => PrivProtocol::Aes192Reeder,
+        PrivacyProtocol::Aes256Cisco => PrivProtocol::Aes256Reeder,
+    }
+}
+
+/// Fetches the inventory's secrets from environment and files.
+///
+/// # Errors
+/// A text naming credential, place and problem, never the secret.
+pub fn read_secrets(inventory: &mut Inventory) -> Result<(), String> {
+    inventory.resolve_secrets(|place| match place {
+        Place::Env(name) => std::env::var(name).map_err(|e| e.to_string()),
+        Place::File(path) => std::fs::read_to_string(path).map_err(|e| e.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inventory(snmp: &str) -> Inventory {
+        Inventory::parse("i.yaml", &format!("switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {{default: {snmp}}}")).unwrap()
+    }
+
+    #[test]
+    fn secrets_are_read_from_a_file_and_missing_ones_named() {
+        let file = std::env::temp_dir().join(format!("heddle-access-{}", std::process::id()));
+        std::fs::write(&file, "private\n").unwrap();
+        let mut there = inventory(&format!("{{version: 2c, community: {{file: {}}}}}", file.display()));
+        assert!(matches!(Access::new("default", &there.snmp["default"]), Err(AccessError::Unresolved(_))));
+        read_secrets(&mut there).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert!(matches!(Access::new("default", &there.snmp["default"]).unwrap().auth, Auth::Community { .. }));
+        let mut gone = inventory("{version: 2c, community: {env: HEDDLE_NO_SUCH_VARIABLE}}");
+        assert!(read_secrets(&mut gone).unwrap_err().contains("environment variable HEDDLE_NO_SUCH_VARIABLE"));
+    }
+
+    #[test]
+    fn a_user_keeps_its_protocols() {
+        let i = inventory("{version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}");
+        let Auth::Usm(usm) = Access::new("default", &i.snmp["default"]).unwrap().auth else { panic!("expected a user") };
+        assert_eq!((usm.auth_protocol(), usm.priv_protocol()), (Some(snmp::AuthProtocol::Sha1), Some(PrivProtocol::Aes128)));
+    }
+}

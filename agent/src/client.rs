@@ -1,0 +1,175 @@
+//! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
+//! goes wrong becomes [`Fact::Failed`] in words for an operator.
+use crate::access::Access;
+use crate::tables::{self, Objects, pulse};
+use crate::walk::{Answers, Walk};
+use inventory::inventory_file::{Switch, Timing};
+use inventory::observation::{Fact, Table};
+use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// One table may take this many times the patience for one answer, however diligently the switch answers.
+const TABLE_PATIENCE: u32 = 10;
+
+/// Interfaces expected before the switch told.
+const ROWS_AT_FIRST: usize = 16;
+
+/// A switch and the session with its agent. Every method may be called from several tasks at once.
+pub struct Client {
+    address: SocketAddr,
+    access: Access,
+    timeout: Duration,
+    retries: u32,
+    session: Mutex<Option<UdpClient>>,
+    rows: AtomicUsize,
+}
+
+/// Why a table could not be read.
+enum Failure {
+    /// The agent does not talk to us at all.
+    Mute(String),
+    /// It does, but not about this.
+    Table(String),
+}
+
+impl Client {
+    /// A client of `switch`; nothing is sent yet.
+    pub fn new(switch: &Switch, access: &Access, timing: &Timing) -> Client {
+        Client {
+            address: switch.address,
+            access: access.clone(),
+            timeout: timing.timeout,
+            retries: timing.retries,
+            session: Mutex::new(None),
+            rows: AtomicUsize::new(ROWS_AT_FIRST),
+        }
+    }
+
+    /// Where the agent listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Reads one table. Tables the device does not serve come back empty. A failure names the table, except for
+    /// [`Table::System`], which every agent serves: where it gets no answer, the whole device is mute.
+    pub async fn read(&self, table: Table) -> Fact {
+        match self.walk(tables::objects(table)).await {
+            Ok(answers) => {
+                let fact = tables::fact(table, &answers);
+                if let Fact::Interfaces(interfaces) = &fact {
+                    self.rows.store(interfaces.len(), Relaxed);
+                }
+                fact
+            }
+            Err(Failure::Mute(problem)) => Fact::Failed { table: (table != Table::System).then_some(table), problem },
+            Err(Failure::Table(problem)) => Fact::Failed { table: Some(table), problem },
+        }
+    }
+
+    /// Reads what moves first when something changes, in as few messages as possible. Its failure means the whole
+    /// device.
+    pub async fn pulse(&self) -> Fact {
+        match self.walk(pulse::OBJECTS).await {
+            Ok(answers) => {
+                let pulse = pulse::read(&answers);
+                self.rows.store(pulse.up.len(), Relaxed);
+                Fact::Pulse(pulse)
+            }
+            Err(Failure::Mute(problem) | Failure::Table(problem)) => Fact::Failed { table: None, problem },
+        }
+    }
+
+    async fn walk(&self, objects: Objects) -> Result<Answers, Failure> {
+        let mut walk = Walk::new(objects.scalars, objects.columns, self.rows.load(Relaxed));
+        let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
+        match tokio::time::timeout(patience, self.run(&mut walk)).await {
+            Ok(Ok(())) => Ok(walk.finish()),
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(Failure::Table(format!(
+                "{} answers too slowly: {} values in {} s and no end; given up",
+                self.address,
+                walk.len(),
+                patience.as_secs_f32()
+            ))),
+        }
+    }
+
+    async fn run(&self, walk: &mut Walk) -> Result<(), Failure> {
+        let session = self.session().await?;
+        let mut most = u32::MAX;
+        while let Some(request) = walk.next() {
+            let repetitions = request.repetitions.min(most);
+            match session.get_bulk(&request.oids, request.non_repeaters, repetitions).await {
+                Ok(varbinds) => {
+                    walk.take(varbinds).map_err(|e| Failure::Table(format!("{} answers nonsense: {e}", self.address)))?;
+                }
+                // RFC 3416 lets GETBULK answers be cut short, never tooBig; some agents say it all the same.
+                Err(e) if too_big(&e) && repetitions > 1 => most = repetitions / 2,
+                Err(e) => return Err(self.failure(&e).await),
+            }
+        }
+        Ok(())
+    }
+
+    async fn session(&self) -> Result<UdpClient, Failure> {
+        let mut slot = self.session.lock().await;
+        if let Some(session) = slot.as_ref() {
+            return Ok(session.clone());
+        }
+        let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO).unwrap_or_else(|_| Retry::none());
+        let session = snmp::Client::builder(self.address, self.access.auth.clone())
+            .request_timeout(self.timeout)
+            .retry(retry)
+            .connect()
+            .await
+            .map_err(|e| Failure::Mute(format!("{}: no socket to ask from: {e}", self.address)))?;
+        Ok(slot.insert(session).clone())
+    }
+
+    /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine state on a
+    /// restart (snmpd -C) never answers the old one again.
+    async fn failure(&self, error: &Error) -> Failure {
+        let error = error.exchange_source();
+        if matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. }) {
+            *self.session.lock().await = None;
+        }
+        let (address, words) = (self.address, &self.access.words);
+        match error {
+            Error::Timeout { .. } => Failure::Mute(format!(
+                "no answer from {address} after {} of {} ms; down, unreachable, or it refuses this {words}",
+                tries(self.retries + 1),
+                self.timeout.as_millis()
+            )),
+            Error::Report { status, .. } => Failure::Mute(format!("{address} refuses {words}: {}", refusal(status))),
+            Error::Auth { .. } => Failure::Mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
+            Error::Network { source, .. } => Failure::Mute(format!("no answer from {address}: {source}")),
+            Error::Snmp { status, .. } => Failure::Table(format!("{address} answers with an error: {status}")),
+            Error::Decode(_) | Error::MalformedResponse { .. } => Failure::Table(format!("{address} answers nonsense: {error}")),
+            other => Failure::Mute(format!("{address}: {other}")),
+        }
+    }
+}
+
+fn too_big(error: &Error) -> bool {
+    matches!(error.exchange_source(), Error::Snmp { status: ErrorStatus::TooBig, .. })
+}
+
+fn tries(n: u32) -> String {
+    if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }
+}
+
+fn refusal(status: &snmp::v3::ReportStatus) -> &'static str {
+    use snmp::v3::ReportStatus as R;
+    match status {
+        R::UnknownUserName { .. } => "unknown user",
+        R::WrongDigest { .. } => "wrong auth key or protocol",
+        R::DecryptionError { .. } => "wrong priv key or protocol",
+        R::UnsupportedSecurityLevel { .. } => "it wants another security level (auth and priv?)",
+        R::NotInTimeWindow { .. } => "clocks disagree; asked anew next time",
+        R::UnknownEngineId { .. } => "it restarted as another engine; asked anew next time",
+        _ => "an unknown report",
+    }
+}

@@ -1,0 +1,66 @@
+//! One look at every switch at once. Each has its own socket and its own patience, so one that is slow, dead or
+//! lying delays only itself.
+use crate::access::{Access, AccessError};
+use crate::client::Client;
+use futures_util::stream::{self, StreamExt};
+use inventory::Millis;
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Fact, Observation, Source, Table};
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Requests under way at one switch. Agents work on one at a time; a second one waiting at their door hides the way
+/// there and back, more would only let timeouts run.
+const AT_ONCE: usize = 2;
+
+/// A client per switch, in the inventory's order, by name. Switches with one credential share its keys.
+///
+/// # Errors
+/// [`AccessError`] where a credential cannot be used.
+pub fn clients(inventory: &Inventory) -> Result<Vec<(String, Client)>, AccessError> {
+    let mut ready: HashMap<&str, Access> = HashMap::new();
+    let client = |(name, switch): (&String, _)| {
+        let switch: &inventory::inventory_file::Switch = switch;
+        let access = match ready.get(switch.snmp.as_str()) {
+            Some(access) => access.clone(),
+            None => {
+                let unknown = || AccessError::Unknown { switch: name.clone(), credential: switch.snmp.clone() };
+                let access = Access::new(&switch.snmp, inventory.credential(switch).ok_or_else(unknown)?)?;
+                ready.insert(&switch.snmp, access.clone());
+                access
+            }
+        };
+        Ok((name.clone(), Client::new(switch, &access, &inventory.timing)))
+    };
+    inventory.switches.iter().map(client).collect()
+}
+
+/// Reads every table of every switch. A switch that does not answer gives one [`Fact::Failed`] without a table.
+///
+/// # Errors
+/// [`AccessError`] where a credential cannot be used; nothing was asked then.
+pub async fn look(inventory: &Inventory) -> Result<Vec<Observation>, AccessError> {
+    let clients = clients(inventory)?;
+    let all = futures_util::future::join_all(clients.iter().map(|(name, client)| look_at(name, client))).await;
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// Reads every table of one switch, System first: where that gets no answer, nothing else is asked.
+pub async fn look_at(name: &str, client: &Client) -> Vec<Observation> {
+    let observe = |fact| Observation { at: now(), reporter: name.to_owned(), source: Source::Snmp, fact };
+    let first = client.read(Table::System).await;
+    let mute = matches!(first, Fact::Failed { table: None, .. });
+    let mut seen = vec![observe(first)];
+    if !mute {
+        let rest = Table::ALL.into_iter().filter(|t| *t != Table::System);
+        seen.extend(
+            stream::iter(rest.map(|t| async move { client.read(t).await })).buffered(AT_ONCE).map(observe).collect::<Vec<_>>().await,
+        );
+    }
+    seen
+}
+
+/// The wall clock.
+pub fn now() -> Millis {
+    Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+}

@@ -1,0 +1,103 @@
+//! Answers to rows: what each table asks for and how its values read. No I/O. A value of the wrong type leaves its
+//! field empty; a row without what it cannot do without is left out.
+pub(crate) mod arp;
+pub(crate) mod bridge;
+pub(crate) mod fdb;
+pub(crate) mod interfaces;
+pub(crate) mod lldp;
+pub(crate) mod pulse;
+pub(crate) mod system;
+
+use crate::walk::Answers;
+use inventory::Mac;
+use inventory::observation::{Fact, Table};
+use snmp::Value;
+
+/// The objects of one table.
+pub(crate) struct Objects {
+    pub(crate) scalars: &'static [&'static [u32]],
+    pub(crate) columns: &'static [&'static [u32]],
+}
+
+/// What to ask for a table.
+pub(crate) fn objects(table: Table) -> Objects {
+    match table {
+        Table::System => system::OBJECTS,
+        Table::Interfaces => interfaces::OBJECTS,
+        Table::Lldp => lldp::OBJECTS,
+        Table::Bridge => bridge::OBJECTS,
+        Table::Fdb => fdb::OBJECTS,
+        Table::Arp => arp::OBJECTS,
+    }
+}
+
+/// What the answers for a table mean.
+pub(crate) fn fact(table: Table, answers: &Answers) -> Fact {
+    match table {
+        Table::System => Fact::System(system::read(answers)),
+        Table::Interfaces => Fact::Interfaces(interfaces::read(answers)),
+        Table::Lldp => Fact::Lldp(lldp::read(answers)),
+        Table::Bridge => Fact::Bridge(bridge::read(answers)),
+        Table::Fdb => Fact::Fdb(fdb::read(answers)),
+        Table::Arp => Fact::Arp(arp::read(answers)),
+    }
+}
+
+/// A number, zero or above.
+fn number(value: Option<&Value>) -> Option<u32> {
+    value.and_then(Value::as_u32)
+}
+
+/// A text without control characters: what operators see must not move their cursor.
+fn text(value: Option<&Value>) -> String {
+    let octets = value.and_then(Value::as_bytes).unwrap_or_default();
+    String::from_utf8_lossy(octets).chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
+}
+
+/// A station's MAC address of six octets.
+fn mac(value: Option<&Value>) -> Option<Mac> {
+    value.and_then(Value::as_bytes).and_then(Mac::from_octets).filter(|m| m.is_station())
+}
+
+/// A MAC address out of six parts of an index.
+fn mac_of_index(parts: &[u32]) -> Option<Mac> {
+    let octets: Vec<u8> = parts.iter().map(|&p| u8::try_from(p).ok()).collect::<Option<_>>()?;
+    Mac::from_octets(&octets).filter(|m| m.is_station())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers out of object identifiers as text and values.
+    pub(crate) fn answers(cells: &[(&str, Value)]) -> Answers {
+        cells.iter().map(|(oid, v)| (oid.split('.').map(|p| p.parse().unwrap()).collect(), v.clone())).collect()
+    }
+
+    pub(crate) fn octets(bytes: impl AsRef<[u8]>) -> Value {
+        Value::OctetString(bytes.as_ref().to_vec().into())
+    }
+
+    #[test]
+    fn texts_lose_what_moves_a_cursor() {
+        assert_eq!(text(Some(&octets("a\u{1b}[31mb\r\n"))), "a [31mb");
+        assert_eq!(text(Some(&octets([0xff, b'x']))), "\u{fffd}x");
+        assert_eq!((text(None), text(Some(&Value::Integer(1)))), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn addresses_are_refused_unless_a_station() {
+        assert_eq!(mac(Some(&octets([2, 0, 0, 0, 0, 1]))), Some(Mac([2, 0, 0, 0, 0, 1])));
+        for bad in [&[0u8; 6][..], &[1, 0, 0, 0, 0, 1], &[2, 0, 0, 0, 1], &[]] {
+            assert_eq!(mac(Some(&octets(bad))), None, "{bad:?}");
+        }
+        assert_eq!(mac_of_index(&[2, 0, 0, 0, 0, 256]), None);
+    }
+
+    #[test]
+    fn every_table_of_a_mute_device_is_empty_not_a_failure() {
+        for table in Table::ALL {
+            assert!(!matches!(fact(table, &Answers::default()), Fact::Failed { .. }));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
+use super::{Objects, mac, number};
+use crate::walk::Answers;
+use inventory::Mac;
+use inventory::observation::{Bridge, BridgeId, BridgePort, StpState};
+use snmp::Value;
+
+const ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 1];
+const PRIORITY: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 2];
+/// dot1dStpTimeSinceTopologyChange.
+pub(crate) const SINCE_TOP_CHANGE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 3];
+/// dot1dStpTopChanges.
+pub(crate) const TOP_CHANGES: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 4];
+const DESIGNATED_ROOT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 5];
+const PORT_IF_INDEX: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 4, 1, 2];
+/// dot1dStpPortState.
+pub(crate) const PORT_STATE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 3];
+const PORT_DESIGNATED_BRIDGE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 8];
+const PORT_DESIGNATED_PORT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 9];
+
+pub(crate) const OBJECTS: Objects = Objects {
+    scalars: &[ADDRESS, PRIORITY, TOP_CHANGES, DESIGNATED_ROOT],
+    columns: &[PORT_IF_INDEX, PORT_STATE, PORT_DESIGNATED_BRIDGE, PORT_DESIGNATED_PORT],
+};
+
+pub(crate) fn read(answers: &Answers) -> Bridge {
+    let port = |(index, value): (&[u32], &Value)| {
+        let [number_] = index else { return None };
+        Some(BridgePort {
+            number: *number_,
+            if_index: number(Some(value))?,
+            state: number(answers.cell(PORT_STATE, index)).and_then(state),
+            designated_bridge: bridge_id(answers.cell(PORT_DESIGNATED_BRIDGE, index)),
+            designated_port: answers.cell(PORT_DESIGNATED_PORT, index).and_then(two_octets),
+        })
+    };
+    Bridge {
+        address: mac(answers.scalar(ADDRESS)),
+        root_bridge: bridge_id(answers.scalar(DESIGNATED_ROOT)),
+        priority: number(answers.scalar(PRIORITY)).and_then(|p| u16::try_from(p).ok()).unwrap_or_default(),
+        top_changes: number(answers.scalar(TOP_CHANGES)).unwrap_or_default(),
+        ports: answers.column(PORT_IF_INDEX).filter_map(port).collect(),
+    }
+}
+
+/// dot1dStpPortState.
+pub(crate) fn state(value: u32) -> Option<StpState> {
+    Some(match value {
+        1 => StpState::Disabled,
+        2 => StpState::Blocking,
+        3 => StpState::Listening,
+        4 => StpState::Learning,
+        5 => StpState::Forwarding,
+        6 => StpState::Broken,
+        _ => return None,
+    })
+}
+
+fn two_octets(value: &Value) -> Option<u16> {
+    value.as_bytes()?.try_into().ok().map(u16::from_be_bytes)
+}
+
+/// A BridgeId: two octets of priority, six of address.
+fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
+    let [p, q, address @ ..] = value?.as_bytes()? else { return None };
+    let address = Mac::from_octets(address).filter(|m| m.is_station())?;
+    Some(BridgeId { priority: u16::from_be_bytes([*p, *q]), address })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{answers, octets};
+    use super::*;
+
+    const ID: [u8; 8] = [0x80, 0, 2, 0, 0, 0, 0, 1];
+
+    #[test]
+    fn reads_ports_with_and_without_stp() {
+        let bridge = read(&answers(&[
+            ("1.3.6.1.2.1.17.1.1.0", octets([2, 0, 0, 0, 0, 1])),
+            ("1.3.6.1.2.1.17.2.2.0", Value::Integer(32768)),
+            ("1.3.6.1.2.1.17.2.4.0", Value::Counter32(3)),
+            ("1.3.6.1.2.1.17.2.5.0", octets(ID)),
+            ("1.3.6.1.2.1.17.1.4.1.2.1", Value::Integer(12)),
+            ("1.3.6.1.2.1.17.1.4.1.2.2", Value::Integer(13)),
+            ("1.3.6.1.2.1.17.2.15.1.3.1", Value::Integer(5)),
+            ("1.3.6.1.2.1.17.2.15.1.8.1", octets(ID)),
+            ("1.3.6.1.2.1.17.2.15.1.9.1", octets([0x80, 2])),
+        ]));
+        let root = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 1]) };
+        assert_eq!((bridge.priority, bridge.top_changes, bridge.root_bridge), (32768, 3, Some(root)));
+        assert_eq!(
+            bridge.ports,
+            [
+                BridgePort {
+                    number: 1,
+                    if_index: 12,
+                    state: Some(StpState::Forwarding),
+                    designated_bridge: Some(root),
+                    designated_port: Some(0x8002)
+                },
+                BridgePort { number: 2, if_index: 13, state: None, designated_bridge: None, designated_port: None },
+            ]
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_no_bridge_id_and_no_state() {
+        assert_eq!(bridge_id(Some(&octets("8000.020000000001"))), None, "as text");
+        assert_eq!(bridge_id(Some(&octets([0; 8]))), None, "nobody");
+        assert_eq!((state(0), state(7), state(2)), (None, None, Some(StpState::Blocking)));
+        let wild = read(&answers(&[("1.3.6.1.2.1.17.1.4.1.2.1", octets("swp1")), ("1.3.6.1.2.1.17.2.2.0", Value::Integer(70_000))]));
+        assert_eq!(wild, Bridge::default());
+    }
+}

@@ -1,0 +1,103 @@
+//! IF-MIB ifTable and ifXTable (RFC 2863).
+use super::{Objects, mac, number, text};
+use crate::walk::Answers;
+use inventory::BitsPerSec;
+use inventory::observation::Interface;
+use snmp::Value;
+
+const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
+const SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 5];
+const PHYS_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 6];
+pub(crate) const OPER_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 8];
+const IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 10];
+const OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 16];
+const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
+pub(crate) const HC_IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
+pub(crate) const HC_OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 10];
+const HIGH_SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15];
+const ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18];
+
+pub(crate) const OBJECTS: Objects = Objects {
+    scalars: &[],
+    columns: &[DESCR, SPEED, PHYS_ADDRESS, OPER_STATUS, IN_OCTETS, OUT_OCTETS, NAME, HC_IN_OCTETS, HC_OUT_OCTETS, HIGH_SPEED, ALIAS],
+};
+
+/// ifOperStatus up(1).
+pub(crate) const UP: u32 = 1;
+
+/// ifSpeed's value for anything faster than it can say.
+const SPEED_FULL: u32 = u32::MAX;
+
+pub(crate) fn read(answers: &Answers) -> Vec<Interface> {
+    let row = |index: u32| {
+        let cell = |column| answers.cell(column, &[index]);
+        let octets = |wide, narrow| cell(wide).or(cell(narrow)).and_then(Value::as_u64).unwrap_or_default();
+        let name = text(cell(NAME));
+        Interface {
+            index,
+            name: if name.is_empty() { text(cell(DESCR)) } else { name },
+            alias: text(cell(ALIAS)),
+            mac: mac(cell(PHYS_ADDRESS)),
+            rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
+            up: number(cell(OPER_STATUS)) == Some(UP),
+            in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
+            out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
+        }
+    };
+    let indices = answers.column(OPER_STATUS).filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None });
+    indices.map(row).collect()
+}
+
+/// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap; ifHighSpeed is in whole Mbit/s.
+fn rate(speed: Option<u32>, high_speed: Option<u32>) -> Option<BitsPerSec> {
+    let high = high_speed.map(|m| u64::from(m) * 1_000_000).unwrap_or_default();
+    let exact = speed.filter(|&s| s != SPEED_FULL).map(u64::from).unwrap_or_default();
+    let rate = if high > u64::from(SPEED_FULL) || exact == 0 { high } else { exact };
+    (rate > 0).then_some(BitsPerSec(rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{answers, octets};
+    use super::*;
+
+    #[test]
+    fn reads_a_row_with_and_without_the_wide_columns() {
+        let rows = read(&answers(&[
+            ("1.3.6.1.2.1.2.2.1.2.7", octets("GigabitEthernet7")),
+            ("1.3.6.1.2.1.2.2.1.5.7", Value::Gauge32(1_000_000_000)),
+            ("1.3.6.1.2.1.2.2.1.6.7", octets([2, 0, 0, 0, 0, 7])),
+            ("1.3.6.1.2.1.2.2.1.8.7", Value::Integer(1)),
+            ("1.3.6.1.2.1.2.2.1.10.7", Value::Counter32(11)),
+            ("1.3.6.1.2.1.31.1.1.1.10.7", Value::Counter64(1 << 40)),
+            ("1.3.6.1.2.1.2.2.1.8.8", Value::Integer(2)),
+            ("1.3.6.1.2.1.31.1.1.1.1.8", octets("swp8")),
+        ]));
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[0].name.as_str(), rows[0].up, rows[0].in_octets, rows[0].out_octets), ("GigabitEthernet7", true, 11, 1 << 40));
+        assert_eq!(rows[0].rate, Some(BitsPerSec::GIGABIT));
+        assert_eq!((rows[1].index, rows[1].name.as_str(), rows[1].up, rows[1].rate, rows[1].mac), (8, "swp8", false, None, None));
+    }
+
+    #[test]
+    fn the_rate_is_exact_where_it_can_be() {
+        for (speed, high, expected) in [
+            (Some(20_000_000), Some(20), 20_000_000),
+            (Some(2_500_000_000), Some(3), 2_500_000_000),
+            (Some(SPEED_FULL), Some(25_000), 25_000_000_000),
+            (Some(1_410_065_408), Some(10_000), 10_000_000_000),
+            (None, Some(100), 100_000_000),
+            (Some(10_000_000), None, 10_000_000),
+        ] {
+            assert_eq!(rate(speed, high), Some(BitsPerSec(expected)));
+        }
+        assert_eq!(rate(Some(0), Some(0)), None);
+    }
+
+    #[test]
+    fn refuses_indices_and_types_that_are_none() {
+        let rows = read(&answers(&[("1.3.6.1.2.1.2.2.1.8.7.1", Value::Integer(1)), ("1.3.6.1.2.1.2.2.1.8.9", octets("up"))]));
+        assert_eq!(rows.len(), 1);
+        assert_eq!((rows[0].index, rows[0].up), (9, false));
+    }
+}

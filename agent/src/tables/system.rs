@@ -1,0 +1,37 @@
+//! SNMPv2-MIB system group (RFC 3418).
+use super::{Objects, number, text};
+use crate::walk::Answers;
+use inventory::observation::System;
+
+const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 1];
+pub(crate) const UPTIME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 3];
+const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 5];
+
+pub(crate) const OBJECTS: Objects = Objects { scalars: &[DESCR, UPTIME, NAME], columns: &[] };
+
+pub(crate) fn read(answers: &Answers) -> System {
+    System {
+        name: text(answers.scalar(NAME)),
+        descr: text(answers.scalar(DESCR)),
+        uptime: number(answers.scalar(UPTIME)).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{answers, octets};
+    use super::*;
+    use snmp::Value;
+
+    #[test]
+    fn reads_and_refuses() {
+        let good = answers(&[
+            ("1.3.6.1.2.1.1.1.0", octets("Linux")),
+            ("1.3.6.1.2.1.1.3.0", Value::TimeTicks(7)),
+            ("1.3.6.1.2.1.1.5.0", octets("s0")),
+        ]);
+        assert_eq!(read(&good), System { name: "s0".into(), descr: "Linux".into(), uptime: 7 });
+        let bad = answers(&[("1.3.6.1.2.1.1.5.0", Value::Integer(3)), ("1.3.6.1.2.1.1.3.0", octets("now"))]);
+        assert_eq!(read(&bad), System::default());
+    }
+}

@@ -1,0 +1,96 @@
+//! Hears the notifications devices send unasked (RFC 3416, 4.2.6). They are hints to look sooner, not facts: SNMPv2c
+//! traps prove nothing, and datagrams get lost, so polls find the same things a little later.
+use snmp::{Notification, NotificationReceiver};
+use std::net::{IpAddr, SocketAddr};
+use tokio::sync::mpsc;
+
+/// Hints waiting to be taken; beyond that they are dropped, a poll follows anyway.
+const WAITING: usize = 256;
+
+/// A notification, reduced to what it hints at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trap {
+    /// The sender, by its datagram.
+    pub from: IpAddr,
+    /// What it hints at.
+    pub kind: TrapKind,
+}
+
+/// What a notification hints at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrapKind {
+    /// linkUp (RFC 2863).
+    LinkUp,
+    /// linkDown (RFC 2863).
+    LinkDown,
+    /// lldpRemTablesChange (IEEE 802.1AB-2005).
+    LldpChange,
+    /// newRoot or topologyChange (RFC 4188).
+    TopologyChange,
+    /// Anything else, such as coldStart.
+    Other,
+}
+
+/// A place that cannot be listened at.
+#[derive(Debug, thiserror::Error)]
+#[error("traps: {address}: {problem}; nothing is heard there, polls go on")]
+pub struct TrapError {
+    /// Where.
+    pub address: SocketAddr,
+    /// Why.
+    pub problem: String,
+}
+
+/// Hints as they come, and where they are heard.
+pub struct Traps {
+    /// The address and port in use; they differ from what was asked for where that was port 0.
+    pub address: SocketAddr,
+    hints: mpsc::Receiver<Trap>,
+}
+
+impl Traps {
+    /// The next hint; `None` after the socket broke.
+    pub async fn next(&mut self) -> Option<Trap> {
+        self.hints.recv().await
+    }
+}
+
+/// Listens at `address` for SNMPv1 and SNMPv2c notifications until the returned [`Traps`] is dropped.
+///
+/// # Errors
+/// [`TrapError`] where the address cannot be bound: in use, or a port below 1024 without the right to it.
+pub async fn traps(address: SocketAddr) -> Result<Traps, TrapError> {
+    let receiver = NotificationReceiver::bind(address.to_string())
+        .await
+        .map_err(|e| TrapError { address, problem: e.exchange_source().to_string() })?;
+    let address = receiver.local_addr();
+    let (send, hints) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        loop {
+            let received = tokio::select! {
+                received = receiver.recv() => received,
+                () = send.closed() => return,
+            };
+            match received {
+                Ok(r) => drop(send.try_send(Trap { from: r.source.ip().to_canonical(), kind: kind(&r.notification) })),
+                Err(e) if matches!(e.exchange_source(), snmp::Error::Closed { .. } | snmp::Error::Network { .. }) => return,
+                Err(e) => tracing::debug!("notification ignored: {e}"),
+            }
+        }
+    });
+    Ok(Traps { address, hints })
+}
+
+fn kind(notification: &Notification) -> TrapKind {
+    notification.trap_oid().map_or(TrapKind::Other, |oid| kind_of(oid.arcs()))
+}
+
+fn kind_of(trap: &[u32]) -> TrapKind {
+    match trap {
+        [1, 3, 6, 1, 6, 3, 1, 1, 5, 3] => TrapKind::LinkDown,
+        [1, 3, 6, 1, 6, 3, 1, 1, 5, 4] => TrapKind::LinkUp,
+        [1, 0, 8802, 1, 1, 2, 0, 0, 1] => TrapKind::LldpChange,
+        [1, 3, 6, 1, 2, 1, 17, 0, 1 | 2] => TrapKind::TopologyChange,
+        _ => TrapKind::Other,
+    }
+}

@@ -1,0 +1,232 @@
+//! Reads scalars and several columns at once by GETBULK (RFC 3416, 4.2.3), without I/O: [`Walk::next`] says what
+//! to ask, [`Walk::take`] what to make of the answer.
+//!
+//! Columns advance independently, so sparse rows and truncated answers do no harm. What cannot be an answer to
+//! GETBULK is refused: an object identifier that does not grow, an answer without anything, a table without end.
+use snmp::{Oid, Value, VarBind};
+use std::collections::BTreeMap;
+
+/// Values asked for in one message: about as much as fits a datagram of 1500 octets that no network fragments.
+const VALUES_A_MESSAGE: usize = 48;
+
+/// Values of one walk. The largest table of a switch, its FDB, has two columns of up to 128 Ki rows.
+const VALUES_LIMIT: usize = 300_000;
+
+/// What the device answered, by object identifier.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Answers(BTreeMap<Vec<u32>, Value>);
+
+/// An answer that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Nonsense {
+    #[error("object identifiers do not grow: {1} after {0}")]
+    Order(Oid, Oid),
+    #[error("an answer of {got} values where at least {least} were asked for")]
+    Short { got: usize, least: usize },
+    #[error("more than {VALUES_LIMIT} values without end")]
+    Endless,
+}
+
+/// One message to send.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Request {
+    pub(crate) oids: Vec<Oid>,
+    pub(crate) non_repeaters: u32,
+    pub(crate) repetitions: u32,
+}
+
+/// A walk under way.
+pub(crate) struct Walk {
+    scalars: Vec<Oid>,
+    columns: Vec<Column>,
+    rows: usize,
+    answers: Answers,
+}
+
+struct Column {
+    base: Oid,
+    last: Oid,
+    open: bool,
+}
+
+impl Answers {
+    /// The instance `.0` of a scalar.
+    pub(crate) fn scalar(&self, object: &[u32]) -> Option<&Value> {
+        self.cell(object, &[0])
+    }
+
+    /// The cell of a column at an index.
+    pub(crate) fn cell(&self, column: &[u32], index: &[u32]) -> Option<&Value> {
+        self.0.get(&[column, index].concat())
+    }
+
+    /// Every cell of a column: its index and value, in order of the index.
+    pub(crate) fn column<'a>(&'a self, column: &'a [u32]) -> impl Iterator<Item = (&'a [u32], &'a Value)> {
+        self.0
+            .range(column.to_vec()..)
+            .take_while(move |(oid, _)| oid.starts_with(column))
+            .map(move |(oid, value)| (&oid[column.len()..], value))
+            .filter(|(index, _)| !index.is_empty())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl FromIterator<(Vec<u32>, Value)> for Answers {
+    fn from_iter<I: IntoIterator<Item = (Vec<u32>, Value)>>(pairs: I) -> Answers {
+        Answers(pairs.into_iter().collect())
+    }
+}
+
+impl Walk {
+    /// A walk over scalars (without their `.0`) and columns; `rows` is how many rows are expected.
+    pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: usize) -> Walk {
+        let columns = columns.iter().map(|c| Column { base: Oid::from_slice(c), last: Oid::from_slice(c), open: true });
+        Walk {
+            scalars: scalars.iter().map(|s| Oid::from_slice(s)).collect(),
+            columns: columns.collect(),
+            rows,
+            answers: Answers::default(),
+        }
+    }
+
+    /// What to ask next; `None` when all is read.
+    pub(crate) fn next(&self) -> Option<Request> {
+        let open: Vec<Oid> = self.columns.iter().filter(|c| c.open).map(|c| c.last.clone()).collect();
+        if self.scalars.is_empty() && open.is_empty() {
+            return None;
+        }
+        let fit = VALUES_A_MESSAGE.saturating_sub(self.scalars.len()) / open.len().max(1);
+        // One row more than expected tells the end of the table in the same message.
+        let repetitions = if open.is_empty() { 0 } else { fit.min(self.rows + 1).max(1) as u32 };
+        Some(Request { non_repeaters: self.scalars.len() as u32, oids: self.scalars.iter().cloned().chain(open).collect(), repetitions })
+    }
+
+    /// Takes the answer to [`Walk::next`].
+    pub(crate) fn take(&mut self, varbinds: Vec<VarBind>) -> Result<(), Nonsense> {
+        let scalars = std::mem::take(&mut self.scalars);
+        let open: Vec<usize> = (0..self.columns.len()).filter(|&i| self.columns[i].open).collect();
+        let least = scalars.len() + usize::from(!open.is_empty());
+        if varbinds.len() < least {
+            return Err(Nonsense::Short { got: varbinds.len(), least });
+        }
+        let mut rest = varbinds.into_iter();
+        for (asked, found) in scalars.iter().zip(rest.by_ref()) {
+            if !found.value.is_exception() && found.oid == asked.child(0) {
+                self.answers.0.insert(found.oid.arcs().to_vec(), found.value);
+            }
+        }
+        for (n, found) in rest.enumerate() {
+            let Some(&i) = open.get(n % open.len().max(1)) else { break };
+            self.columns[i].take(found, &mut self.answers)?;
+        }
+        if self.answers.len() > VALUES_LIMIT { Err(Nonsense::Endless) } else { Ok(()) }
+    }
+
+    /// What was read.
+    pub(crate) fn finish(self) -> Answers {
+        self.answers
+    }
+
+    /// How much was read so far.
+    pub(crate) fn len(&self) -> usize {
+        self.answers.len()
+    }
+}
+
+impl Column {
+    fn take(&mut self, found: VarBind, answers: &mut Answers) -> Result<(), Nonsense> {
+        if !self.open {
+            return Ok(());
+        }
+        if found.value.is_exception() {
+            self.open = false;
+            return Ok(());
+        }
+        if found.oid <= self.last {
+            return Err(Nonsense::Order(self.last.clone(), found.oid));
+        }
+        if !found.oid.starts_with(&self.base) {
+            self.open = false;
+            return Ok(());
+        }
+        answers.0.insert(found.oid.arcs().to_vec(), found.value);
+        self.last = found.oid;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A device that answers GETBULK by the book from a sorted table, at most `most` values a message.
+    fn answer(device: &BTreeMap<Vec<u32>, i32>, request: &Request, most: usize) -> Vec<VarBind> {
+        let next = |oid: &Oid| {
+            let after = device.range::<Vec<u32>, _>((std::ops::Bound::Excluded(oid.arcs().to_vec()), std::ops::Bound::Unbounded)).next();
+            match after {
+                Some((oid, &n)) => VarBind::new(Oid::from_slice(oid), Value::Integer(n)),
+                None => VarBind::new(oid.clone(), Value::EndOfMibView),
+            }
+        };
+        let (scalars, columns) = request.oids.split_at(request.non_repeaters as usize);
+        let mut out: Vec<VarBind> = scalars.iter().map(next).collect();
+        let mut at: Vec<Oid> = columns.to_vec();
+        for _ in 0..request.repetitions {
+            for oid in &mut at {
+                let found = next(oid);
+                *oid = found.oid.clone();
+                out.push(found);
+            }
+        }
+        out.truncate(most.max(scalars.len() + 1));
+        out
+    }
+
+    fn read(device: &BTreeMap<Vec<u32>, i32>, scalars: &[&[u32]], columns: &[&[u32]], rows: usize, most: usize) -> Answers {
+        let mut walk = Walk::new(scalars, columns, rows);
+        while let Some(request) = walk.next() {
+            walk.take(answer(device, &request, most)).unwrap();
+        }
+        walk.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn reads_exactly_what_is_there(rows in prop::collection::btree_map((1u32..5, 1u32..40), any::<i32>(), 0..80), hint in 0usize..50, most in 1usize..60) {
+            let device: BTreeMap<Vec<u32>, i32> = rows.iter().map(|((c, i), v)| (vec![1, 3, *c, *i], *v)).chain([(vec![1, 2, 7, 0], 7)]).collect();
+            let answers = read(&device, &[&[1, 2, 7], &[1, 2, 8]], &[&[1, 3, 2], &[1, 3, 4]], hint, most);
+            let expected: Answers = device.iter()
+                .filter(|(oid, _)| oid[..] == [1, 2, 7, 0] || oid.starts_with(&[1, 3, 2]) || oid.starts_with(&[1, 3, 4]))
+                .map(|(oid, v)| (oid.clone(), Value::Integer(*v))).collect();
+            prop_assert_eq!(answers, expected);
+        }
+    }
+
+    #[test]
+    fn a_small_table_takes_one_message() {
+        let device = (1..=8).flat_map(|i| [(vec![1, 3, 2, i], 0), (vec![1, 3, 3, i], 0)]).collect();
+        let mut walk = Walk::new(&[&[1, 2]], &[&[1, 3, 2], &[1, 3, 3]], 8);
+        let request = walk.next().unwrap();
+        assert_eq!((request.non_repeaters, request.repetitions), (1, 9));
+        walk.take(answer(&device, &request, 99)).unwrap();
+        assert_eq!(walk.next(), None);
+        assert_eq!(walk.finish().column(&[1, 3, 3]).count(), 8);
+    }
+
+    #[test]
+    fn refuses_nonsense() {
+        let integer = |oid: &[u32]| VarBind::new(Oid::from_slice(oid), Value::Integer(1));
+        let mut walk = Walk::new(&[], &[&[1, 3, 2]], 4);
+        assert_eq!(walk.take(vec![]), Err(Nonsense::Short { got: 0, least: 1 }));
+        assert!(matches!(walk.take(vec![integer(&[1, 3, 2, 5]), integer(&[1, 3, 2, 5])]), Err(Nonsense::Order(..))));
+        let mut back = Walk::new(&[], &[&[1, 3, 2]], 4);
+        assert!(matches!(back.take(vec![integer(&[1, 3, 1, 9])]), Err(Nonsense::Order(..))), "before the column");
+        let mut endless = Walk::new(&[], &[&[1, 3]], 4);
+        let ended = (0..).map(|n| endless.take(vec![integer(&[1, 3, n / 1000, n % 1000])])).find(Result::is_err);
+        assert_eq!(ended, Some(Err(Nonsense::Endless)));
+    }
+}
