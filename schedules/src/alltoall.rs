@@ -1,4 +1,30 @@
 //! The all-to-all schedule as planned, verified, published and printed.
+use crate::sync::{Reduction, SyncKind, syncs};
+use crate::{aapc, bound};
+use inventory::Tree;
+
+/// The one algorithm there is: messages of unit size on edges of unit capacity.
+pub(crate) const AAPC: &str = "aapc";
+
+/// Up to this many hosts [`plan`] reduces synchronizations to the minimal set: beyond it, the reduction takes longer
+/// than all the rest.
+pub const MINIMAL_HOSTS: u32 = 256;
+
+/// Plans the all-to-all among the tree's hosts: phases by [`crate::aapc`], synchronizations by [`crate::sync`], the
+/// minimal set up to [`MINIMAL_HOSTS`], else the chain.
+///
+/// Hosts are leaves of the tree, as everywhere in heddle; [`crate::verify::alltoall`] refuses what comes of another tree.
+pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
+    let reduction = if tree.hosts() <= MINIMAL_HOSTS { Reduction::Minimal } else { Reduction::Chain };
+    plan_reduced(tree, sync, reduction)
+}
+
+/// [`plan`] with the synchronizations one asks for.
+pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoall {
+    let phases = aapc::phases(tree);
+    let syncs = syncs(tree, &phases, sync, reduction);
+    Alltoall { algorithm: AAPC, hosts: tree.host_names().to_vec(), bound: bound::bound(tree), phases, syncs }
+}
 
 /// One message: host `src` sends its block for host `dst`. Host numbers of the tree it was planned on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -10,7 +36,7 @@ pub struct Message {
 }
 
 /// The certificate: no schedule can have fewer phases.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Bound {
     /// ceil(load / capacity) of the bottleneck edge.
     pub phases: u64,
@@ -48,4 +74,11 @@ pub struct Alltoall {
     pub phases: Vec<Vec<Message>>,
     /// The tokens that keep phases apart without barriers.
     pub syncs: Vec<Sync>,
+}
+
+impl Alltoall {
+    /// Number of messages.
+    pub fn messages(&self) -> usize {
+        self.phases.iter().map(Vec::len).sum()
+    }
 }

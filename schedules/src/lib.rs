@@ -3,6 +3,33 @@
 //! ```text
 //! Tree --bound--> Bound        Tree --aapc--> phases --sync--> Alltoall --verify--> Epoch --files--> shared directory
 //! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`bound`] | what no schedule can beat |
+//! | [`root`] | the switch all subtrees of a schedule hang from |
+//! | [`aapc`] | an all-to-all in contention-free phases |
+//! | [`sync`] | which messages wait for which |
+//! | [`alltoall`] | both together: the all-to-all as planned |
+//! | [`slice`] | one host's own steps of it |
+//! | [`allgather`] | the logical ring |
+//! | [`verify`] | checks schedules without knowing how they were planned |
+//! | [`json`] | schedules as the contract's JSON |
+//! | [`table`] | which way at which block size |
+//! | [`epoch`] | the files of a published version |
+//! | [`job`] | what a running job says of itself |
+pub mod aapc;
+pub mod allgather;
 pub mod alltoall;
+pub mod bound;
 pub mod epoch;
 pub mod job;
+pub mod json;
+pub mod root;
+pub mod slice;
+pub mod sync;
+pub mod table;
+pub mod verify;
+
+#[cfg(test)]
+mod sample;

@@ -1,0 +1,132 @@
+//! What no schedule can beat: messages over the bottleneck edge, and the time its cable needs for them.
+//!
+//! Source: aapc-2007 section 3 (load of an edge, AAPC load of a tree); allgather-switched-clusters section 1
+//! for the allgather.
+//! Guarantee: a lower bound for any algorithm on the tree.
+//! Cost: O(nodes).
+//! Deviations: the papers count messages on links of one rate. [`bound`] does the same and is what
+//! [`crate::aapc`] reaches. Where trunks are faster than host links it counts phases that the network could
+//! save; the `*_seconds` functions know the rates and stay right there.
+use crate::alltoall::Bound;
+use inventory::tree::{Edge, Tree};
+use inventory::{BitsPerSec, Bytes};
+
+/// Octets on the wire per octet of payload over TCP: 1448 payload octets in a 1538-octet frame slot
+/// (preamble 8, Ethernet header 14, IPv4 20, TCP with timestamps 32, FCS 4, gap 12; IEEE 802.3 clause 4, RFC 7323).
+pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
+
+/// Messages of one all-to-all over each directed edge: hosts on its one side times hosts on the other.
+/// Indexed by [`Edge`]; the root's unused numbers hold 0.
+pub fn loads(tree: &Tree) -> Vec<u64> {
+    let n = u64::from(tree.hosts());
+    tree.hosts_below().iter().map(|&below| u64::from(below)).flat_map(|below| [below * (n - below); 2]).collect()
+}
+
+/// The phases that unit capacity forces: the load of the bottleneck edge, capacity 1. With one host nothing
+/// is sent, and the edge is the host itself.
+pub fn bound(tree: &Tree) -> Bound {
+    let loads = loads(tree);
+    let bottleneck = tree.top_down().iter().filter_map(|&v| tree.ends(2 * v).map(|ends| (loads[2 * v as usize], ends)));
+    let (load, (from, to)) = bottleneck.rev().max_by_key(|&(load, _)| load).unwrap_or((0, (tree.root(), tree.root())));
+    let (from, to) = if load == 0 { (0, 0) } else { (from, to) };
+    Bound { phases: load, edge: (tree.name(from).to_owned(), tree.name(to).to_owned()), load, capacity: 1 }
+}
+
+/// How many messages a link of `rate` carries at once where a message takes `unit`: at least 1.
+pub fn link_capacity(rate: BitsPerSec, unit: BitsPerSec) -> u64 {
+    (rate.0 / unit.0.max(1)).max(1)
+}
+
+/// The rate of the slowest host link, the unit of [`link_capacity`]; `None` where no host has a link.
+pub fn slowest_host_link(tree: &Tree) -> Option<BitsPerSec> {
+    (0..tree.hosts()).filter(|&h| tree.parent(h).is_some()).map(|h| tree.rate(h)).min()
+}
+
+/// Seconds an all-to-all needs at least, with one rank a host that sends `block` to every other rank: the
+/// bottleneck edge at line rate, TCP over Ethernet. Zero with one host.
+pub fn payload_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
+    alltoall_seconds(tree, &vec![1; tree.hosts() as usize], block)
+}
+
+/// Seconds an allgather needs at least, with one rank a host that contributes `block`: see
+/// [`payload_bound_seconds`].
+pub fn allgather_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
+    allgather_seconds(tree, &vec![1; tree.hosts() as usize], block)
+}
+
+/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge carries a
+/// block for every pair of ranks it separates.
+pub fn alltoall_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
+    slowest_edge(tree, ranks, |this_side, other_side| this_side * other_side, block)
+}
+
+/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge carries
+/// each block of its sending side at least once.
+pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
+    slowest_edge(tree, ranks, |this_side, other_side| if other_side > 0.0 { this_side } else { 0.0 }, block)
+}
+
+/// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the receiving side)`.
+fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, block: Bytes) -> f64 {
+    let mut below = vec![0u64; tree.nodes() as usize];
+    for h in 0..tree.hosts() as usize {
+        below[h] = u64::from(ranks.get(h).copied().unwrap_or(0));
+    }
+    for &v in tree.top_down().iter().rev() {
+        if let Some(parent) = tree.parent(v) {
+            below[parent as usize] += below[v as usize];
+        }
+    }
+    let total = below[tree.root() as usize];
+    let seconds = |edge: Edge| {
+        let v = edge / 2;
+        tree.parent(v)?;
+        let (low, high) = (below[v as usize] as f64, (total - below[v as usize]) as f64);
+        let count = if edge.is_multiple_of(2) { blocks(low, high) } else { blocks(high, low) };
+        Some(count * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / tree.rate(v).0.max(1) as f64)
+    };
+    (0..tree.edges()).filter_map(seconds).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{star, topology};
+
+    #[test]
+    fn the_bottleneck_of_two_switches_is_the_cable_between_them() {
+        let tree = star(&[3, 3]);
+        let b = bound(&tree);
+        assert_eq!((b.phases, b.load, b.capacity), (9, 9, 1));
+        assert_eq!(b.edge, ("s1".into(), "s0".into()));
+        let one_switch = star(&[5]);
+        assert_eq!(bound(&one_switch).phases, 4);
+        assert_eq!(bound(&one_switch).edge.0, "n0");
+    }
+
+    #[test]
+    fn one_host_sends_nothing() {
+        for tree in [star(&[1]), star(&[2, 1]).restrict(&["n1"]).unwrap()] {
+            let b = bound(&tree);
+            assert_eq!((b.phases, b.load, b.edge), (0, 0, (tree.name(0).into(), tree.name(0).into())));
+            assert_eq!((payload_bound_seconds(&tree, Bytes(1 << 20)), allgather_bound_seconds(&tree, Bytes(1 << 20))), (0.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn a_faster_trunk_moves_the_time_bound_to_the_host_links() {
+        let text = |rate| {
+            format!(
+                "switches: [a, b]\nhosts: {{x: {{switch: a}}, y: {{switch: a}}, z: {{switch: b}}, w: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
+            )
+        };
+        let (slow, fast) = (topology(&text("1G")), topology(&text("10G")));
+        let block = Bytes(125_000_000); // a second of gigabit
+        assert!((payload_bound_seconds(&slow, block) - 4.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
+        assert!((payload_bound_seconds(&fast, block) - 3.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
+        assert!((allgather_bound_seconds(&slow, block) - 3.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
+        assert!((alltoall_seconds(&slow, &[2, 2, 2, 2], block) - 16.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
+        assert_eq!(link_capacity(BitsPerSec::mega(10_000), slowest_host_link(&fast).unwrap()), 10);
+        assert_eq!(link_capacity(BitsPerSec::mega(100), BitsPerSec::GIGABIT), 1);
+    }
+}

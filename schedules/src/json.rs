@@ -1,0 +1,257 @@
+//! Schedules as the contract's JSON, written and read: `heddle schedule --format json`, `heddle verify`.
+//!
+//! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are refused. Whether the schedule
+//! is right is for [`crate::verify`].
+use crate::allgather::{Allgather, LR1};
+use crate::alltoall::{AAPC, Alltoall, Bound, Message, Sync};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// More hosts are refused: their 16.8 million messages make a file of some hundred megabytes.
+pub const MAX_HOSTS: usize = 4096;
+
+/// A schedule of either collective.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Schedule {
+    /// `"collective": "alltoall"`.
+    Alltoall(Alltoall),
+    /// `"collective": "allgather"`.
+    Allgather(Allgather),
+}
+
+/// A schedule file that cannot be used; the text names the place where there is one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct JsonError(pub String);
+
+fn refuse<T>(problem: impl Into<String>) -> Result<T, JsonError> {
+    Err(JsonError(problem.into()))
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AlltoallJson<Name> {
+    collective: Name,
+    algorithm: Name,
+    hosts: Vec<Name>,
+    bound: BoundJson<Name>,
+    phases: Vec<Vec<(Name, Name)>>,
+    syncs: Vec<SyncJson<Name>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BoundJson<Name> {
+    phases: u64,
+    edge: (Name, Name),
+    load: u64,
+    capacity: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SyncJson<Name> {
+    after: (Name, Name),
+    before: (Name, Name),
+    from: Name,
+    to: Name,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AllgatherJson<Name> {
+    collective: Name,
+    algorithm: Name,
+    ring: Vec<Name>,
+    longest_path: u32,
+    contention_free: bool,
+}
+
+/// An all-to-all as one line of JSON.
+///
+/// # Panics
+/// If a message names a host number beyond `hosts`; planners and readers never make such a schedule.
+pub fn write_alltoall(plan: &Alltoall) -> String {
+    let name = |h: u32| plan.hosts[h as usize].as_str();
+    let ends = |m: Message| (name(m.src), name(m.dst));
+    let sync = |s: &Sync| SyncJson { after: ends(s.after), before: ends(s.before), from: name(s.from), to: name(s.to) };
+    let bound = &plan.bound;
+    line(&AlltoallJson {
+        collective: "alltoall",
+        algorithm: plan.algorithm,
+        hosts: plan.hosts.iter().map(String::as_str).collect(),
+        bound: BoundJson { phases: bound.phases, edge: (&bound.edge.0, &bound.edge.1), load: bound.load, capacity: bound.capacity },
+        phases: plan.phases.iter().map(|phase| phase.iter().map(|&m| ends(m)).collect()).collect(),
+        syncs: plan.syncs.iter().map(sync).collect(),
+    })
+}
+
+/// An allgather as one line of JSON.
+///
+/// # Panics
+/// If the ring names a host number beyond `hosts`; planners and readers never make such a schedule.
+pub fn write_allgather(plan: &Allgather) -> String {
+    line(&AllgatherJson {
+        collective: "allgather",
+        algorithm: plan.algorithm,
+        ring: plan.ring.iter().map(|&h| plan.hosts[h as usize].as_str()).collect(),
+        longest_path: plan.longest_path,
+        contention_free: plan.contention_free,
+    })
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|e| unreachable!("names and numbers always serialize: {e}")) + "\n"
+}
+
+/// Reads a schedule of either collective.
+///
+/// # Errors
+/// [`JsonError`] with line and column, or with the name that does not resolve.
+pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
+    #[derive(Deserialize)]
+    struct Head {
+        collective: String,
+    }
+    let head: Head = parse(text)?;
+    match head.collective.as_str() {
+        "alltoall" => read_alltoall(text).map(Schedule::Alltoall),
+        "allgather" => read_allgather(text).map(Schedule::Allgather),
+        other => refuse(format!("collective \"{other}\": expected alltoall or allgather")),
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
+    serde_json::from_slice(text).map_err(|e| JsonError(e.to_string()))
+}
+
+/// Reads an all-to-all; hosts are numbered in the order of its `hosts`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
+    let json: AlltoallJson<String> = parse(text)?;
+    known("collective", &json.collective, "alltoall")?;
+    let algorithm = known("algorithm", &json.algorithm, AAPC)?;
+    let numbers = Numbers::new(&json.hosts)?;
+    let message = |ends: &(String, String)| Ok(Message { src: numbers.of(&ends.0)?, dst: numbers.of(&ends.1)? });
+    let phases = json.phases.iter().map(|phase| phase.iter().map(message).collect()).collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
+    let sync = |s: &SyncJson<String>| {
+        Ok(Sync { after: message(&s.after)?, before: message(&s.before)?, from: numbers.of(&s.from)?, to: numbers.of(&s.to)? })
+    };
+    let syncs = json.syncs.iter().map(sync).collect::<Result<Vec<Sync>, JsonError>>()?;
+    let BoundJson { phases: least, edge, load, capacity } = json.bound;
+    drop(numbers);
+    Ok(Alltoall { algorithm, hosts: json.hosts, bound: Bound { phases: least, edge, load, capacity }, phases, syncs })
+}
+
+/// Reads an allgather; hosts are numbered along its ring.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_allgather(text: &[u8]) -> Result<Allgather, JsonError> {
+    let json: AllgatherJson<String> = parse(text)?;
+    known("collective", &json.collective, "allgather")?;
+    let algorithm = known("algorithm", &json.algorithm, LR1)?;
+    Numbers::new(&json.ring)?;
+    let ring = (0..json.ring.len() as u32).collect();
+    Ok(Allgather { algorithm, hosts: json.ring, ring, longest_path: json.longest_path, contention_free: json.contention_free })
+}
+
+fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static str, JsonError> {
+    if found == expected { Ok(expected) } else { refuse(format!("{field} \"{found}\": expected {expected}")) }
+}
+
+/// Host names to numbers.
+struct Numbers<'a>(HashMap<&'a str, u32>);
+
+impl<'a> Numbers<'a> {
+    fn new(hosts: &'a [String]) -> Result<Self, JsonError> {
+        if hosts.is_empty() || hosts.len() > MAX_HOSTS {
+            return refuse(format!("{} hosts: expected 1 to {MAX_HOSTS}", hosts.len()));
+        }
+        let mut numbers = HashMap::with_capacity(hosts.len());
+        for (name, number) in hosts.iter().zip(0..) {
+            if numbers.insert(name.as_str(), number).is_some() {
+                return refuse(format!("host \"{name}\" is listed twice; each host takes part once"));
+            }
+        }
+        Ok(Numbers(numbers))
+    }
+
+    fn of(&self, name: &str) -> Result<u32, JsonError> {
+        self.0.get(name).copied().ok_or_else(|| JsonError(format!("host \"{name}\" is used but not listed in hosts")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{any_tree, star};
+    use crate::sync::SyncKind;
+    use crate::{allgather, alltoall};
+    use proptest::prelude::*;
+
+    #[test]
+    fn writes_the_contract_form() {
+        let tree = star(&[2, 1]);
+        assert_eq!(
+            write_alltoall(&alltoall::plan(&tree, SyncKind::Receiver)),
+            "{\"collective\":\"alltoall\",\"algorithm\":\"aapc\",\"hosts\":[\"n0\",\"n1\",\"n2\"],\
+             \"bound\":{\"phases\":2,\"edge\":[\"s1\",\"s0\"],\"load\":2,\"capacity\":1},\
+             \"phases\":[[[\"n0\",\"n1\"],[\"n2\",\"n0\"],[\"n1\",\"n2\"]],[[\"n0\",\"n2\"],[\"n1\",\"n0\"],[\"n2\",\"n1\"]]],\
+             \"syncs\":[{\"after\":[\"n1\",\"n2\"],\"before\":[\"n0\",\"n2\"],\"from\":\"n2\",\"to\":\"n0\"},\
+             {\"after\":[\"n2\",\"n0\"],\"before\":[\"n1\",\"n0\"],\"from\":\"n0\",\"to\":\"n1\"},\
+             {\"after\":[\"n0\",\"n1\"],\"before\":[\"n2\",\"n1\"],\"from\":\"n1\",\"to\":\"n2\"}]}\n"
+        );
+        assert_eq!(
+            write_allgather(&allgather::plan(&tree)),
+            "{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[\"n0\",\"n1\",\"n2\"],\"longest_path\":2,\"contention_free\":true}\n"
+        );
+    }
+
+    #[test]
+    fn refuses_foreign_files_with_the_reason() {
+        let good = write_alltoall(&alltoall::plan(&star(&[2, 1]), SyncKind::None));
+        let err = |from: &str, to: &str| read(good.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        assert!(err("alltoall", "bcast").contains("\"bcast\": expected alltoall or allgather"));
+        assert!(err("aapc", "lg").contains("algorithm \"lg\""));
+        assert!(err("[[[\"n0\"", "[[[\"n7\"").contains("\"n7\" is used but not listed"));
+        assert!(err("\"hosts\":[\"n0\"", "\"hosts\":[\"n1\"").contains("twice"));
+        assert!(err("\"load\"", "\"lod\"").contains("lod"));
+        assert!(err("\"syncs\":[]}", "").contains("EOF"));
+        let many: Vec<String> = (0..=MAX_HOSTS).map(|h| format!("\"n{h}\"")).collect();
+        let ring = format!(
+            "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\"contention_free\":true}}",
+            many.join(",")
+        );
+        assert!(read(ring.as_bytes()).unwrap_err().to_string().contains("4097 hosts"));
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(tree in any_tree(1..=16), kind in prop::sample::select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver])) {
+            let plan = alltoall::plan(&tree, kind);
+            prop_assert_eq!(read(write_alltoall(&plan).as_bytes()), Ok(Schedule::Alltoall(plan)));
+            let ring = allgather::plan(&tree);
+            let Ok(Schedule::Allgather(back)) = read(write_allgather(&ring).as_bytes()) else { panic!("unreadable") };
+            prop_assert_eq!(back.renumbered(&ring.hosts), Some(ring));
+        }
+
+        #[test]
+        fn mutated_bytes_are_read_or_refused(tree in any_tree(1..=6), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+            let mut text = write_alltoall(&alltoall::plan(&tree, SyncKind::Receiver)).into_bytes();
+            let at = at.index(text.len());
+            text[at] = byte;
+            if cut {
+                text.truncate(at);
+            }
+            let _ = read(&text);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = read(&bytes);
+        }
+    }
+}

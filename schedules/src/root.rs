@@ -1,0 +1,89 @@
+//! The schedule's root: the switch at a bottleneck edge from which no subtree holds more than half of the hosts.
+//!
+//! Source: aapc-2007 section 4.1.
+//! Input: a tree of at least three hosts, hosts being leaves.
+//! Guarantee: the largest subtree's link is a bottleneck link (Lemma 1), so the AAPC needs `m0 * (n - m0)` phases.
+//! Cost: O(nodes log nodes).
+//! Deviations: branches without hosts are skipped everywhere; the paper lets only some of them occur.
+use inventory::tree::{Node, Tree};
+
+/// The root and the hosts of its subtrees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// The switch.
+    pub node: Node,
+    /// Hosts per subtree in ascending order; largest subtree first, of equal ones that of the smallest host number.
+    pub subtrees: Vec<Vec<Node>>,
+}
+
+/// Finds the schedule's root of a tree with at least three hosts.
+pub fn schedule_root(tree: &Tree) -> Root {
+    let node = walk_to_root(tree);
+    let hung = tree.hang_from(node);
+    let mut subtree_of = vec![usize::MAX; hung.nodes() as usize];
+    let mut subtrees: Vec<Vec<Node>> = Vec::new();
+    for &v in hung.top_down() {
+        let Some(parent) = hung.parent(v) else { continue };
+        subtree_of[v as usize] = if parent == node {
+            subtrees.push(Vec::new());
+            subtrees.len() - 1
+        } else {
+            subtree_of[parent as usize]
+        };
+        if hung.is_host(v) {
+            subtrees[subtree_of[v as usize]].push(v);
+        }
+    }
+    subtrees.retain(|hosts| !hosts.is_empty());
+    subtrees.iter_mut().for_each(|hosts| hosts.sort_unstable());
+    subtrees.sort_by_key(|hosts| (std::cmp::Reverse(hosts.len()), hosts[0]));
+    Root { node, subtrees }
+}
+
+/// From a bottleneck link into its larger side, along links of the same load, until the hosts fork.
+fn walk_to_root(tree: &Tree) -> Node {
+    let (n, below) = (tree.hosts(), tree.hosts_below());
+    let load = |v: Node| u64::from(below[v as usize]) * u64::from(n - below[v as usize]);
+    let links = tree.top_down().iter().filter_map(|&v| tree.parent(v).map(|parent| (v, parent)));
+    let Some((child, parent)) = links.rev().max_by_key(|&(v, _)| load(v)) else { return tree.root() };
+    let (mut at, mut from) = if n - below[child as usize] >= below[child as usize] { (parent, child) } else { (child, parent) };
+    let neighbours = tree.neighbours();
+    let hosts_behind = |u: Node, w: Node| if tree.parent(w) == Some(u) { below[w as usize] } else { n - below[u as usize] };
+    loop {
+        let mut branches = neighbours[at as usize].iter().map(|&(w, _)| w).filter(|&w| w != from && hosts_behind(at, w) > 0);
+        match (branches.next(), branches.next()) {
+            (Some(only), None) => (at, from) = (only, at),
+            _ => return at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{any_tree, topology};
+    use proptest::prelude::*;
+
+    #[test]
+    fn finds_the_root_of_the_papers_figure_1() {
+        // aapc-2007: Figure 1; s4 and s5 carry no hosts of their own branch or are passed through.
+        let tree = topology(
+            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
+        );
+        let root = schedule_root(&tree);
+        assert_eq!(tree.name(root.node), "s3");
+        assert_eq!(root.subtrees, [vec![0, 1], vec![3, 4], vec![2]]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_subtree_holds_more_than_half(tree in any_tree(3..=64)) {
+            let root = schedule_root(&tree);
+            let sizes: Vec<usize> = root.subtrees.iter().map(Vec::len).collect();
+            prop_assert_eq!(sizes.iter().sum::<usize>(), tree.hosts() as usize);
+            prop_assert!(2 * sizes[0] <= tree.hosts() as usize);
+            prop_assert!(sizes.is_sorted_by(|a, b| a >= b));
+            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree).phases);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! One host's own steps of an all-to-all: what it sends and receives, which tokens it awaits and gives.
+//!
+//! Tokens are matched by the pair of hosts and a number: [`Token::id`] counts, per ordered pair of hosts, the synchronizations
+//! between them in the plan's order, so both ends come to the same numbers without a word. In a plan of
+//! [`crate::alltoall::plan`] no two tokens of one pair follow the same message, so each is below `hosts - 1`: it fits an MPI
+//! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
+//! at both ends ([`crate::sync::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
+//! steps before needs no number at all.
+use crate::alltoall::{Alltoall, Message};
+
+/// A few octets that say "go on".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token {
+    /// The host at the other end.
+    pub peer: u32,
+    /// Number of this token among those from its giver to its taker, from 0.
+    pub id: u32,
+}
+
+/// What a host does in one phase. Sending and receiving go on at the same time; only sending waits for tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The phase, from 0; phases in which the host is idle have no step.
+    pub phase: u32,
+    /// Whom it sends its block to.
+    pub send_to: Option<u32>,
+    /// Whose block it receives.
+    pub receive_from: Option<u32>,
+    /// Tokens to take before sending.
+    pub wait: Vec<Token>,
+    /// Tokens to give once the block is sent (sender-based).
+    pub give_after_send: Vec<Token>,
+    /// Tokens to give once the block is received (receiver-based).
+    pub give_after_receive: Vec<Token>,
+}
+
+/// The steps of `host` in the order of phases. A number that is no host's gives none.
+pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    // By peer, the step in which the host sends to it, and in which it receives from it.
+    let mut sends = vec![None; plan.hosts.len()];
+    let mut receives = vec![None; plan.hosts.len()];
+    for (phase, messages) in plan.phases.iter().enumerate() {
+        for &Message { src, dst } in messages.iter().filter(|m| m.src == host || m.dst == host) {
+            let step = step_of(&mut steps, phase as u32);
+            let (side, peer) = if src == host { (&mut sends, dst) } else { (&mut receives, src) };
+            if let Some(known) = side.get_mut(peer as usize) {
+                *known = Some(step);
+            }
+            if src == host {
+                steps[step].send_to = Some(dst);
+            } else {
+                steps[step].receive_from = Some(src);
+            }
+        }
+    }
+    add_tokens(plan, host, &mut steps, &sends, &receives);
+    steps
+}
+
+fn step_of(steps: &mut Vec<Step>, phase: u32) -> usize {
+    if steps.last().is_none_or(|step| step.phase != phase) {
+        steps.push(Step {
+            phase,
+            send_to: None,
+            receive_from: None,
+            wait: Vec::new(),
+            give_after_send: Vec::new(),
+            give_after_receive: Vec::new(),
+        });
+    }
+    steps.len() - 1
+}
+
+fn add_tokens(plan: &Alltoall, host: u32, steps: &mut [Step], sends: &[Option<usize>], receives: &[Option<usize>]) {
+    let step = |side: &[Option<usize>], peer: u32| side.get(peer as usize).copied().flatten();
+    let mut taken = vec![0u32; plan.hosts.len()];
+    let mut given = vec![0u32; plan.hosts.len()];
+    let next = |counts: &mut Vec<u32>, peer: u32| {
+        let count = counts.get_mut(peer as usize)?;
+        *count += 1;
+        Some(Token { peer, id: *count - 1 })
+    };
+    for sync in plan.syncs.iter().filter(|sync| sync.from == host || sync.to == host) {
+        if sync.to == host
+            && let (Some(token), Some(at)) = (next(&mut taken, sync.from), step(sends, sync.before.dst))
+        {
+            steps[at].wait.push(token);
+        }
+        if sync.from == host
+            && let Some(token) = next(&mut given, sync.to)
+        {
+            if sync.after.src == host {
+                if let Some(at) = step(sends, sync.after.dst) {
+                    steps[at].give_after_send.push(token);
+                }
+            } else if let Some(at) = step(receives, sync.after.src) {
+                steps[at].give_after_receive.push(token);
+            }
+        }
+    }
+}

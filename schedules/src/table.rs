@@ -1,0 +1,165 @@
+//! The decision table: which way a collective goes at which block size.
+use crate::sync::SyncKind;
+use inventory::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// A collective that heddle knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Collective {
+    /// MPI_Alltoall.
+    Alltoall,
+    /// MPI_Allgather.
+    Allgather,
+}
+
+/// How a call is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// The MPI library's own routine.
+    Native,
+    /// The phases of [`crate::alltoall`].
+    Aapc {
+        /// What keeps them apart.
+        sync: SyncKind,
+    },
+    /// The ring of [`crate::allgather`].
+    Ring,
+}
+
+/// From this block size on, up to the next entry, this way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Bytes a rank sends to each other rank (alltoall) or contributes (allgather).
+    pub from: Bytes,
+    /// How.
+    pub way: Way,
+}
+
+/// Entries per collective in ascending order; the first one begins at 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// For MPI_Alltoall: native or aapc.
+    pub alltoall: Vec<Entry>,
+    /// For MPI_Allgather: native or ring.
+    pub allgather: Vec<Entry>,
+}
+
+/// Conservative until somebody measures: below 32 KiB a block the library's own routine, above it the schedule, held
+/// apart by receiver tokens because only those kept switch buffers from overflowing. 32 KiB is where MPICH itself leaves
+/// its all-to-all for medium messages.
+impl Default for Table {
+    fn default() -> Self {
+        let split = |way| vec![Entry { from: Bytes(0), way: Way::Native }, Entry { from: Bytes(32 << 10), way }];
+        Table { alltoall: split(Way::Aapc { sync: SyncKind::Receiver }), allgather: split(Way::Ring) }
+    }
+}
+
+/// A table that contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TableError {
+    /// No JSON, or not of the expected shape.
+    #[error("decision table: {0}")]
+    Syntax(String),
+    /// Entries that say nothing, too much, or nonsense.
+    #[error("decision table, {collective}: {problem}")]
+    Content {
+        /// Which list.
+        collective: &'static str,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
+}
+
+/// More entries than anybody measures.
+const MAX_ENTRIES: usize = 64;
+
+impl Table {
+    /// The way for blocks of this size.
+    pub fn choose(&self, collective: Collective, block: Bytes) -> Way {
+        let entries = match collective {
+            Collective::Alltoall => &self.alltoall,
+            Collective::Allgather => &self.allgather,
+        };
+        entries.iter().rev().find(|entry| entry.from <= block).map_or(Way::Native, |entry| entry.way)
+    }
+
+    /// The table as JSON, for people too.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}")) + "\n"
+    }
+
+    /// Reads what [`Table::to_json`] wrote, or an operator.
+    ///
+    /// # Errors
+    /// [`TableError`] if it is no table or [`Table::check`] fails.
+    pub fn from_json(text: &[u8]) -> Result<Table, TableError> {
+        let table: Table = serde_json::from_slice(text).map_err(|e| TableError::Syntax(e.to_string()))?;
+        table.check()?;
+        Ok(table)
+    }
+
+    /// Whether every size has one way, and one its collective can go.
+    ///
+    /// # Errors
+    /// [`TableError::Content`].
+    pub fn check(&self) -> Result<(), TableError> {
+        check("alltoall", &self.alltoall, "native or aapc", |way| !matches!(way, Way::Ring))?;
+        check("allgather", &self.allgather, "native or ring", |way| !matches!(way, Way::Aapc { .. }))
+    }
+}
+
+fn check(collective: &'static str, entries: &[Entry], ways: &str, can: impl Fn(Way) -> bool) -> Result<(), TableError> {
+    let wrong = |problem: String| Err(TableError::Content { collective, problem });
+    if entries.is_empty() || entries.len() > MAX_ENTRIES || entries[0].from != Bytes(0) {
+        return wrong(format!("expected 1 to {MAX_ENTRIES} entries, the first one from 0"));
+    }
+    if let Some(pair) = entries.windows(2).find(|pair| pair[0].from >= pair[1].from) {
+        return wrong(format!("entry from {} follows the one from {}; expected ascending sizes", pair[1].from.0, pair[0].from.0));
+    }
+    match entries.iter().find(|entry| !can(entry.way)) {
+        Some(entry) => wrong(format!("entry from {}: expected {ways}", entry.from.0)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn small_blocks_stay_native() {
+        let t = Table::default();
+        t.check().unwrap();
+        assert_eq!(t.choose(Collective::Alltoall, Bytes(0)), Way::Native);
+        assert_eq!(t.choose(Collective::Alltoall, Bytes(32_767)), Way::Native);
+        assert_eq!(t.choose(Collective::Alltoall, Bytes(32_768)), Way::Aapc { sync: SyncKind::Receiver });
+        assert_eq!(t.choose(Collective::Allgather, Bytes(u64::MAX)), Way::Ring);
+        assert_eq!(Table::from_json(t.to_json().as_bytes()).unwrap(), t);
+    }
+
+    #[test]
+    fn refuses_what_contradicts_itself() {
+        let read = |alltoall: &str| {
+            let text = format!("{{\"alltoall\":[{alltoall}],\"allgather\":[{{\"from\":0,\"way\":\"ring\"}}]}}");
+            Table::from_json(text.as_bytes()).map_err(|e| e.to_string())
+        };
+        assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"sender\"}}}").is_ok());
+        assert!(read("").unwrap_err().contains("alltoall: expected 1 to 64"));
+        assert!(read("{\"from\":1,\"way\":\"native\"}").unwrap_err().contains("from 0"));
+        assert!(read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}").unwrap_err().contains("ascending"));
+        assert!(read("{\"from\":0,\"way\":\"ring\"}").unwrap_err().contains("native or aapc"));
+        assert!(read("{\"from\":0,\"way\":\"lg\"}").unwrap_err().contains("lg"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Table::from_json(&bytes);
+        }
+    }
+}
