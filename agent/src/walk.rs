@@ -20,7 +20,7 @@ pub(crate) struct Answers(BTreeMap<Vec<u32>, Value>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Nonsense {
     #[error("object identifiers do not grow: {1} after {0}")]
-    Order(Oid, Oid),
+    Order(String, String),
     #[error("an answer of {got} values where at least {least} were asked for")]
     Short { got: usize, least: usize },
     #[error("more than {VALUES_LIMIT} values without end")]
@@ -146,7 +146,7 @@ impl Column {
             return Ok(());
         }
         if found.oid <= self.last {
-            return Err(Nonsense::Order(self.last.clone(), found.oid));
+            return Err(Nonsense::Order(self.last.to_string(), found.oid.to_string()));
         }
         if !found.oid.starts_with(&self.base) {
             self.open = false;
