@@ -29,8 +29,8 @@ fn among_subtrees(root: &Root) -> Vec<Vec<Message>> {
     // Per phase a subtree sends one global message at most and one local message.
     let mut phases = vec![Vec::new(); steps.phases];
     let mut put = |phase: usize, src: Node, dst: Node| phases[phase].push(Message { src, dst });
-    steps.from_t0(&mut put);
-    steps.into_t0(&mut put);
+    steps.t0_sends(&mut put);
+    steps.t0_receives(&mut put);
     steps.local_in_t0(&mut put);
     steps.down(&mut put);
     steps.local(&mut put);
@@ -91,7 +91,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Step 1: T0 -> Tj.
-    fn from_t0(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn t0_sends(&self, put: &mut impl FnMut(usize, Node, Node)) {
         for j in 1..self.hosts.len() {
             for q in 0..self.m(0) * self.m(j) {
                 let phase = self.start(0, j) + q;
@@ -101,7 +101,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Step 2: Ti -> T0.
-    fn into_t0(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn t0_receives(&self, put: &mut impl FnMut(usize, Node, Node)) {
         for i in 1..self.hosts.len() {
             for q in 0..self.m(0) * self.m(i) {
                 let phase = self.start(i, 0) + q;

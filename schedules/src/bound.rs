@@ -69,9 +69,7 @@ pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
 /// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the receiving side)`.
 fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, block: Bytes) -> f64 {
     let mut below = vec![0u64; tree.nodes() as usize];
-    for h in 0..tree.hosts() as usize {
-        below[h] = u64::from(ranks.get(h).copied().unwrap_or(0));
-    }
+    below.iter_mut().zip(ranks).take(tree.hosts() as usize).for_each(|(own, &ranks)| *own = u64::from(ranks));
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
             below[parent as usize] += below[v as usize];

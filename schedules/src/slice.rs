@@ -100,3 +100,73 @@ fn add_tokens(plan: &Alltoall, host: u32, steps: &mut [Step], sends: &[Option<us
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alltoall;
+    use crate::sample::any_tree;
+    use crate::sync::SyncKind;
+    use inventory::Tree;
+    use proptest::prelude::*;
+    use std::collections::{HashMap, HashSet};
+
+    /// Runs the steps of all hosts, each by itself, as far as tokens allow; messages arrive when sent. Returns the order of messages,
+    /// or what hangs.
+    fn run(tree: &Tree, slices: &[Vec<Step>]) -> Result<Vec<Message>, String> {
+        let hosts = tree.hosts() as usize;
+        let (mut at, mut tokens, mut order) = (vec![0; hosts], HashSet::new(), Vec::new());
+        loop {
+            let mut moved = false;
+            for host in 0..hosts {
+                let Some(step) = slices[host].get(at[host]) else { continue };
+                if !step.wait.iter().all(|t| tokens.contains(&(t.peer, host as u32, t.id))) {
+                    continue;
+                }
+                moved = true;
+                at[host] += 1;
+                step.wait.iter().for_each(|t| assert!(tokens.remove(&(t.peer, host as u32, t.id))));
+                for t in &step.give_after_send {
+                    assert!(tokens.insert((host as u32, t.peer, t.id)), "same token twice");
+                }
+                if let Some(dst) = step.send_to {
+                    order.push(Message { src: host as u32, dst });
+                    let received = slices[dst as usize].iter().find(|s| s.receive_from == Some(host as u32)).ok_or("nobody receives")?;
+                    for t in &received.give_after_receive {
+                        assert!(tokens.insert((dst, t.peer, t.id)), "same token twice");
+                    }
+                }
+            }
+            if !moved {
+                let hangs = (0..hosts).any(|host| at[host] < slices[host].len());
+                return if hangs || !tokens.is_empty() { Err(format!("hangs at {at:?}, tokens left {}", tokens.len())) } else { Ok(order) };
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_no_host_has_no_steps() {
+        let tree = crate::sample::star(&[2, 1]);
+        assert!(of(&alltoall::plan(&tree, SyncKind::Receiver), 7).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn slices_together_are_the_plan_and_never_hang(tree in any_tree(1..=24), kind in 0..2usize) {
+            let plan = alltoall::plan(&tree, [SyncKind::Sender, SyncKind::Receiver][kind]);
+            let slices: Vec<Vec<Step>> = (0..tree.hosts()).map(|h| of(&plan, h)).collect();
+            let order = match run(&tree, &slices) { Ok(order) => order, Err(e) => panic!("{e}") };
+            prop_assert_eq!(order.len(), plan.messages());
+            // Whatever the pace of the hosts, users of one edge follow each other as planned.
+            let phase: HashMap<Message, usize> = plan.phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p))).collect();
+            let mut last = vec![None; tree.edges() as usize];
+            for m in order {
+                let mut in_order = true;
+                tree.path(m.src, m.dst, |edge| in_order &= last[edge as usize].replace(phase[&m]) < Some(phase[&m]));
+                prop_assert!(in_order);
+            }
+            let most = slices.iter().flatten().flat_map(|s| &s.wait).map(|t| t.id).max().unwrap_or(0);
+            prop_assert!(most < tree.hosts());
+        }
+    }
+}
