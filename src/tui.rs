@@ -1,10 +1,58 @@
-//! `heddle tui`
+//! `heddle tui`: the cluster in the terminal.
 use crate::Outcome;
+use anyhow::Context;
+use std::path::PathBuf;
 
 /// Flags of `heddle tui`.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The controller's address
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7171")]
+    connect: String,
+    /// A file with the controller's token, where it wants one
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Show a recorded snapshot (`GET /v1/snapshot`) instead of a running controller
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["connect", "token_file"])]
+    snapshot: Option<PathBuf>,
+    /// Print one picture of the snapshot as plain text and end
+    #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
+    print: Option<(u16, u16)>,
+    /// Move cables of this lab from the keyboard
+    #[arg(long, value_name = "NAME")]
+    lab: Option<String>,
+    /// Colours: default, light, colour-blind or mono; NO_COLOR in the environment means mono
+    #[arg(long, value_name = "THEME", default_value = "default")]
+    theme: tui::Theme,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    ascii: bool,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("tui: not built yet")
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let options = tui::Options { theme: if no_color { tui::Theme::Mono } else { args.theme }, ascii: args.ascii, lab: None };
+    if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
+        print!("{}", tui::print(file, size, &options)?);
+        return Ok(Outcome::Done);
+    }
+    tui::run(source(args)?, options)?;
+    Ok(Outcome::Done)
+}
+
+fn source(args: &Args) -> anyhow::Result<tui::Source> {
+    if let Some(file) = &args.snapshot {
+        return Ok(tui::Source::File(file.clone()));
+    }
+    let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
+    let token = args.token_file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
+    Ok(tui::Source::Http { url: format!("http://{}", args.connect), token })
+}
+
+/// `80x24` as columns and lines.
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let wrong = || format!("\"{text}\" is no size; expected one like 80x24, at most 500x200");
+    let (width, height) = text.split_once('x').ok_or_else(wrong)?;
+    let (width, height) = (width.parse().map_err(|_| wrong())?, height.parse().map_err(|_| wrong())?);
+    if (1..=500).contains(&width) && (1..=200).contains(&height) { Ok((width, height)) } else { Err(wrong()) }
 }

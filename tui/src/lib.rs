@@ -1,1 +1,36 @@
-//! placeholder
+//! The terminal interface: a picture of the cluster, of its epochs and its jobs, from the controller's snapshots.
+//!
+//! ```text
+//! source --Message--> App::update --Effect--> lab, quit        App::draw --> frame
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`app`] | the state machine: messages in, effects out; time is an argument |
+//! | [`source`] | where snapshots come from: the controller's event stream or a recorded file |
+//! | [`clean`] | the one place where foreign text becomes harmless |
+//! | [`theme`] | colours and symbols; state is never told by hue alone |
+//! | `keys` | the one table of keys that dispatch, footer and help read |
+//! | `panels` | one file a panel |
+//! | `screen` | the real terminal: entered, left again whatever happens |
+pub mod app;
+mod ascii;
+mod chart;
+pub mod clean;
+mod draw;
+mod figures;
+mod keys;
+mod moves;
+mod panels;
+mod run;
+mod screen;
+pub mod source;
+mod table;
+pub mod theme;
+mod tree;
+mod wrap;
+
+pub use app::{App, Effect, LabAction, Message};
+pub use run::{LabControl, Options, TuiError, print, run};
+pub use source::Source;
+pub use theme::Theme;

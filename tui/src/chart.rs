@@ -1,0 +1,186 @@
+//! Throughput over time as columns, the bound as a line above them, epoch changes as marks through both.
+use crate::figures;
+use crate::panels::View;
+use crate::table::put;
+use controller::api::JobPoint;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Cells left of the columns, for the scale.
+const SCALE: u16 = 11;
+const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// Steps in milliseconds a column may stand for.
+const STEPS: [u64; 12] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000, 7_200_000];
+
+/// One column of the chart.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Bin {
+    speed: Option<f64>,
+    bound: Option<f64>,
+    /// The epoch followed at its end.
+    epoch: u64,
+    /// Whether the epoch changed in it.
+    changed: bool,
+}
+
+/// Draws `history` into `area`: a title line, the columns, a line for time and epochs.
+pub(crate) fn draw(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+    if area.height < 4 || area.width < SCALE + 8 {
+        return;
+    }
+    title(view, history, buffer, area);
+    if history.is_empty() {
+        put(buffer, area.x + 2, area.y + 1, area.width - 2, false, &Line::styled("no collective measured yet", view.palette.dim));
+        return;
+    }
+    let plot = Rect { x: area.x + SCALE, y: area.y + 1, width: area.width - SCALE - 1, height: area.height - 2 };
+    let (bins, step) = bins(history, plot.width.into());
+    let top = bins.iter().flat_map(|b| [b.speed, b.bound]).flatten().fold(0.0, f64::max).max(1.0);
+    scale(view, top, buffer, plot);
+    for (bin, x) in bins.iter().zip(plot.x..) {
+        column(view, bin, top, buffer, Rect { x, width: 1, ..plot });
+    }
+    time(view, &bins, step, buffer, Rect { y: plot.bottom(), height: 1, ..plot });
+}
+
+fn title(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+    let p = view.palette;
+    let mut spans = vec![Span::styled("throughput", p.dim)];
+    if let Some(last) = history.last() {
+        spans.push(Span::styled(format!("  {}", figures::throughput(last.bytes_per_sec)), p.strong));
+        if let Some(bound) = bound(last) {
+            spans.push(Span::styled("   ╌╌ ", p.bound));
+            spans.push(Span::styled(format!("bound {}", figures::throughput(bound)), p.dim));
+        }
+    }
+    put(buffer, area.x + 2, area.y, area.width - 2, false, &Line::from(spans));
+}
+
+fn bound(point: &JobPoint) -> Option<f64> {
+    point.share.filter(|s| *s > 0.0 && s.is_finite()).map(|s| point.bytes_per_sec / s)
+}
+
+/// The newest points, each column the mean of what falls into its step of time; an empty step stays empty.
+fn bins(history: &[JobPoint], width: usize) -> (Vec<Bin>, u64) {
+    let (first, last) = (history.first().map_or(0, |p| p.at.0), history.last().map_or(0, |p| p.at.0));
+    let mut gaps: Vec<u64> = history.windows(2).map(|w| w[1].at.since(w[0].at)).collect();
+    gaps.sort_unstable();
+    let usual = gaps.get(gaps.len() * 3 / 4).copied().unwrap_or(1_000);
+    let wanted = usual.max(last.saturating_sub(first) / (4 * width as u64).max(1)).max(1);
+    let step = STEPS.into_iter().find(|s| s * 5 >= wanted * 4).unwrap_or(wanted);
+    let count = ((last.saturating_sub(first) / step) as usize + 1).min(width);
+    let start = last.saturating_sub(step * count as u64);
+    let mut sums = vec![(0.0, 0.0, 0u32, 0u32); count];
+    let mut bins = vec![Bin::default(); count];
+    let mut epoch = history.first().map_or(0, |p| p.epoch);
+    for point in history {
+        // A step owns its end, not its begin: the newest point falls into the last column.
+        let place = (point.at.0 > start).then(|| ((point.at.0 - start - 1) / step) as usize).filter(|&i| i < count);
+        if let Some(i) = place {
+            let (speed, bounds, n, m) = &mut sums[i];
+            *speed += point.bytes_per_sec.max(0.0);
+            *n += 1;
+            if let Some(b) = bound(point) {
+                *bounds += b;
+                *m += 1;
+            }
+            bins[i].changed |= point.epoch != epoch;
+            bins[i].epoch = point.epoch;
+        }
+        epoch = point.epoch;
+    }
+    for (bin, (speed, bounds, n, m)) in bins.iter_mut().zip(sums) {
+        bin.speed = (n > 0).then(|| speed / f64::from(n)).filter(|s| s.is_finite());
+        bin.bound = (m > 0).then(|| bounds / f64::from(m)).filter(|b| b.is_finite());
+    }
+    // Readings come a little late now and then: one empty step between two full ones is no gap.
+    for i in 1..count.max(1) - 1 {
+        if bins[i].speed.is_none() && bins[i + 1].speed.is_some() && bins[i - 1].speed.is_some() {
+            bins[i] = Bin { changed: false, ..bins[i - 1] };
+        }
+    }
+    (bins, step)
+}
+
+fn scale(view: &View<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
+    let x = plot.x - SCALE;
+    let mut label = |y: u16, value: f64| put(buffer, x, y, SCALE - 1, true, &Line::styled(figures::throughput(value), view.palette.dim));
+    label(plot.y, top);
+    if plot.height >= 5 {
+        label(plot.y + plot.height / 2, top * f64::from(plot.height - plot.height / 2) / f64::from(plot.height));
+    }
+    label(plot.bottom() - 1, 0.0);
+}
+
+fn column(view: &View<'_>, bin: &Bin, top: f64, buffer: &mut Buffer, area: Rect) {
+    let p = view.palette;
+    let cells = f64::from(area.height);
+    let eighths = bin.speed.map_or(0, |s| (s / top * cells * 8.0).round() as usize);
+    for (row, y) in (area.y..area.bottom()).rev().enumerate() {
+        let part = eighths.saturating_sub(row * 8).min(8);
+        if part > 0 {
+            buffer.set_string(area.x, y, EIGHTHS[part], p.bar);
+        } else if bin.changed {
+            buffer.set_string(area.x, y, "┊", p.accent);
+        }
+    }
+    if let Some(bound) = bin.bound {
+        let row = ((bound / top * cells).ceil() as u16).clamp(1, area.height);
+        let y = area.bottom() - row;
+        if buffer[(area.x, y)].symbol() == " " {
+            buffer.set_string(area.x, y, "╌", p.bound);
+        }
+    }
+}
+
+/// How far back the chart goes, and which epochs begin where.
+fn time(view: &View<'_>, bins: &[Bin], step: u64, buffer: &mut Buffer, area: Rect) {
+    let dim: Style = view.palette.dim;
+    let back = format!("-{}", figures::age(step * bins.len() as u64));
+    buffer.set_string(area.x, area.y, &back, dim);
+    let mut free = area.x + back.len() as u16 + 1;
+    for (bin, x) in bins.iter().zip(area.x..).filter(|(b, _)| b.changed) {
+        let label = format!("┊epoch {}", bin.epoch);
+        let width = Span::raw(&label).width() as u16;
+        if x >= free && x + width < area.right() {
+            buffer.set_string(x, area.y, &label, view.palette.accent);
+            free = x + width + 1;
+        }
+    }
+    let end = area.x + bins.len() as u16;
+    if end >= free + 3 {
+        buffer.set_string(end - 3, area.y, "now", dim);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::Millis;
+
+    fn point(second: u64, speed: f64, epoch: u64) -> JobPoint {
+        JobPoint { at: Millis(second * 1_000), bytes_per_sec: speed, share: Some(0.5), epoch }
+    }
+
+    #[test]
+    fn a_column_a_reading_and_gaps_stay_gaps() {
+        let history: Vec<JobPoint> = (1..=10).filter(|s| !(5..7).contains(s)).map(|s| point(s, s as f64, 1 + s / 8)).collect();
+        let (bins, step) = bins(&history, 40);
+        assert_eq!((bins.len(), step), (10, 1_000));
+        assert_eq!(bins[4].speed, None);
+        assert_eq!((bins[9].speed, bins[9].bound, bins[9].epoch), (Some(10.0), Some(20.0), 2));
+        assert_eq!(bins.iter().filter(|b| b.changed).count(), 1);
+    }
+
+    #[test]
+    fn a_long_past_fits_and_odd_figures_do_no_harm() {
+        let mut history: Vec<JobPoint> = (1..=500).map(|s| point(s, 5.0, 1)).collect();
+        assert!(bins(&history, 30).0.len() <= 30);
+        history.push(JobPoint { at: Millis(u64::MAX), bytes_per_sec: f64::NAN, share: Some(0.0), epoch: 9 });
+        history.push(JobPoint { at: Millis(0), bytes_per_sec: -1.0, share: None, epoch: 9 });
+        assert!(bins(&history, 30).0.len() <= 30);
+        assert_eq!(bins(&history[..1], 30).0.len(), 1);
+    }
+}

@@ -1,0 +1,364 @@
+//! Puts the application on a frame: which regions there are at this size, and what is in each.
+use crate::app::{App, Mode, Target};
+use crate::keys::TABLE;
+use crate::panels::{PANELS, View};
+use crate::table::put;
+use crate::wrap::wrap;
+use crate::{ascii, figures};
+use controller::api::Snapshot;
+use inventory::topology::NodeKind;
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget, Wrap};
+
+/// The smallest window that shows anything.
+const SMALLEST: (u16, u16) = (40, 10);
+/// From this size on all panels are shown at once.
+const ROOMY: (u16, u16) = (110, 34);
+
+/// Where everything goes.
+struct Regions {
+    header: Rect,
+    banner: Rect,
+    /// The line of tabs, where only one panel is shown.
+    tabs: Option<Rect>,
+    panels: Vec<(usize, Rect)>,
+    detail: Option<Rect>,
+    footer: Rect,
+}
+
+impl App {
+    /// Draws everything, and remembers what is where for the mouse.
+    pub fn draw(&mut self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        self.hits.clear();
+        if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+            let text = format!("heddle needs a window of {}x{}; this one has {}x{}", SMALLEST.0, SMALLEST.1, area.width, area.height);
+            frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), area);
+            return;
+        }
+        let regions = self.regions(area);
+        let buffer = frame.buffer_mut();
+        self.header(buffer, regions.header);
+        self.banner(buffer, regions.banner);
+        if let Some(area) = regions.tabs {
+            self.tabs(buffer, area);
+        }
+        for (panel, area) in &regions.panels {
+            self.draw_panel(buffer, *panel, *area, regions.tabs.is_none());
+        }
+        if let Some(area) = regions.detail {
+            self.draw_detail(buffer, area);
+        }
+        let cursor = self.footer(buffer, regions.footer);
+        self.overlay(buffer, area);
+        if self.look.ascii {
+            ascii::degrade(buffer);
+        }
+        if let Some(cursor) = cursor {
+            frame.set_cursor_position(cursor);
+        }
+    }
+
+    fn regions(&self, area: Rect) -> Regions {
+        let banner = u16::from(self.lost.is_some());
+        let [header, banner, body, footer] =
+            Layout::vertical([Constraint::Length(1), Constraint::Length(banner), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+        let roomy = area.width >= ROOMY.0 && area.height >= ROOMY.1;
+        if roomy && !self.zoomed {
+            let [left, _, right] = Layout::horizontal([Constraint::Percentage(55), Constraint::Length(1), Constraint::Fill(1)]).areas(body);
+            let [topology, detail] = Layout::vertical([Constraint::Percentage(58), Constraint::Fill(1)]).areas(left);
+            let [links, jobs, epochs, events] =
+                Layout::vertical([Constraint::Percentage(22), Constraint::Percentage(38), Constraint::Percentage(17), Constraint::Fill(1)])
+                    .areas(right);
+            let panels = [topology, links, jobs, epochs, events].into_iter().enumerate().collect();
+            return Regions { header, banner, tabs: None, panels, detail: Some(detail), footer };
+        }
+        let [tabs, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
+        let beside = area.width >= ROOMY.0;
+        let (panel, detail) = if self.in_detail && !beside {
+            (None, body)
+        } else if beside {
+            let [panel, _, detail] =
+                Layout::horizontal([Constraint::Percentage(60), Constraint::Length(1), Constraint::Fill(1)]).areas(body);
+            (Some(panel), detail)
+        } else {
+            let [panel, detail] = Layout::vertical([Constraint::Fill(2), Constraint::Fill(1)]).areas(body);
+            (Some(panel), detail)
+        };
+        let panels = panel.map(|area| (self.focus, area)).into_iter().collect();
+        Regions { header, banner, tabs: Some(tabs), panels, detail: Some(detail), footer }
+    }
+
+    /// What is watched and how it stands; the least important parts give way first.
+    fn header(&self, buffer: &mut Buffer, area: Rect) {
+        let p = self.palette;
+        let state = self.state();
+        let room = area.width.saturating_sub(state.width() as u16 + 3) as usize;
+        let mut parts = vec![(0, Span::styled("heddle", p.accent)), (2, Span::styled(self.look.address.clone(), p.dim))];
+        if let Some(s) = self.picture() {
+            let count = |kind| s.topology.nodes.iter().filter(|n| n.kind == kind).count();
+            let epoch = s.epochs.last().map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
+            parts.push((0, Span::styled(epoch, p.strong)));
+            parts.push((1, Span::raw(figures::count(count(NodeKind::Host), "host"))));
+            parts.push((1, Span::raw(figures::count(count(NodeKind::Switch), "switch"))));
+            if !s.alarms.is_empty() {
+                parts.push((0, Span::styled(format!("▲ {}", figures::count(s.alarms.len(), "alarm")), p.warn)));
+            }
+        }
+        for least in [2, 1] {
+            if parts.iter().map(|(_, s)| s.width() + 2).sum::<usize>() > room {
+                parts.retain(|(importance, _)| *importance != least);
+            }
+        }
+        let spans = parts.into_iter().flat_map(|(_, span)| [span, Span::raw("  ")]).collect::<Vec<_>>();
+        put(buffer, area.x + 1, area.y, room as u16, false, &Line::from(spans));
+        put(buffer, area.right().saturating_sub(state.width() as u16 + 1), area.y, state.width() as u16, false, &state);
+    }
+
+    fn state(&self) -> Line<'static> {
+        let p = self.palette;
+        if let Some(frozen) = &self.frozen {
+            return Line::styled(format!("‖ FROZEN {}", figures::age(self.now.since(frozen.since))), p.banner);
+        }
+        if self.lost.is_some() {
+            return Line::styled("✖ unreachable", p.bad);
+        }
+        let Some(snapshot) = self.picture() else { return Line::styled("○ waiting", p.warn) };
+        if let Some(silence) = self.silence() {
+            return Line::styled(format!("○ silent for {}", figures::age(silence)), p.warn);
+        }
+        match &snapshot.pending {
+            Some(change) => {
+                let left = change.due.since(self.clock());
+                Line::styled(format!("◔ change in {:.1} s", left as f64 / 1e3), p.warn)
+            }
+            None if self.look.live => Line::styled("● live", p.good),
+            None => {
+                Line::styled(format!("‖ recorded {}", figures::instant(snapshot.at, &self.look.zone).get(..19).unwrap_or_default()), p.dim)
+            }
+        }
+    }
+
+    fn banner(&self, buffer: &mut Buffer, area: Rect) {
+        let Some((since, why)) = self.lost.as_ref().filter(|_| area.height > 0) else { return };
+        let shown = if self.picture().is_some() { "showing the last picture" } else { "trying again" };
+        let text = format!(" ✖ controller unreachable since {}, {shown}: {why}", figures::clock(*since, &self.look.zone));
+        buffer.set_style(area, self.palette.banner);
+        put(buffer, area.x, area.y, area.width, false, &Line::styled(text, self.palette.banner));
+    }
+
+    fn tabs(&mut self, buffer: &mut Buffer, area: Rect) {
+        let p = self.palette;
+        rule(buffer, area, "─", p.dim);
+        let mut x = area.x + 1;
+        for (i, panel) in PANELS.iter().enumerate() {
+            let label = format!(" {} {} ", i + 1, panel.title());
+            let width = label.len() as u16 + 2;
+            if x + width > area.right() {
+                break;
+            }
+            if i == self.focus {
+                let line = Line::from(vec![Span::styled("┤", p.dim), Span::styled(label, p.accent), Span::styled("├", p.dim)]);
+                put(buffer, x, area.y, width, false, &line);
+            } else {
+                put(buffer, x + 1, area.y, width - 2, false, &Line::raw(label));
+            }
+            self.hits.push((Rect { x, width, ..area }, Target::Panel(i)));
+            x += width;
+        }
+        self.corner(buffer, Rect { x, width: area.right().saturating_sub(x), ..area }, self.focus);
+    }
+
+    /// The panel's sort order and filter, at the right end of its title line.
+    fn corner(&self, buffer: &mut Buffer, area: Rect, panel: usize) {
+        let (p, place) = (self.palette, &self.panels[panel]);
+        let mut spans = vec![Span::styled(format!(" by {} ", PANELS[panel].sorts()[place.sort]), p.dim)];
+        if !place.filter.is_empty() {
+            spans.insert(0, Span::styled(format!(" /{} ", place.filter), p.warn));
+        }
+        let line = Line::from(spans);
+        let width = line.width() as u16;
+        if width < area.width {
+            put(buffer, area.right() - width - 1, area.y, width, false, &line);
+        }
+    }
+
+    fn draw_panel(&mut self, buffer: &mut Buffer, panel: usize, area: Rect, titled: bool) {
+        self.hits.push((area, Target::Panel(panel)));
+        let mut inner = area;
+        if titled {
+            self.title(buffer, area, &format!(" {} {} ", panel + 1, PANELS[panel].title()), panel == self.focus && !self.in_detail);
+            self.corner(buffer, area, panel);
+            inner = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        }
+        let reserve = PANELS[panel].reserve(inner.height).min(inner.height);
+        let [rows, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
+        let table = self.table(panel, rows.width);
+        let page = rows.height.saturating_sub(1) as usize;
+        let place = &mut self.panels[panel];
+        let found = place.selected.as_ref().and_then(|key| table.rows.iter().position(|r| r.key == *key));
+        place.index = found.unwrap_or(place.index).min(table.rows.len().saturating_sub(1));
+        // What vanished only for a while, or behind a filter, keeps the selection; else its neighbour takes it.
+        place.selected = table.rows.get(place.index).map(|r| r.key.clone());
+        place.page = page;
+        let latest = table.rows.len().saturating_sub(page);
+        place.offset = place.offset.clamp((place.index + 1).saturating_sub(page), place.index).min(latest);
+        let (offset, selected) = (place.offset, place.selected.clone());
+        let focused = panel == self.focus;
+        table.draw(buffer, rows, offset, focused.then_some(self.panels[panel].index), &self.palette);
+        for (i, y) in (offset..table.rows.len()).zip(rows.y + 1..rows.bottom()) {
+            self.hits.push((Rect { y, height: 1, ..rows }, Target::Row(panel, i)));
+        }
+        let left = table.rows.len().saturating_sub(offset + page);
+        if left > 0 && rows.height > 1 {
+            let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
+            let width = more.width() as u16;
+            put(buffer, rows.right().saturating_sub(width), rows.bottom() - 1, width, false, &more);
+        }
+        let empty = Snapshot::default();
+        PANELS[panel].below(&self.view(&empty, below.width, 0), selected.as_ref(), buffer, below);
+    }
+
+    fn title(&self, buffer: &mut Buffer, area: Rect, title: &str, focused: bool) {
+        let (line, rule_style, style) =
+            if focused { ("━", self.palette.accent, self.palette.accent) } else { ("─", self.palette.dim, self.palette.strong) };
+        rule(buffer, Rect { height: 1, ..area }, line, rule_style);
+        put(buffer, area.x + 1, area.y, area.width - 1, false, &Line::styled(title.to_owned(), style));
+    }
+
+    fn draw_detail(&mut self, buffer: &mut Buffer, area: Rect) {
+        self.hits.push((area, Target::Detail));
+        self.title(buffer, area, " Detail ", self.in_detail);
+        let empty = Snapshot::default();
+        let view: View<'_> = self.view(&empty, area.width.saturating_sub(4), 0);
+        let key = self.panels[self.focus].selected.clone();
+        let lines = key.map(|key| self.panel().detail(&view, &key)).unwrap_or_default();
+        let inner = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height.saturating_sub(1) };
+        let lines: Vec<Line<'_>> = lines.into_iter().flat_map(|line| wrap(line, inner.width.into())).collect();
+        let room = inner.height as usize;
+        self.detail_scroll = self.detail_scroll.min(lines.len().saturating_sub(room));
+        for (line, y) in lines.iter().skip(self.detail_scroll).zip(inner.y..inner.bottom()) {
+            put(buffer, inner.x, y, inner.width, false, line);
+        }
+        let left = lines.len().saturating_sub(self.detail_scroll + room);
+        if left > 0 {
+            let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
+            let width = more.width() as u16;
+            put(buffer, area.right().saturating_sub(width), area.bottom() - 1, width, false, &more);
+        }
+    }
+
+    /// Key hints, or what is being typed, or a message. Gives the cursor's place while one types.
+    fn footer(&self, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+        let p = self.palette;
+        let mut x = area.x + 1;
+        let mut cursor = None;
+        let line = match (&self.note, &self.mode) {
+            (_, Mode::Filter) => {
+                let typed = Line::from(vec![Span::styled("/", p.accent), Span::raw(self.panels[self.focus].filter.clone())]);
+                put(buffer, x, area.y, area.width / 2, false, &typed);
+                x += (typed.width() as u16).min(area.width / 2);
+                cursor = Some(Position::new(x, area.y));
+                x += 3;
+                self.hints()
+            }
+            (Some(note), Mode::Browse) => {
+                let (mark, style) = if note.bad { ("✖ ", p.bad) } else { ("▸ ", p.accent) };
+                Line::from(vec![Span::styled(mark, style), Span::styled(note.text.clone(), if note.bad { p.bad } else { p.strong })])
+            }
+            _ => self.hints(),
+        };
+        put(buffer, x, area.y, area.right().saturating_sub(x), false, &line);
+        cursor
+    }
+
+    fn hints(&self) -> Line<'static> {
+        let contexts = self.contexts();
+        let hinted = TABLE.iter().filter(|b| contexts.contains(&b.context)).filter_map(|b| b.hint.map(|hint| (b.label, hint)));
+        let key = |label: &'static str| label.split(' ').next().unwrap_or(label);
+        let spans = hinted.flat_map(|(label, hint)| {
+            [Span::styled(key(label), self.palette.strong), Span::styled(format!(" {hint}  "), self.palette.dim)]
+        });
+        Line::from(spans.collect::<Vec<_>>())
+    }
+
+    fn overlay(&mut self, buffer: &mut Buffer, area: Rect) {
+        match &self.mode {
+            Mode::Help { scroll } => {
+                let lines = self.help();
+                let inner = self.popup(buffer, area, "keys", 74, lines.len() as u16);
+                let scroll = (*scroll).min(lines.len().saturating_sub(inner.height.into()));
+                let left = lines.len().saturating_sub(scroll + inner.height as usize);
+                Paragraph::new(lines).scroll((scroll as u16, 0)).render(inner, buffer);
+                if left > 0 {
+                    let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
+                    put(buffer, inner.right().saturating_sub(12), inner.bottom(), 12, true, &more);
+                }
+                self.mode = Mode::Help { scroll };
+            }
+            Mode::Choose { host, switches, at } => {
+                let title = format!("move the cable of {host} to");
+                let width = (title.len() as u16 + 6).max(30);
+                let (at, switches) = (*at, switches.clone());
+                let inner = self.popup(buffer, area, &title, width, switches.len() as u16);
+                let offset = (at + 1).saturating_sub(inner.height.into());
+                for ((i, switch), y) in switches.iter().enumerate().skip(offset).zip(inner.y..inner.bottom()) {
+                    let row = Rect { y, height: 1, ..inner };
+                    if i == at {
+                        buffer.set_style(row, self.palette.selected);
+                        buffer.set_string(row.x, y, "▸", self.palette.accent);
+                    }
+                    put(buffer, row.x + 2, y, row.width.saturating_sub(2), false, &Line::raw(switch.clone()));
+                    self.hits.push((row, Target::Choice(i)));
+                }
+            }
+            Mode::Browse | Mode::Filter => {}
+        }
+    }
+
+    /// A frame in the middle for `height` lines; gives the room inside.
+    fn popup(&self, buffer: &mut Buffer, area: Rect, title: &str, width: u16, height: u16) -> Rect {
+        let area = area.centered(Constraint::Length(width.min(area.width)), Constraint::Length((height + 2).min(area.height)));
+        let block = Block::bordered()
+            .border_type(BorderType::Rounded)
+            .border_style(self.palette.accent)
+            .title(Line::styled(format!(" {title} "), self.palette.accent));
+        let inner = block.inner(area);
+        Clear.render(area, buffer);
+        block.render(area, buffer);
+        Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    }
+
+    /// The key table as text, by context.
+    fn help(&self) -> Vec<Line<'static>> {
+        use crate::keys::Context;
+        let p = self.palette;
+        let mut lines = Vec::new();
+        let parts = [
+            (Context::Browse, ""),
+            (Context::Lab, "with a lab"),
+            (Context::Filter, "while typing a filter"),
+            (Context::Choose, "in a list"),
+        ];
+        for (context, title) in parts.into_iter().filter(|(c, _)| *c != Context::Lab || self.look.lab) {
+            if !title.is_empty() {
+                lines.extend([Line::default(), Line::styled(title, p.accent)]);
+            }
+            let bindings = TABLE.iter().filter(|b| b.context == context);
+            lines.extend(bindings.map(|b| Line::from(vec![Span::styled(format!("{:<12}", b.label), p.strong), Span::raw(b.help)])));
+        }
+        lines.push(Line::default());
+        lines.push(Line::styled("mouse       click selects, the wheel scrolls", p.dim));
+        lines
+    }
+}
+
+fn rule(buffer: &mut Buffer, area: Rect, symbol: &str, style: Style) {
+    for x in area.x..area.right() {
+        buffer[(x, area.y)].set_symbol(symbol).set_style(style);
+    }
+}

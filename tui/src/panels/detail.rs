@@ -1,0 +1,90 @@
+//! The building blocks of the detail pane: facts with a label, and what links and nodes have in common.
+use super::View;
+use crate::figures;
+use crate::table::gauge;
+use inventory::BitsPerSec;
+use inventory::topology::{Grade, Link, LinkState};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+const LABEL: usize = 11;
+
+/// A labelled fact.
+pub(super) fn fact(view: &View<'_>, label: &str, value: impl Into<String>) -> Line<'static> {
+    styled(view, label, value, view.palette.text)
+}
+
+/// A labelled fact in a style of its own.
+pub(super) fn styled(view: &View<'_>, label: &str, value: impl Into<String>, style: Style) -> Line<'static> {
+    Line::from(vec![Span::styled(format!("{label:<LABEL$}"), view.palette.dim), Span::styled(value.into(), style)])
+}
+
+/// The name of what the pane is about, and what it is.
+pub(super) fn heading(view: &View<'_>, name: &str, what: impl Into<String>) -> Line<'static> {
+    Line::from(vec![Span::styled(name.to_owned(), view.palette.strong), Span::raw("  "), Span::styled(what.into(), view.palette.dim)])
+}
+
+/// The alarms about one of `names`.
+pub(super) fn alarms(view: &View<'_>, names: &[&str]) -> Vec<Line<'static>> {
+    let about = view.snapshot.alarms.iter().filter(|a| names.contains(&a.about.as_str()));
+    about.map(|a| styled(view, "▲ alarm", &a.text, view.palette.warn)).collect()
+}
+
+/// How STP sees a link, in a word; how sure it is follows as a mark.
+pub(super) fn state(link: &Link) -> &'static str {
+    match link.state {
+        LinkState::Forwarding => "forward",
+        LinkState::Blocked => "BLOCKED",
+        LinkState::Unknown => "unknown",
+    }
+}
+
+/// The mark of a link that is not certain.
+pub(super) fn doubt(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Certain => "",
+        Grade::Inferred => "~",
+        Grade::Ambiguous => "?",
+    }
+}
+
+/// A link's ends with their ports.
+pub(super) fn ends(link: &Link) -> String {
+    let end = |name: &str, port: &str| if port.is_empty() { name.to_owned() } else { format!("{name} {port}") };
+    format!("{} – {}", end(&link.a, &link.a_port), end(&link.b, &link.b_port))
+}
+
+/// Everything about a link: state, load, measured traffic both ways, evidence.
+pub(super) fn link(view: &View<'_>, index: usize) -> Vec<Line<'static>> {
+    let Some(link) = view.snapshot.topology.links.get(index) else { return Vec::new() };
+    let grade = match link.grade {
+        Grade::Certain => "certain",
+        Grade::Inferred => "~ inferred",
+        Grade::Ambiguous => "? ambiguous",
+    };
+    let mut lines = vec![fact(view, "link", ends(link)), fact(view, "state", format!("{}, {}bit/s, {grade}", state(link), link.rate_bps))];
+    if let Some(load) = view.snapshot.loads.get(index) {
+        if load.aapc_load > 0 {
+            let forced =
+                format!("load {} / capacity {} = {}", load.aapc_load, load.capacity, figures::count(load.phases as usize, "phase"));
+            let (mark, style) = if load.bottleneck { ("  ◀ bottleneck", view.palette.bad) } else { ("", view.palette.text) };
+            lines.push(styled(view, "all-to-all", forced + mark, style));
+        }
+        lines.push(traffic(view, &link.a, &link.b, load.a_to_b, link.rate_bps));
+        lines.push(traffic(view, &link.b, &link.a, load.b_to_a, link.rate_bps));
+    }
+    if !link.members.is_empty() {
+        let members: Vec<String> = link.members.iter().map(|m| format!("{}–{}", m.a_port, m.b_port)).collect();
+        lines.push(fact(view, "aggregate", members.join("  ")));
+    }
+    lines.extend(link.evidence.iter().enumerate().map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e)));
+    lines
+}
+
+fn traffic(view: &View<'_>, from: &str, to: &str, measured: Option<BitsPerSec>, rate: BitsPerSec) -> Line<'static> {
+    let mut line = Line::from(Span::styled(format!("{:<LABEL$}", "measured"), view.palette.dim));
+    line.extend(gauge(figures::share(measured, rate), 17, view.palette).spans);
+    let figure = measured.map_or_else(String::new, |m| format!("  {m}bit/s"));
+    line.extend([Span::raw(figure), Span::styled(format!("  {from} → {to}"), view.palette.dim)]);
+    line
+}

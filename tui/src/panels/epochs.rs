@@ -1,0 +1,118 @@
+//! Published versions: why each came, what it plans, how long every stage took.
+use super::{Panel, View, detail};
+use crate::figures;
+use crate::table::{Key, Row, Table, bar, left, right};
+use controller::api::{EpochInfo, Stages};
+use ratatui::text::{Line, Span};
+
+pub(super) struct Epochs;
+
+impl Panel for Epochs {
+    fn title(&self) -> &'static str {
+        "Epochs"
+    }
+
+    fn sorts(&self) -> &'static [&'static str] {
+        &["newest", "oldest", "phases"]
+    }
+
+    fn table(&self, view: &View<'_>) -> Table {
+        let wide = view.width >= 76;
+        let mut columns = vec![right("EPOCH", 5), left("TIME", 8), right("PHASES", 6)];
+        if wide {
+            columns.extend([left("BOTTLENECK", 11), right("HOSTS", 5), right("PUBLISHED", 9), right("TAKEN UP", 9)]);
+        }
+        columns.push(left("WHY", 0));
+        let mut epochs: Vec<&EpochInfo> = view.snapshot.epochs.iter().collect();
+        match view.sort {
+            0 => epochs.reverse(),
+            1 => {}
+            _ => epochs.sort_by_key(|e| std::cmp::Reverse(e.phases)),
+        }
+        let rows = epochs.into_iter().map(|e| row(view, e, wide)).collect();
+        Table { columns, rows, empty: "nothing published yet" }
+    }
+
+    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+        let Some(epoch) = view.snapshot.epochs.iter().find(|e| *key == Key::Epoch(e.number)) else { return Vec::new() };
+        let mut lines =
+            vec![detail::heading(view, &format!("epoch {}", epoch.number), format!("published {}", figures::instant(epoch.at, view.zone)))];
+        lines.push(detail::fact(
+            view,
+            "plan",
+            format!(
+                "{} for {}, bottleneck {}",
+                figures::count(epoch.phases as usize, "phase"),
+                figures::count(epoch.hosts as usize, "host"),
+                edge(epoch)
+            ),
+        ));
+        lines.extend(stages(view, &epoch.stages));
+        lines.extend(epoch.changes.iter().enumerate().map(|(i, c)| detail::fact(view, if i == 0 { "why" } else { "" }, c)));
+        lines
+    }
+}
+
+fn row(view: &View<'_>, epoch: &EpochInfo, wide: bool) -> Row {
+    let current = view.snapshot.epochs.last().is_some_and(|e| e.number == epoch.number);
+    let number = if current { view.palette.accent } else { view.palette.text };
+    let mut cells = vec![
+        Line::styled(epoch.number.to_string(), number),
+        Line::styled(figures::clock(epoch.at, view.zone), view.palette.dim),
+        Line::styled(epoch.phases.to_string(), view.palette.strong),
+    ];
+    if wide {
+        let took = |ms: Option<u64>| Line::raw(ms.map_or_else(|| "–".into(), figures::span));
+        cells.extend([
+            Line::raw(edge(epoch)),
+            Line::raw(epoch.hosts.to_string()),
+            took(epoch.stages.published),
+            took(epoch.stages.taken_up),
+        ]);
+    }
+    let more = if epoch.changes.len() > 1 { format!(" (+{})", epoch.changes.len() - 1) } else { String::new() };
+    let why = format!("{}{more}", epoch.changes.first().map_or("", String::as_str));
+    let words = format!("{} {} {}", epoch.number, edge(epoch), epoch.changes.join(" "));
+    cells.push(Line::raw(why));
+    Row { key: Key::Epoch(epoch.number), cells, words, depth: 0 }
+}
+
+fn edge(epoch: &EpochInfo) -> String {
+    let (from, to) = &epoch.bottleneck;
+    if from.is_empty() && to.is_empty() { "none".into() } else { format!("{from}→{to}") }
+}
+
+/// The stages one below the other, each bar beginning where the former one ended.
+fn stages(view: &View<'_>, stages: &Stages) -> Vec<Line<'static>> {
+    let all = [
+        ("believed", stages.believed),
+        ("inferred", stages.inferred),
+        ("planned", stages.planned),
+        ("published", stages.published),
+        ("taken up", stages.taken_up),
+    ];
+    let width = usize::from(view.width).saturating_sub(24).clamp(8, 40);
+    let total = all.iter().filter_map(|s| s.1).max().unwrap_or(0).max(1);
+    let mut lines = vec![detail::fact(view, "seen", figures::instant(stages.seen, view.zone))];
+    let mut begin = 0;
+    for (name, end) in all {
+        let Some(end) = end else {
+            lines.push(detail::styled(view, name, "        –", view.palette.dim));
+            continue;
+        };
+        let cell = |ms: u64| (ms as f64 / total as f64 * width as f64).floor() as usize;
+        let indent = cell(begin.min(end)).min(width - 1);
+        let length = (cell(end) - indent).max(1);
+        let [full, _] = bar(1.0, length, view.palette.bar, view.palette.dim);
+        let mut line = detail::fact(view, name, format!("{:>9}  {}", figures::span(end), " ".repeat(indent)));
+        line.push_span(full);
+        lines.push(line);
+        begin = end;
+    }
+    // Where nothing has happened yet, bars of no length say nothing.
+    if all.iter().all(|s| s.1.is_none()) {
+        lines.truncate(1);
+        lines.push(Line::from(Span::styled("no stage was measured", view.palette.dim)));
+    }
+    lines
+}

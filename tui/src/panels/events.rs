@@ -1,0 +1,65 @@
+//! What happened, newest first, below what still needs a look.
+use super::{Panel, View, detail};
+use crate::figures;
+use crate::table::{Key, Row, Table, left};
+use controller::api::{EventLine, Level};
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+pub(super) struct Events;
+
+impl Panel for Events {
+    fn title(&self) -> &'static str {
+        "Events"
+    }
+
+    fn sorts(&self) -> &'static [&'static str] {
+        &["newest", "oldest", "level"]
+    }
+
+    fn table(&self, view: &View<'_>) -> Table {
+        let columns = vec![left("TIME", 8), left("LEVEL", 9), left("WHAT", 0)];
+        let mut events: Vec<&EventLine> = view.snapshot.events.iter().collect();
+        if view.sort != 1 {
+            events.reverse();
+        }
+        if view.sort == 2 {
+            events.sort_by_key(|e| std::cmp::Reverse(e.level));
+        }
+        let p = view.palette;
+        let alarms = view.snapshot.alarms.iter().map(|a| {
+            let cells = vec![Line::styled("now", p.warn), Line::styled("▲ ALARM", p.bad), Line::raw(a.text.clone())];
+            Row { key: Key::Alarm(a.about.clone(), a.text.clone()), words: format!("alarm {} {}", a.about, a.text), cells, depth: 0 }
+        });
+        let events = events.into_iter().map(|e| {
+            let (word, style) = level(view, e.level);
+            let time = figures::clock(e.at, view.zone);
+            let words = format!("{time} {word} {}", e.text);
+            let cells = vec![Line::styled(time, p.dim), Line::styled(word, style), Line::raw(e.text.clone())];
+            Row { key: Key::Event(e.at, e.text.clone()), cells, words, depth: 0 }
+        });
+        Table { columns, rows: alarms.chain(events).collect(), empty: "nothing happened yet" }
+    }
+
+    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+        match key {
+            Key::Alarm(about, text) => vec![detail::heading(view, about, "alarm, still standing"), Line::raw(text.clone())],
+            Key::Event(at, text) => {
+                let event = view.snapshot.events.iter().find(|e| e.at == *at && e.text == *text);
+                let Some(event) = event else { return Vec::new() };
+                let (word, _) = level(view, event.level);
+                vec![detail::heading(view, word, figures::instant(*at, view.zone)), Line::raw(text.clone())]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Symbol and word first: the level is never told by colour alone.
+fn level(view: &View<'_>, level: Level) -> (&'static str, Style) {
+    match level {
+        Level::Info => ("· info", view.palette.dim),
+        Level::Warning => ("▲ warning", view.palette.warn),
+        Level::Error => ("✖ error", view.palette.bad),
+    }
+}

@@ -1,0 +1,125 @@
+//! Jobs, and how fast the selected one's collectives run against the bound.
+use super::{Panel, View, detail};
+use crate::table::{Key, Row, Table, left, right};
+use crate::{chart, figures};
+use controller::api::{JobPoint, JobStatus};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use schedules::job::CallTotal;
+use std::cmp::Ordering;
+
+pub(super) struct Jobs;
+
+impl Panel for Jobs {
+    fn title(&self) -> &'static str {
+        "Jobs"
+    }
+
+    fn sorts(&self) -> &'static [&'static str] {
+        &["running", "speed", "name"]
+    }
+
+    fn table(&self, view: &View<'_>) -> Table {
+        let wide = view.width >= 76;
+        let mut columns = vec![left("JOB", 0), right("RANKS", 5)];
+        if wide {
+            columns.extend([right("HOSTS", 5), left("MPI", 7), right("BLOCK", 5)]);
+        }
+        columns.extend([left("WAY", 6), right("EPOCH", 5), right("SPEED", 10), right("BOUND", 5)]);
+        let mut jobs: Vec<&JobStatus> = view.snapshot.jobs.iter().collect();
+        match view.sort {
+            0 => {}
+            1 => jobs.sort_by(|a, b| speed(b).total_cmp(&speed(a))),
+            _ => jobs.sort_by(|a, b| a.record.program.cmp(&b.record.program)),
+        }
+        let rows = jobs.into_iter().map(|j| row(view, j, wide)).collect();
+        Table { columns, rows, empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …" }
+    }
+
+    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+        let Some(job) = view.snapshot.jobs.iter().find(|j| *key == Key::Job(j.record.id.clone())) else { return Vec::new() };
+        let r = &job.record;
+        let state = if job.running { "running".into() } else { format!("ended {} ago", figures::age(view.clock.since(r.updated))) };
+        let mut lines = vec![detail::heading(view, &r.program, format!("{} of {}, {state}", r.mpi, r.user))];
+        if let Some(why) = &r.aside {
+            lines.push(detail::styled(view, "▲ aside", why, view.palette.warn));
+        }
+        let epoch = match r.epoch {
+            0 => "follows none".into(),
+            n => format!("{n}, since {}", figures::clock(r.epoch_since, view.zone)),
+        };
+        lines.push(detail::fact(view, "epoch", epoch));
+        lines.push(detail::fact(view, "ranks", format!("{} on {}", r.ranks, figures::count(r.hosts.len(), "host"))));
+        lines.push(detail::fact(
+            view,
+            "running",
+            format!("{}, since {}", figures::span(r.updated.since(r.started)), figures::clock(r.started, view.zone)),
+        ));
+        lines.extend(calls(view, &r.calls));
+        lines.push(detail::fact(view, "hosts", r.hosts.join(" ")));
+        lines.push(detail::fact(view, "id", &r.id));
+        lines
+    }
+
+    fn reserve(&self, height: u16) -> u16 {
+        if height >= 10 { height - (height / 3).clamp(3, 8) } else { 0 }
+    }
+
+    fn below(&self, view: &View<'_>, key: Option<&Key>, buffer: &mut Buffer, area: Rect) {
+        let job = view.snapshot.jobs.iter().find(|j| key == Some(&Key::Job(j.record.id.clone())));
+        let history = job.map_or(&[][..], |j| &j.history);
+        chart::draw(view, history, buffer, area);
+    }
+}
+
+fn row(view: &View<'_>, job: &JobStatus, wide: bool) -> Row {
+    let p = view.palette;
+    let r = &job.record;
+    let main = main_call(r);
+    let (name, style) = if job.running { (r.program.clone(), p.strong) } else { (format!("{} (ended)", r.program), p.dim) };
+    let way = match (&r.aside, main) {
+        (Some(_), _) => Line::styled("aside", p.warn),
+        (None, Some(call)) => Line::raw(call.way.clone()),
+        (None, None) => Line::default(),
+    };
+    let mut cells = vec![Line::styled(name, style), Line::raw(r.ranks.to_string())];
+    if wide {
+        cells.extend([
+            Line::raw(r.hosts.len().to_string()),
+            Line::raw(r.mpi.clone()),
+            Line::raw(main.map_or_else(String::new, |c| figures::size(c.block))),
+        ]);
+    }
+    let last = job.history.last().filter(|_| job.running);
+    let epoch = if r.epoch == 0 { "–".into() } else { r.epoch.to_string() };
+    let speed = last.map_or_else(|| "–".into(), |l: &JobPoint| figures::throughput(l.bytes_per_sec));
+    let share = last.and_then(|l| l.share).map_or_else(|| "–".into(), figures::percent);
+    cells.extend([way, Line::raw(epoch), Line::styled(speed, p.strong), Line::raw(share)]);
+    let words = format!("{} {} {} {} {}", r.program, r.user, r.mpi, r.id, r.hosts.join(" "));
+    Row { key: Key::Job(r.id.clone()), cells, words, depth: 0 }
+}
+
+fn speed(job: &JobStatus) -> f64 {
+    job.history.last().map_or(0.0, |p| p.bytes_per_sec)
+}
+
+/// What the job spends most of its time in.
+fn main_call(record: &schedules::job::JobRecord) -> Option<&CallTotal> {
+    record.calls.iter().max_by(|a, b| a.seconds.partial_cmp(&b.seconds).unwrap_or(Ordering::Equal))
+}
+
+/// Per collective, way and block size: how often, how long, how near to the bound.
+fn calls(view: &View<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
+    if calls.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("{:<11}{:<7}{:>6}{:>9}{:>10}{:>7}", "COLLECTIVE", "WAY", "BLOCK", "CALLS", "MEAN", "BOUND");
+    let mut lines = vec![Line::styled(title, view.palette.dim)];
+    lines.extend(calls.iter().map(|c| {
+        let mean = if c.calls > 0 { figures::seconds(c.seconds / c.calls as f64) } else { "–".into() };
+        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 { figures::percent(c.bound_seconds / c.seconds) } else { "–".into() };
+        Line::raw(format!("{:<11}{:<7}{:>6}{:>9}{:>10}{:>7}", c.collective, c.way, figures::size(c.block), c.calls, mean, share))
+    }));
+    lines
+}

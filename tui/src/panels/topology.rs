@@ -1,0 +1,186 @@
+//! The topology as a tree: root bridge first, each line with the link to what it hangs on.
+use super::{Panel, View, detail, find_link, link_key};
+use crate::figures;
+use crate::table::{Key, Row, Table, gauge, left, right};
+use crate::tree::{Branch, ports, walk};
+use inventory::topology::{LinkState, NodeKind};
+use ratatui::text::{Line, Span};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+pub(super) struct Topology;
+
+impl Panel for Topology {
+    fn title(&self) -> &'static str {
+        "Topology"
+    }
+
+    fn sorts(&self) -> &'static [&'static str] {
+        &["name", "load", "port"]
+    }
+
+    fn table(&self, view: &View<'_>) -> Table {
+        let bar = if view.width >= 76 { 12 } else { 10 };
+        let columns = vec![left("NODE", 0), left("PORTS", 13), right("RATE", 5), left("STP", 8), left("↓ LOAD", bar), left("↑ LOAD", bar)];
+        let topology = &view.snapshot.topology;
+        let hosts: HashSet<&str> = topology.nodes.iter().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.as_str()).collect();
+        let to_host: Vec<bool> = topology.links.iter().map(|l| hosts.contains(l.b.as_str())).collect();
+        // Hosts before switches, so that what hangs on a switch stays beside it.
+        let branches = walk(topology, &|a, b| to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b)));
+        let rows = branches.iter().map(|b| row(view, b, bar.into())).collect();
+        Table { columns, rows, empty: "no topology yet" }
+    }
+
+    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+        match key {
+            Key::Node(name) => node(view, name),
+            Key::Link { a, b, .. } => {
+                let mut lines = vec![detail::heading(view, &format!("{a}-{b}"), "link outside the tree")];
+                lines.extend(detail::alarms(view, &[&format!("{a}-{b}"), &format!("{b}-{a}")]));
+                lines.extend(find_link(view, key).map(|i| detail::link(view, i)).unwrap_or_default());
+                lines
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn order(view: &View<'_>, a: usize, b: usize) -> Ordering {
+    let links = &view.snapshot.topology.links;
+    let (x, y) = (&links[a], &links[b]);
+    let name = natural(&x.a, &y.a).then_with(|| natural(&x.b, &y.b)).then(x.a_port.cmp(&y.a_port));
+    let by = match view.sort {
+        1 => busy(view, b).total_cmp(&busy(view, a)),
+        2 => natural(&x.a_port, &y.a_port),
+        _ => Ordering::Equal,
+    };
+    by.then(name)
+}
+
+/// The larger share of a link's two directions.
+fn busy(view: &View<'_>, link: usize) -> f64 {
+    let (Some(load), Some(l)) = (view.snapshot.loads.get(link), view.snapshot.topology.links.get(link)) else { return 0.0 };
+    let share = |m| figures::share(m, l.rate_bps).unwrap_or(0.0);
+    share(load.a_to_b).max(share(load.b_to_a))
+}
+
+/// Compares names so that `n2` comes before `n10`.
+fn natural(a: &str, b: &str) -> Ordering {
+    let cut = |s: &str| s.len() - s.chars().rev().take_while(char::is_ascii_digit).count();
+    let ((ai, bi), number) = ((cut(a), cut(b)), |s: &str| s.parse::<u64>().ok());
+    a[..ai].cmp(&b[..bi]).then_with(|| number(&a[ai..]).cmp(&number(&b[bi..]))).then_with(|| a.cmp(b))
+}
+
+fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
+    let p = view.palette;
+    let link = branch.link.and_then(|i| view.snapshot.topology.links.get(i));
+    let mut cells = vec![name(view, branch)];
+    if let Some(link) = link {
+        let (own, other) = ports(link, branch.parent.unwrap_or_default());
+        let ports = if other.is_empty() { own.to_owned() } else { format!("{own}–{other}") };
+        let style = match link.state {
+            LinkState::Forwarding => p.good,
+            LinkState::Blocked => p.bad,
+            LinkState::Unknown => p.warn,
+        };
+        let state = vec![Span::styled(detail::state(link), style), Span::styled(detail::doubt(link.grade), p.warn)];
+        cells.extend([Line::styled(ports, p.dim), Line::raw(link.rate_bps.to_string()), Line::from(state)]);
+        let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
+        let (down, up) = load.map_or((None, None), |l| {
+            if link.a == branch.parent.unwrap_or_default() { (l.a_to_b, l.b_to_a) } else { (l.b_to_a, l.a_to_b) }
+        });
+        cells.extend([down, up].map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
+    } else {
+        let root = view.snapshot.topology.root_bridge.as_deref() == Some(branch.name);
+        let word = if root { Line::styled("root", p.accent) } else { Line::styled("apart", p.warn) };
+        cells.extend([Line::default(), Line::default(), word]);
+    }
+    let words = cells.iter().take(4).map(Line::to_string).collect::<Vec<_>>().join(" ");
+    let key = match link.filter(|_| branch.outside) {
+        Some(link) => link_key(link),
+        None => Key::Node(branch.name.to_owned()),
+    };
+    Row { key, cells, words, depth: branch.depth }
+}
+
+fn name(view: &View<'_>, branch: &Branch<'_>) -> Line<'static> {
+    let p = view.palette;
+    let root = view.snapshot.topology.root_bridge.as_deref() == Some(branch.name);
+    let mark = match branch.node.map(|n| n.kind) {
+        _ if branch.outside => "",
+        Some(NodeKind::Switch) if root => "◆ ",
+        Some(NodeKind::Switch) => "▪ ",
+        Some(NodeKind::Host) => "",
+        Some(NodeKind::Router | NodeKind::Unmanaged) | None => "○ ",
+    };
+    let stale = branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some();
+    let style = match branch.node.map(|n| n.kind) {
+        _ if branch.outside || stale => p.dim,
+        Some(NodeKind::Switch) => p.strong,
+        _ => p.text,
+    };
+    let mut spans = vec![Span::styled(branch.rail.clone(), p.dim), Span::styled(format!("{mark}{}", branch.name), style)];
+    if stale && !branch.outside {
+        spans.push(Span::styled(" × stale", p.bad));
+    }
+    if !branch.outside && view.snapshot.alarms.iter().any(|a| a.about == branch.name) {
+        spans.push(Span::styled(" ▲", p.warn));
+    }
+    Line::from(spans)
+}
+
+/// Why a switch is stale.
+fn trouble<'a>(view: &View<'a>, name: &str) -> Option<&'a str> {
+    view.snapshot.switches.iter().find(|s| s.name == name).and_then(|s| s.problem.as_deref())
+}
+
+fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
+    let topology = &view.snapshot.topology;
+    let node = topology.nodes.iter().find(|n| n.name == name);
+    let root = topology.root_bridge.as_deref() == Some(name);
+    let what = match node.map(|n| n.kind) {
+        Some(NodeKind::Switch) if root => "switch, root bridge",
+        Some(NodeKind::Switch) => "switch",
+        Some(NodeKind::Host) => "host",
+        Some(NodeKind::Router) => "router",
+        Some(NodeKind::Unmanaged) => "bridge without management",
+        None => "known by name only",
+    };
+    let cluster = topology.clusters.iter().find(|c| c.hosts.iter().any(|h| h == name));
+    let what = cluster.map_or_else(|| what.to_owned(), |c| format!("{what} of cluster {}", c.name));
+    let mut lines = vec![detail::heading(view, name, what)];
+    lines.extend(detail::alarms(view, &[name]));
+    if let Some(problem) = trouble(view, name) {
+        lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
+    }
+    if let Some(switch) = view.snapshot.switches.iter().find(|s| s.name == name) {
+        let seen = switch.seen.map_or_else(|| "never".into(), |at| format!("{} ago", figures::age(view.clock.since(at))));
+        lines.push(detail::fact(view, "answered", format!("{seen}, at {}", switch.address)));
+        if let Some(changes) = switch.top_changes {
+            lines.push(detail::fact(view, "STP", figures::count(changes as usize, "topology change")));
+        }
+        let hosts =
+            topology.links.iter().filter(|l| l.a == name && topology.nodes.iter().any(|n| n.name == l.b && n.kind == NodeKind::Host));
+        lines.push(detail::fact(view, "carries", figures::count(hosts.count(), "host")));
+    }
+    if let Some(chassis) = node.and_then(|n| n.chassis) {
+        lines.push(detail::fact(view, "chassis", chassis.to_string()));
+    }
+    let branches = walk(topology, &|a, b| a.cmp(&b));
+    let uplink = branches.iter().find(|b| b.name == name && !b.outside).and_then(|b| b.link);
+    lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_count() {
+        let mut names = ["n10", "n2", "s1", "n", "größe2", "n99999999999999999999999"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names[1..4], ["n", "n99999999999999999999999", "n2"]);
+        assert_eq!(natural("n2", "n10"), Ordering::Less);
+    }
+}

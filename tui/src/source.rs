@@ -1,0 +1,150 @@
+//! Where snapshots come from: the controller's event stream, or a file recorded from it.
+use crate::app::Message;
+use crate::clean;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Where snapshots come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// `GET url/v1/events`: server-sent events, one `snapshot` a change or second.
+    Http {
+        /// Like `http://127.0.0.1:7171`.
+        url: String,
+        /// Sent as `Authorization: Bearer`.
+        token: Option<String>,
+    },
+    /// One recorded snapshot; it stands still.
+    File(PathBuf),
+}
+
+/// How long a connection may take, and how long it may be silent before it counts as dead.
+const PATIENCE: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_secs(15);
+/// Waiting times between attempts: doubled from the first to the last.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+const LAST_WAIT: Duration = Duration::from_secs(4);
+/// A snapshot of thousands of hosts stays far below this; more is no snapshot.
+const LONGEST: usize = 64 << 20;
+
+/// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts, [`Message::Lost`] when it does not.
+pub fn follow(url: &str, token: Option<&str>, stop: &Arc<AtomicBool>, send: impl Fn(Message) -> bool) {
+    let mut wait = FIRST_WAIT;
+    while !stop.load(Ordering::Relaxed) {
+        let mut seen = false;
+        let ended = listen(url, token, |message| {
+            seen = true;
+            !stop.load(Ordering::Relaxed) && send(message)
+        });
+        let Err(why) = ended else { return };
+        if !send(Message::Lost(why)) {
+            return;
+        }
+        wait = if seen { FIRST_WAIT } else { (wait * 2).min(LAST_WAIT) };
+        std::thread::park_timeout(wait);
+    }
+}
+
+/// Reads one connection to its end. `Ok` when nobody listens any more, else why it ended.
+fn listen(url: &str, token: Option<&str>, mut send: impl FnMut(Message) -> bool) -> Result<(), String> {
+    let config = ureq::Agent::config_builder()
+        .timeout_connect(Some(PATIENCE))
+        .timeout_recv_response(Some(PATIENCE))
+        .timeout_per_read(Some(SILENCE))
+        .http_status_as_error(false)
+        .build();
+    let mut request = ureq::Agent::new_with_config(config).get(format!("{url}/v1/events")).header("Accept", "text/event-stream");
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    let response = request.call().map_err(|e| e.to_string())?;
+    match response.status().as_u16() {
+        200 => {}
+        401 | 403 => return Err(format!("{url}: token refused; give the controller's token with --token-file")),
+        status => return Err(format!("{url}: answers with status {status}; is this a heddle controller?")),
+    }
+    let mut lines = BufReader::new(response.into_body().into_with_config().limit(u64::MAX).reader());
+    let mut event = Event::default();
+    while let Some(line) = line(&mut lines)? {
+        let Some(data) = event.line(&line)? else { continue };
+        let snapshot = clean::snapshot(&data)
+            .map_err(|e| format!("{url}: snapshot not understood: {e}; controller and viewer of different versions?"))?;
+        if !send(Message::Picture(Box::new(snapshot))) {
+            return Ok(());
+        }
+    }
+    Err(format!("{url}: the controller closed the connection"))
+}
+
+/// The next line without its end; `None` at the end of the stream.
+fn line(stream: &mut impl BufRead) -> Result<Option<String>, String> {
+    let mut bytes = Vec::new();
+    let read = std::io::Read::take(stream, LONGEST as u64).read_until(b'\n', &mut bytes).map_err(|e| e.to_string())?;
+    if read == 0 {
+        return Ok(None);
+    }
+    while bytes.last().is_some_and(|b| b"\r\n".contains(b)) {
+        bytes.pop();
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| "the controller sent something that is no UTF-8".to_owned())
+}
+
+/// One event of the stream as it comes in, line by line (HTML Living Standard, section 9.2.6).
+#[derive(Debug, Default)]
+struct Event {
+    name: String,
+    data: String,
+}
+
+impl Event {
+    /// Takes a line in; gives the data of a finished `snapshot` event.
+    fn line(&mut self, line: &str) -> Result<Option<String>, String> {
+        if line.is_empty() {
+            let done = std::mem::take(self);
+            return Ok((done.name == "snapshot" && !done.data.is_empty()).then_some(done.data));
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.name),
+            "data" => {
+                if !self.data.is_empty() {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+                if self.data.len() > LONGEST {
+                    return Err("the controller sent an event without end".to_owned());
+                }
+            }
+            // Comments keep the connection alive; `id` and `retry` mean nothing here.
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(text: &str) -> Vec<String> {
+        let mut event = Event::default();
+        let mut stream = text.as_bytes();
+        let mut seen = Vec::new();
+        while let Some(line) = line(&mut stream).unwrap() {
+            seen.extend(event.line(&line).unwrap());
+        }
+        seen
+    }
+
+    #[test]
+    fn reads_events_as_the_standard_says() {
+        assert_eq!(events("event: snapshot\ndata: {\"a\":\ndata: 1}\n\n"), ["{\"a\":\n1}"]);
+        assert_eq!(events(": alive\r\n\r\nevent:snapshot\r\nid: 7\r\ndata:x\r\n\r\n"), ["x"]);
+        assert_eq!(events("data: nameless\n\nevent: other\ndata: y\n\nevent: snapshot\n\n"), [""; 0]);
+        assert_eq!(events("event: snapshot\ndata: torn"), [""; 0]);
+    }
+}

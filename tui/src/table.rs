@@ -1,0 +1,191 @@
+//! A panel's lines: columns, rows, which of them are shown, and how they get onto the screen.
+use crate::theme::Palette;
+use inventory::Millis;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// What a row is about; a selection follows it when rows come, go or are sorted anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key {
+    Node(String),
+    Link { a: String, a_port: String, b: String, b_port: String },
+    Job(String),
+    Epoch(u64),
+    Event(Millis, String),
+    Alarm(String, String),
+}
+
+/// A column; `width` 0 takes what the others leave.
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    pub(crate) width: u16,
+    pub(crate) right: bool,
+}
+
+/// A left-aligned column.
+pub(crate) const fn left(title: &'static str, width: u16) -> Column {
+    Column { title, width, right: false }
+}
+
+/// A right-aligned column.
+pub(crate) const fn right(title: &'static str, width: u16) -> Column {
+    Column { title, width, right: true }
+}
+
+/// One line.
+pub(crate) struct Row {
+    pub(crate) key: Key,
+    pub(crate) cells: Vec<Line<'static>>,
+    /// What a filter looks in.
+    pub(crate) words: String,
+    /// How deep below an earlier row it hangs; a filter keeps what a match hangs on.
+    pub(crate) depth: usize,
+}
+
+/// All lines of a panel.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    /// What to say when there is no row.
+    pub(crate) empty: &'static str,
+}
+
+impl Table {
+    /// Keeps rows that contain `needle`, whatever its case, and the rows those hang on.
+    pub(crate) fn filter(&mut self, needle: &str) {
+        if needle.is_empty() {
+            return;
+        }
+        let needle = needle.to_lowercase();
+        let mut wanted = 0;
+        let mut keep: Vec<bool> = vec![false; self.rows.len()];
+        for (row, keep) in self.rows.iter().zip(&mut keep).rev() {
+            *keep = row.words.to_lowercase().contains(&needle) || row.depth < wanted;
+            if *keep {
+                wanted = row.depth;
+            } else {
+                wanted = wanted.min(row.depth);
+            }
+        }
+        let mut keep = keep.into_iter();
+        self.rows.retain(|_| keep.next().unwrap_or(false));
+        self.empty = "no line matches the filter; esc clears it";
+    }
+
+    /// Draws title line and rows from `offset`; `selected` is a row's place.
+    pub(crate) fn draw(&self, buffer: &mut Buffer, area: Rect, offset: usize, selected: Option<usize>, palette: &Palette) {
+        if area.height == 0 || area.width < 4 {
+            return;
+        }
+        let spans = self.spans(area);
+        for (column, &(x, width)) in self.columns.iter().zip(&spans) {
+            put(buffer, x, area.y, width, column.right, &Line::styled(column.title, palette.dim));
+        }
+        if self.rows.is_empty() {
+            put(buffer, area.x + 2, area.y + 1, area.width - 2, false, &Line::styled(self.empty, palette.dim));
+        }
+        for ((i, row), y) in self.rows.iter().enumerate().skip(offset).zip(area.y + 1..area.bottom()) {
+            if Some(i) == selected {
+                buffer.set_style(Rect { y, height: 1, ..area }, palette.selected);
+                buffer.set_string(area.x, y, "▸", palette.accent);
+            }
+            for ((column, &(x, width)), cell) in self.columns.iter().zip(&spans).zip(&row.cells) {
+                put(buffer, x, y, width, column.right, cell);
+            }
+        }
+    }
+
+    /// Where each column starts and how wide it is; two cells on the left mark the selection, one parts columns.
+    fn spans(&self, area: Rect) -> Vec<(u16, u16)> {
+        let gaps = self.columns.len().saturating_sub(1) as u16;
+        let fixed: u16 = self.columns.iter().map(|c| c.width).sum();
+        let rest = (area.width - 2).saturating_sub(fixed + gaps);
+        let mut x = area.x + 2;
+        let mut spans = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let wanted = if column.width == 0 { rest } else { column.width };
+            let width = wanted.min(area.right().saturating_sub(x));
+            spans.push((x.min(area.right()), width));
+            x = x.saturating_add(width + 1);
+        }
+        spans
+    }
+}
+
+/// Writes `line` into `width` cells; what does not fit ends in `…`.
+pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, line: &Line<'_>) {
+    let area = buffer.area;
+    if width == 0 || y >= area.bottom() || x >= area.right() {
+        return;
+    }
+    let width = width.min(area.right() - x);
+    let wanted = line.width();
+    if wanted <= width.into() {
+        let indent = if right { width - wanted as u16 } else { 0 };
+        buffer.set_line(x + indent, y, line, width - indent);
+    } else {
+        let (end, _) = buffer.set_line(x, y, line, width - 1);
+        // A wide character that would be halved leaves its cell to the dots.
+        let style = buffer[(x + width - 2.min(width), y)].style();
+        buffer.set_string(end.min(x + width - 1), y, "…", style);
+    }
+}
+
+/// A bar of thin lines: the heavy part is `ratio` of `width` cells.
+pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'static>; 2] {
+    let halves = (ratio.clamp(0.0, 1.0) * width as f64 * 2.0).round() as usize;
+    // A trickle is not nothing.
+    let halves = if ratio > 0.0 { halves.max(1) } else { halves };
+    let full = "━".repeat(halves / 2) + if halves % 2 == 1 { "╸" } else { "" };
+    let left = width - halves.div_ceil(2);
+    [Span::styled(full, fill), Span::styled("─".repeat(left), rest)]
+}
+
+/// A bar with its percentage, `width` cells in all; a dash where nothing was measured.
+pub(crate) fn gauge(share: Option<f64>, width: usize, palette: &Palette) -> Line<'static> {
+    let Some(share) = share.filter(|s| s.is_finite()) else {
+        return Line::styled(format!("{:>width$}", "–"), palette.dim);
+    };
+    let fill = match share {
+        s if s >= 0.9 => palette.bad,
+        s if s >= 0.7 => palette.warn,
+        _ => palette.bar,
+    };
+    let [full, rest] = bar(share, width.saturating_sub(5), fill, palette.dim);
+    Line::from(vec![full, rest, Span::raw(format!("{:>5}", crate::figures::percent(share)))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cutting_never_halves_a_wide_character() {
+        for width in 1..12 {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
+            put(&mut buffer, 0, 0, width, false, &Line::raw("交换机swi"));
+            let shown: String = buffer.content.iter().map(|c| c.symbol()).collect();
+            assert!(Span::raw(shown.trim_end()).width() <= width as usize + 4, "{width}: {shown}");
+            assert_eq!(shown.contains('…'), width < 9, "{width}: {shown}");
+            assert!(buffer.content[width as usize..].iter().all(|c| c.symbol() == " "), "{width}: {shown}");
+        }
+    }
+
+    #[test]
+    fn bars_show_a_trickle_and_never_overflow() {
+        let shown = |ratio| bar(ratio, 4, Style::new(), Style::new()).map(|s| s.content.to_string()).concat();
+        assert_eq!([shown(0.0), shown(0.001), shown(0.5), shown(1.0), shown(7.0)], ["────", "╸───", "━━──", "━━━━", "━━━━"]);
+    }
+
+    #[test]
+    fn a_filter_keeps_what_a_match_hangs_on() {
+        let row = |name: &str, depth| Row { key: Key::Node(name.into()), cells: vec![], words: name.into(), depth };
+        let rows = vec![row("s0", 0), row("n0", 1), row("s1", 1), row("n1", 2), row("s2", 1), row("n2", 2)];
+        let mut table = Table { columns: vec![], rows, empty: "" };
+        table.filter("N1");
+        let kept: Vec<&str> = table.rows.iter().map(|r| r.words.as_str()).collect();
+        assert_eq!(kept, ["s0", "s1", "n1"]);
+    }
+}

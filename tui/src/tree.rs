@@ -1,0 +1,223 @@
+//! The topology as lines of a tree: the root bridge first, below each node what hangs on it.
+use inventory::topology::{Link, LinkState, Node, Topology};
+use std::cmp::Ordering;
+use std::collections::{HashMap, VecDeque};
+
+/// One line of the tree.
+#[derive(Debug, Clone)]
+pub(crate) struct Branch<'a> {
+    /// The node this line is about, or, on a line of a link outside the tree, that link's far end.
+    pub(crate) name: &'a str,
+    /// The same as the topology describes it; `None` where it knows only the name.
+    pub(crate) node: Option<&'a Node>,
+    /// The node one level up.
+    pub(crate) parent: Option<&'a str>,
+    /// The link to `parent`, by its place in the topology.
+    pub(crate) link: Option<usize>,
+    /// Whether the link is no part of the tree: blocked, or closing a loop.
+    pub(crate) outside: bool,
+    /// Levels below the root.
+    pub(crate) depth: usize,
+    /// The lines that join it to its parent, like `│  ├─ `.
+    pub(crate) rail: String,
+}
+
+/// Compares two links below the same node, by their place in the topology.
+pub(crate) type Order<'o> = &'o dyn Fn(usize, usize) -> Ordering;
+
+/// The whole topology, each node once and each link once.
+pub(crate) fn walk<'a>(topology: &'a Topology, order: Order<'_>) -> Vec<Branch<'a>> {
+    Walk::new(topology).lines(order)
+}
+
+struct Walk<'a> {
+    topology: &'a Topology,
+    names: Vec<&'a str>,
+    nodes: Vec<Option<&'a Node>>,
+    /// Per link its two ends.
+    ends: Vec<(usize, usize)>,
+    /// Per node its tree links downwards, and the links outside the tree it shows.
+    below: Vec<Vec<(usize, bool)>>,
+    roots: Vec<usize>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(topology: &'a Topology) -> Walk<'a> {
+        let mut number: HashMap<&str, usize> = HashMap::new();
+        let mut names = Vec::new();
+        let mut nodes = Vec::new();
+        for node in &topology.nodes {
+            number.entry(&node.name).or_insert_with(|| {
+                names.push(node.name.as_str());
+                nodes.push(Some(node));
+                names.len() - 1
+            });
+        }
+        let mut find = |name: &'a str| {
+            *number.entry(name).or_insert_with(|| {
+                names.push(name);
+                nodes.push(None);
+                names.len() - 1
+            })
+        };
+        let ends = topology.links.iter().map(|l| (find(&l.a), find(&l.b))).collect();
+        let below = vec![Vec::new(); names.len()];
+        let mut walk = Walk { topology, names, nodes, ends, below, roots: Vec::new() };
+        walk.grow();
+        walk
+    }
+
+    /// Hangs every node below the nearest root: over forwarding links first, over links of unknown state where nothing else leads.
+    fn grow(&mut self) {
+        let mut near = vec![Vec::new(); self.names.len()];
+        for (link, &(a, b)) in self.ends.iter().enumerate() {
+            near[a].push(link);
+            near[b].push(link);
+        }
+        let mut reached = vec![usize::MAX; self.names.len()];
+        let mut in_tree = vec![false; self.ends.len()];
+        let (mut turn, mut sure, mut unsure) = (0, VecDeque::new(), VecDeque::new());
+        for root in self.candidates() {
+            if reached[root] != usize::MAX {
+                continue;
+            }
+            self.roots.push(root);
+            let mut next = Some(root);
+            while let Some(node) = next.take() {
+                reached[node] = turn;
+                turn += 1;
+                for &link in &near[node] {
+                    match self.topology.links[link].state {
+                        LinkState::Forwarding => sure.push_back((node, link)),
+                        LinkState::Unknown => unsure.push_back((node, link)),
+                        LinkState::Blocked => {}
+                    }
+                }
+                while let Some((from, link)) = sure.pop_front().or_else(|| unsure.pop_front()) {
+                    let to = self.other(link, from);
+                    if reached[to] == usize::MAX {
+                        in_tree[link] = true;
+                        self.below[from].push((link, false));
+                        next = Some(to);
+                        break;
+                    }
+                }
+            }
+        }
+        for (link, &(a, b)) in self.ends.iter().enumerate().filter(|(l, _)| !in_tree[*l]) {
+            let upper = if reached[a] <= reached[b] { a } else { b };
+            self.below[upper].push((link, true));
+        }
+    }
+
+    /// The root bridge, then switches, then everything else.
+    fn candidates(&self) -> Vec<usize> {
+        let root = self.topology.root_bridge.as_deref();
+        let mut all: Vec<usize> = (0..self.names.len()).collect();
+        let rank = |n: usize| (Some(self.names[n]) != root, self.nodes[n].is_none_or(|n| n.kind == inventory::topology::NodeKind::Host));
+        all.sort_by_key(|&n| rank(n));
+        all
+    }
+
+    fn other(&self, link: usize, from: usize) -> usize {
+        let (a, b) = self.ends[link];
+        if a == from { b } else { a }
+    }
+
+    fn lines(mut self, order: Order<'_>) -> Vec<Branch<'a>> {
+        for below in &mut self.below {
+            below.sort_by(|&(x, _), &(y, _)| order(x, y));
+        }
+        let mut lines = Vec::new();
+        for &root in &self.roots {
+            lines.push(Branch {
+                name: self.names[root],
+                node: self.nodes[root],
+                parent: None,
+                link: None,
+                outside: false,
+                depth: 0,
+                rail: String::new(),
+            });
+            // What is still to come below each node of the path down to here, and the lines left of it.
+            let mut stack = vec![(root, self.below[root].iter(), String::new())];
+            while let Some((node, below, trunk)) = stack.last_mut() {
+                let Some(&(link, outside)) = below.next() else {
+                    stack.pop();
+                    continue;
+                };
+                let (node, last, trunk) = (*node, below.len() == 0, trunk.clone());
+                let to = self.other(link, node);
+                let elbow = match (last, outside) {
+                    (false, false) => "├─ ",
+                    (true, false) => "└─ ",
+                    (false, true) => "├╌ ",
+                    (true, true) => "└╌ ",
+                };
+                lines.push(Branch {
+                    name: self.names[to],
+                    node: self.nodes[to],
+                    parent: Some(self.names[node]),
+                    link: Some(link),
+                    outside,
+                    depth: stack.len(),
+                    rail: format!("{trunk}{elbow}"),
+                });
+                if !outside {
+                    stack.push((to, self.below[to].iter(), trunk + if last { "   " } else { "│  " }));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// The ports of `link` seen from `from`: its own, the other end's.
+pub(crate) fn ports<'a>(link: &'a Link, from: &str) -> (&'a str, &'a str) {
+    if link.a == from { (&link.a_port, &link.b_port) } else { (&link.b_port, &link.a_port) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::BitsPerSec;
+    use inventory::topology::{Grade, NodeKind};
+
+    fn link(a: &str, b: &str, state: LinkState) -> Link {
+        let (a, b) = (a.to_owned(), b.to_owned());
+        Link {
+            a,
+            a_port: String::new(),
+            b,
+            b_port: String::new(),
+            members: vec![],
+            rate_bps: BitsPerSec::GIGABIT,
+            state,
+            grade: Grade::Certain,
+            evidence: vec![],
+        }
+    }
+
+    fn drawn(links: Vec<Link>, names: &[&str], root: &str) -> Vec<String> {
+        let kind = |n: &str| if n.starts_with('s') { NodeKind::Switch } else { NodeKind::Host };
+        let nodes = names.iter().map(|n| Node { name: (*n).into(), kind: kind(n), chassis: None, stale: false }).collect();
+        let topology = Topology { nodes, links, root_bridge: Some(root.into()), ..Topology::default() };
+        walk(&topology, &|a, b| a.cmp(&b)).iter().map(|b| format!("{}{}", b.rail, b.name)).collect()
+    }
+
+    #[test]
+    fn root_bridge_first_every_link_once() {
+        use LinkState::{Blocked, Forwarding};
+        let links =
+            vec![link("s0", "s1", Forwarding), link("s0", "s2", Blocked), link("s1", "s2", Forwarding), link("s2", "n0", Forwarding)];
+        assert_eq!(drawn(links, &["s0", "s1", "s2", "n0"], "s1"), ["s1", "├─ s0", "│  └╌ s2", "└─ s2", "   └─ n0"]);
+    }
+
+    #[test]
+    fn loops_islands_and_unknown_ends_are_shown_too() {
+        use LinkState::{Blocked, Forwarding, Unknown};
+        let links = vec![link("s0", "s0", Forwarding), link("s0", "s1", Unknown), link("s0", "s1", Forwarding), link("s9", "n1", Blocked)];
+        let lines = drawn(links, &["s0", "s1", "n1"], "nowhere");
+        assert_eq!(lines, ["s0", "├╌ s0", "├╌ s1", "└─ s1", "n1", "└╌ s9", "s9"]);
+    }
+}

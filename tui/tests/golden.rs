@@ -1,0 +1,207 @@
+//! Whole screens as text. `UPDATE_GOLDEN=1` writes them anew; look at the difference before committing it.
+mod fixture;
+
+use controller::api::Snapshot;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use heddle_tui::app::Look;
+use heddle_tui::{App, Message, Theme};
+use inventory::Millis;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+use std::path::Path;
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+struct Session {
+    app: App,
+    now: Millis,
+}
+
+impl Session {
+    fn new(look: Look) -> Session {
+        Session { app: App::new(Look { address: "127.0.0.1:7171".into(), ..look }), now: fixture::NOW }
+    }
+
+    /// Every picture takes the way of a real one: through JSON and the cleaning.
+    fn with(look: Look, snapshot: &Snapshot) -> Session {
+        let mut session = Session::new(look);
+        session.picture(snapshot);
+        session
+    }
+
+    fn picture(&mut self, snapshot: &Snapshot) {
+        let json = serde_json::to_string(snapshot).unwrap();
+        self.tell(Message::Picture(Box::new(heddle_tui::clean::snapshot(&json).unwrap())));
+    }
+
+    fn tell(&mut self, message: Message) {
+        self.app.update(self.now, message);
+    }
+
+    /// Each character a key; `\n` is enter, `\t` tab.
+    fn keys(&mut self, keys: &str) {
+        for c in keys.chars() {
+            let code = match c {
+                '\n' => KeyCode::Enter,
+                '\t' => KeyCode::Tab,
+                c => KeyCode::Char(c),
+            };
+            self.tell(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            self.screen((80, 24));
+        }
+    }
+
+    fn screen(&mut self, size: (u16, u16)) -> TestBackend {
+        let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+        terminal.draw(|frame| self.app.draw(frame)).unwrap();
+        terminal.backend().clone()
+    }
+
+    fn text(&mut self, size: (u16, u16)) -> String {
+        let screen = self.screen(size);
+        let lines = screen.buffer().content.chunks(size.0.into());
+        lines.map(|row| row.iter().map(|c| c.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
+    }
+}
+
+fn golden(name: &str, session: &mut Session) {
+    for size in SIZES {
+        let shown = session.text(size);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/screens/{name}-{}x{}.txt", size.0, size.1));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, &shown).unwrap();
+        }
+        let wanted = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}; write it with UPDATE_GOLDEN=1", file.display()));
+        assert!(shown == wanted, "{} differs; now it is\n{shown}", file.display());
+    }
+}
+
+#[test]
+fn every_panel() {
+    let mut s = Session::with(Look::default(), &fixture::cluster());
+    for (key, name) in [("1", "topology"), ("2", "links"), ("3", "jobs"), ("4", "epochs"), ("5", "events")] {
+        s.keys(key);
+        golden(name, &mut s);
+    }
+}
+
+#[test]
+fn trouble_is_named() {
+    let mut s = Session::with(Look::default(), &fixture::troubled());
+    s.keys("jjjjjjjj");
+    golden("troubled", &mut s);
+    s.keys("3j");
+    golden("job-aside", &mut s);
+}
+
+#[test]
+fn detail_takes_the_window_where_it_is_small() {
+    let mut s = Session::with(Look::default(), &fixture::cluster());
+    s.keys("3\n");
+    golden("detail", &mut s);
+}
+
+#[test]
+fn help() {
+    let mut s = Session::with(Look { lab: true, ..Look::default() }, &fixture::cluster());
+    s.keys("?");
+    golden("help", &mut s);
+}
+
+#[test]
+fn choosing_a_switch() {
+    let mut s = Session::with(Look { lab: true, ..Look::default() }, &fixture::cluster());
+    s.keys("jmj");
+    golden("choose", &mut s);
+}
+
+#[test]
+fn filter() {
+    let mut s = Session::with(Look::default(), &fixture::cluster());
+    s.keys("/n10");
+    golden("filter-typing", &mut s);
+    s.keys("\ns");
+    golden("filter", &mut s);
+}
+
+#[test]
+fn frozen_stands_still() {
+    let mut s = Session::with(Look::default(), &fixture::cluster());
+    s.keys(" ");
+    s.now = Millis(s.now.0 + 12_000);
+    s.picture(&fixture::troubled());
+    golden("frozen", &mut s);
+}
+
+#[test]
+fn disconnected_keeps_the_last_picture() {
+    let mut s = Session::with(Look::default(), &fixture::cluster());
+    s.now = Millis(s.now.0 + 3_000);
+    s.tell(Message::Lost("connection refused".into()));
+    s.now = Millis(s.now.0 + 61_000);
+    s.tell(Message::Lost("connection refused".into()));
+    golden("disconnected", &mut s);
+}
+
+#[test]
+fn empty() {
+    golden("empty", &mut Session::with(Look::default(), &Snapshot { at: fixture::NOW, ..Snapshot::default() }));
+    let mut s = Session::new(Look::default());
+    s.tell(Message::Lost("connection refused".into()));
+    golden("never-connected", &mut s);
+}
+
+#[test]
+fn hostile_names() {
+    for (key, name) in [("1", "hostile"), ("5", "hostile-events")] {
+        let mut s = Session::with(Look::default(), &fixture::hostile());
+        s.keys(key);
+        golden(name, &mut s);
+        for size in [(80, 24), (120, 40), (47, 11), (200, 60)] {
+            let screen = s.screen(size);
+            assert!(screen.buffer().content.iter().all(|c| !c.symbol().contains(char::is_control)), "{size:?}");
+        }
+    }
+}
+
+#[test]
+fn ascii_is_ascii() {
+    let mut s = Session::with(Look { ascii: true, ..Look::default() }, &fixture::troubled());
+    golden("ascii", &mut s);
+    for key in "12345?".chars() {
+        s.keys(&key.to_string());
+        for size in SIZES {
+            assert!(s.text(size).is_ascii(), "{key}: {}", s.text(size));
+        }
+    }
+}
+
+#[test]
+fn themes_change_colours_only() {
+    for key in "12345".chars() {
+        let shown = |theme| {
+            let mut s = Session::with(Look { theme, ..Look::default() }, &fixture::troubled());
+            s.keys(&key.to_string());
+            (s.text((120, 40)), s.screen((120, 40)))
+        };
+        let (mono, screen) = shown(Theme::Mono);
+        assert!(screen.buffer().content.iter().all(|c| c.fg == Color::Reset && c.bg == Color::Reset), "mono has a colour on panel {key}");
+        for theme in [Theme::Default, Theme::Light, Theme::ColourBlind] {
+            assert_eq!(shown(theme).0, mono, "{theme:?} on panel {key}");
+        }
+    }
+}
+
+#[test]
+fn every_size_draws() {
+    let mut s = Session::with(Look { lab: true, ..Look::default() }, &fixture::hostile());
+    for key in ["1", "2", "3", "4", "5", "\n", "?", "?", "/", "x\n", "z"] {
+        s.keys(key);
+        for width in (1..130).step_by(3) {
+            for height in (1..45).step_by(2) {
+                s.screen((width, height));
+            }
+        }
+    }
+}
