@@ -1,10 +1,172 @@
 //! `heddle lab`
 use crate::Outcome;
+use anyhow::Context;
+use clap::Subcommand;
+use inventory::TopologyFile;
+use lab::{Lab, Options};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Flags of `heddle lab`.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("lab: not built yet")
+#[derive(clap::Args)]
+struct Name {
+    /// Which lab; several can be up side by side [default: $HEDDLE_LAB, else "lab"]
+    #[arg(long = "name", value_name = "L")]
+    name: Option<String>,
+}
+
+impl Name {
+    fn get(&self) -> String {
+        self.name.clone().or_else(|| std::env::var("HEDDLE_LAB").ok()).unwrap_or_else(|| "lab".into())
+    }
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build a topology file as a cluster of namespaces, bridges and shaped links
+    Up {
+        /// Topology file
+        file: PathBuf,
+        #[command(flatten)]
+        name: Name,
+        /// Queue of a switch port, in bytes
+        #[arg(long, value_name = "BYTES", default_value_t = Options::default().port_buffer)]
+        port_buffer: u32,
+        /// STP forward delay, in seconds; a port forwards after twice this time
+        #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..=30))]
+        forward_delay: u64,
+        /// STP hello time, in seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10))]
+        hello: u64,
+        /// STP max age, in seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=40))]
+        max_age: u64,
+        /// After how many seconds a bridge forgets a silent station
+        #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+        ageing: u64,
+    },
+    /// End a lab and remove all that is left of it
+    Down {
+        #[command(flatten)]
+        name: Name,
+    },
+    /// Show nodes, cables and what STP made of them
+    Status {
+        #[command(flatten)]
+        name: Name,
+        /// How to print it
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
+    },
+    /// Run a program inside a host, a switch, or the head node "ctl"
+    Exec {
+        #[command(flatten)]
+        name: Name,
+        /// Where
+        node: String,
+        /// Program and arguments
+        #[arg(last = true, required = true)]
+        program: Vec<OsString>,
+    },
+    /// What `up` starts as process 1 of a node
+    #[command(hide = true)]
+    NodeInit {
+        #[command(flatten)]
+        name: Name,
+        node: String,
+    },
+    /// What an MPI starts in place of ssh
+    #[command(hide = true)]
+    Agent {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// A command whose leftovers end with it
+    #[command(hide = true)]
+    Session {
+        #[arg(last = true, required = true)]
+        program: Vec<OsString>,
+    },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    match &args.command {
+        Command::Up { file, name, port_buffer, forward_delay, hello, max_age, ageing } => {
+            let seconds = Duration::from_secs;
+            let options = Options {
+                port_buffer: *port_buffer,
+                forward_delay: seconds(*forward_delay),
+                hello: seconds(*hello),
+                max_age: seconds(*max_age),
+                ageing: seconds(*ageing),
+                ..Options::default()
+            };
+            up(file, &name.get(), options)?;
+        }
+        Command::Down { name } => Lab::down(&name.get())?,
+        Command::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
+        Command::Exec { name, node, program } => std::process::exit(lab::enter::exec(&name.get(), node, program)?),
+        Command::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
+        Command::Agent { arguments } => std::process::exit(lab::enter::agent(&Name { name: None }.get(), arguments)?),
+        Command::Session { program } => std::process::exit(lab::enter::session(program)?),
+    }
+    Ok(Outcome::Done)
+}
+
+fn up(file: &PathBuf, name: &str, options: Options) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let text = std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    let topology = TopologyFile::parse(&file.display().to_string(), &text)?;
+    let program = std::env::current_exe().context("cannot find the own binary")?;
+    let lab = Lab::up(name, &topology, options, &program)?;
+    let status = lab.status()?;
+    eprintln!(
+        "lab \"{name}\" is up after {:.1} s: {} switches, {} hosts; try: heddle lab exec --name {name} ctl -- heddle discover --inventory {}",
+        began.elapsed().as_secs_f64(),
+        topology.switches.len(),
+        topology.hosts.len(),
+        lab.inventory_path().display()
+    );
+    for cable in status.cables.iter().filter(|c| (c.state == "blocking") != c.expect_blocked) {
+        eprintln!("link {}-{}: STP has it {}, the topology file says otherwise", cable.a.0, cable.b.0, cable.state);
+    }
+    Ok(())
+}
+
+fn status(status: &lab::Status, format: Format) -> anyhow::Result<()> {
+    if let Format::Json = format {
+        println!("{}", serde_json::to_string_pretty(status)?);
+        return Ok(());
+    }
+    println!("lab {}: {}, {}", status.name, if status.up { "up" } else { "not all nodes run" }, status.directory.display());
+    for n in &status.nodes {
+        let pid = n.pid.map_or_else(|| "not running".to_owned(), |p| format!("pid {p}"));
+        println!(
+            "  {:<12} {:<8} {:<15} {:<15} {pid}",
+            n.name,
+            format!("{:?}", n.kind).to_lowercase(),
+            n.management,
+            n.data.as_deref().unwrap_or("-")
+        );
+    }
+    for c in &status.cables {
+        let ends = format!("{}:{} - {}:{}", c.a.0, c.a.1, c.b.0, c.b.1);
+        println!("  {ends:<30} {:>6} {}", inventory::BitsPerSec(c.rate_bps).to_string(), c.state);
+    }
+    Ok(())
 }

@@ -1,1 +1,130 @@
-//! placeholder
+//! An emulated switched-Ethernet cluster out of kernel namespaces.
+//!
+//! A host is a set of namespaces, a switch is one with a Linux bridge that runs STP, snmpd and lldpd; a link is a veth pair
+//! shaped to its rate by a token bucket filter with a shallow queue. One more node, [`plan::CONTROL`], is the head node.
+//! Nothing of a lab is in the root network namespace, so two labs stand side by side with the same addresses.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`plan`] | topology file to nodes, addresses, ports (pure) |
+//! | `up`, `down`, `cable` | building, removing, recabling |
+//! | `wire`, `tbf`, `netns` | netlink: interfaces, queues, namespaces |
+//! | [`node`] | the init of a node, its `daemons`, a host's `announce` |
+//! | [`enter`] | running programs inside a node; the launcher agent of both MPIs |
+//! | [`status`] | what is there and what STP made of it |
+//! | [`state`](crate::Lab::dir) | what is on disk |
+mod announce;
+mod daemons;
+mod down;
+pub mod enter;
+mod error;
+mod needs;
+mod netns;
+pub mod node;
+pub mod plan;
+mod probe;
+mod state;
+pub mod status;
+mod tbf;
+mod up;
+mod wire;
+
+pub use error::{Error, Result};
+pub use plan::Options;
+pub use status::Status;
+
+use inventory::TopologyFile;
+use state::State;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A lab that is up.
+#[derive(Debug, Clone)]
+pub struct Lab {
+    name: String,
+    program: PathBuf,
+}
+
+impl Lab {
+    /// Builds a lab and returns when every agent answers and the spanning tree stands; `program` is the heddle binary, which
+    /// the nodes run. What a killed `up` of the same name left is removed first.
+    ///
+    /// # Errors
+    /// [`Error`]; then nothing of the lab is left.
+    pub fn up(name: &str, file: &TopologyFile, options: Options, program: &Path) -> Result<Lab> {
+        let state = block_on(up::up(name, file, options, program))?;
+        Ok(Lab { name: state.name, program: state.program })
+    }
+
+    /// A lab that is up already.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none of this name.
+    pub fn open(name: &str) -> Result<Lab> {
+        let state = State::load(name)?;
+        Ok(Lab { name: state.name, program: state.program })
+    }
+
+    /// Ends every process of a lab and removes all that is left of it, complete or not. No lab of this name: nothing to do.
+    ///
+    /// # Errors
+    /// [`Error`] if something of it cannot be removed.
+    pub fn down(name: &str) -> Result<()> {
+        down::down(name)
+    }
+
+    /// How it is now.
+    ///
+    /// # Errors
+    /// [`Error`] if its switches cannot be asked.
+    pub fn status(&self) -> Result<Status> {
+        let state = State::load(&self.name)?;
+        block_on(async move { status::status(&state).await })
+    }
+
+    /// Nodes and cables as they are planned now.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the lab is gone.
+    pub fn plan(&self) -> Result<plan::Plan> {
+        Ok(State::load(&self.name)?.plan)
+    }
+
+    /// A command that will run `arguments` inside a node; its streams, directory and environment are set as on any other.
+    /// Killing its process kills the program.
+    pub fn exec<S: AsRef<std::ffi::OsStr>>(&self, node: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["lab", "exec", "--name", &self.name, node, "--"]).args(arguments);
+        command
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its directory, the same path inside and outside.
+    pub fn dir(&self) -> PathBuf {
+        state::directory(&self.name)
+    }
+
+    /// The shared directory of its jobs: their `HEDDLE_DIR`.
+    pub fn shared_dir(&self) -> PathBuf {
+        self.dir().join("shared")
+    }
+
+    /// The inventory for a controller on the head node.
+    pub fn inventory_path(&self) -> PathBuf {
+        self.dir().join("inventory.yaml")
+    }
+}
+
+/// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime may call it too.
+fn block_on<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|cause| Error::Kernel { place: "lab: starting its runtime".into(), cause })?.block_on(work)
+    };
+    std::thread::scope(|s| s.spawn(run).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

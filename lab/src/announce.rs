@@ -1,0 +1,95 @@
+//! A host that says "I am here" so that every bridge knows its port: gratuitous ARP (RFC 5227, section 3).
+#![allow(unsafe_code, reason = "packet and netlink sockets have no safe wrapper for these addresses")]
+use inventory::Mac;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Announces a host: now and then, and often after its cable was touched, for then the bridges have forgotten it and nobody
+/// knows when its new port starts to forward.
+pub(crate) struct Announcer {
+    frame: [u8; 42],
+    interface: libc::c_int,
+    packets: OwnedFd,
+    /// Hears of every link that comes or goes.
+    links: OwnedFd,
+    busy_until: Instant,
+}
+
+const CALM: Duration = Duration::from_secs(1);
+const BUSY: Duration = Duration::from_millis(100);
+
+/// Twice the longest forward delay of the lab's defaults and some.
+const BUSY_FOR: Duration = Duration::from_secs(10);
+
+impl Announcer {
+    /// For the host that owns `mac` and `address` on interface `name`.
+    pub(crate) fn new(name: &str, mac: Mac, address: Ipv4Addr) -> io::Result<Announcer> {
+        let interface = nix::net::if_::if_nametoindex(name)? as libc::c_int;
+        // Protocol 0: it only sends.
+        let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let links = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
+        bind(links.as_raw_fd(), &NetlinkAddr::new(0, libc::RTMGRP_LINK as u32))?;
+        Ok(Announcer { frame: frame(mac, address), interface, packets, links, busy_until: Instant::now() + BUSY_FOR })
+    }
+
+    /// Sends one announcement, then waits until the next is due.
+    pub(crate) fn step(&mut self) {
+        // A host whose cable is out has nobody to tell.
+        let _ = self.send();
+        let wait = if Instant::now() < self.busy_until { BUSY } else { CALM };
+        let timeout = PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX);
+        let ready = poll(&mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)], timeout);
+        if ready.is_ok_and(|n| n > 0) {
+            let mut message = [0; 8192];
+            while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
+            self.busy_until = Instant::now() + BUSY_FOR;
+            std::thread::sleep(BUSY);
+        }
+    }
+
+    fn send(&self) -> io::Result<()> {
+        // SAFETY: all-zero is a valid sockaddr_ll: integers only.
+        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        to.sll_family = libc::AF_PACKET as u16;
+        to.sll_ifindex = self.interface;
+        let (data, length) = (self.frame.as_ptr().cast(), self.frame.len());
+        let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: `data` points to `length` readable octets and `to` to a sockaddr_ll of `size` octets.
+        match unsafe { libc::sendto(self.packets.as_raw_fd(), data, length, 0, (&raw const to).cast(), size) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An ARP request for the sender's own address (RFC 826), broadcast.
+fn frame(mac: Mac, address: Ipv4Addr) -> [u8; 42] {
+    let mut f = [0; 42];
+    f[..6].fill(0xff);
+    f[6..12].copy_from_slice(&mac.0);
+    f[12..14].copy_from_slice(&[0x08, 0x06]);
+    f[14..22].copy_from_slice(&[0, 1, 0x08, 0, 6, 4, 0, 1]);
+    f[22..28].copy_from_slice(&mac.0);
+    f[28..32].copy_from_slice(&address.octets());
+    f[38..42].copy_from_slice(&address.octets());
+    f
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frame_is_a_gratuitous_arp_request() {
+        let f = frame(Mac([2, 0, 0, 0, 0, 7]), Ipv4Addr::new(10, 77, 0, 8));
+        assert_eq!(&f[..14], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7, 8, 6]);
+        assert_eq!(&f[14..22], &[0, 1, 8, 0, 6, 4, 0, 1]);
+        assert_eq!((&f[28..32], &f[38..42]), (&[10, 77, 0, 8][..], &[10, 77, 0, 8][..]));
+        assert_eq!(&f[32..38], &[0; 6]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The daemons of a node: what their configuration says and how they are started.
+use crate::error::{During, Error, Result};
+use crate::plan::{Kind, Node, Plan};
+use crate::probe;
+use inventory::BitsPerSec;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Objects whose answers show that all of a switch's agents are up, encoded: snmpd itself, the bridge program, lldpd.
+const SYSTEM: &[u8] = &[0x2b, 6, 1, 2, 1, 1];
+const LLDP_LOCAL: &[u8] = &[0x28, 0xc4, 0x62, 1, 1, 2, 1, 3];
+
+/// How long a daemon may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts what the node runs and returns when all of it answers.
+pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
+    match node.kind {
+        Kind::Control => Ok(()),
+        Kind::Host => lldpd(node, logs),
+        Kind::Switch => {
+            fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan)).during(|| "/run/snmp/snmpd.conf".into())?;
+            let log = logs.join(format!("{}-snmpd.log", node.name));
+            let log = format!("-Lf{}", log.display());
+            let arguments = ["-f", &log, "-C", "-c", "/run/snmp/snmpd.conf", "-I", "-smux"];
+            spawn(node, logs, Command::new("snmpd").args(arguments).env("SNMP_PERSISTENT_DIR", "/var/lib/snmp").env("MIBS", ""))?;
+            await_answer(node, "snmpd", SYSTEM)?;
+            lldpd(node, logs)?;
+            await_answer(node, "lldpd", LLDP_LOCAL)
+        }
+    }
+}
+
+fn lldpd(node: &Node, logs: &Path) -> Result<()> {
+    fs::write("/run/lldpd.conf", lldpd_conf(node)).during(|| "/run/lldpd.conf".into())?;
+    let mut command = Command::new("lldpd");
+    command.args(["-d", "-O", "/run/lldpd.conf", "-u", "/run/lldpd.socket"]);
+    if node.kind == Kind::Switch {
+        command.args(["-x", "-X", "unix:/run/agentx/master"]);
+    }
+    spawn(node, logs, &mut command)
+}
+
+fn spawn(node: &Node, logs: &Path, command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let path = logs.join(format!("{}-{program}.log", node.name));
+    let log = File::options().create(true).append(true).open(&path).during(|| path.display().to_string())?;
+    let errors = log.try_clone().during(|| path.display().to_string())?;
+    command.stdin(Stdio::null()).stdout(log).stderr(errors);
+    // The init reaps every child there is; this one is not waited for by name.
+    command.spawn().map(drop).during(|| format!("{}: starting {program}", node.name))
+}
+
+fn await_answer(node: &Node, program: &str, subtree: &[u8]) -> Result<()> {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        let asked = Instant::now();
+        if probe::answers_from(subtree, Duration::from_secs(1)) {
+            return Ok(());
+        }
+        // A closed port refuses at once.
+        std::thread::sleep(Duration::from_millis(50).saturating_sub(asked.elapsed()));
+    }
+    Err(Error::NotReady(format!("{}: {program} does not answer over SNMP after {} s", node.name, PATIENCE.as_secs())))
+}
+
+/// The switch's snmpd: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256, AES) with pass phrases `authpass12` and
+/// `privpass12`, traps to the head node, the lab's BRIDGE-MIB, lldpd's LLDP-MIB over AgentX.
+fn snmpd_conf(node: &Node, plan: &Plan) -> String {
+    let name = &node.name;
+    let sink = plan.nodes[0].management;
+    let interfaces: String = port_rates(node, plan).iter().map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0)).collect();
+    format!(
+        "agentaddress udp:161
+sysName {name}
+sysLocation lab
+sysServices 2
+master agentx
+agentxsocket unix:/run/agentx/master
+agentxTimeout 5
+rocommunity public
+createUser mon SHA authpass12 AES privpass12
+createUser mon256 SHA-256 authpass12 AES privpass12
+rouser mon priv
+rouser mon256 priv
+trap2sink {sink} public
+createUser _int SHA internalpw12 AES
+iquerySecName _int
+rouser _int
+monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkUpTrap \"Generate linkUp\" .1.3.6.1.2.1.2.2.1.8 != 2
+monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkDownTrap \"Generate linkDown\" .1.3.6.1.2.1.2.2.1.8 == 2
+notificationEvent linkUpTrap .1.3.6.1.6.3.1.1.5.4 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
+notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
+{interfaces}"
+    )
+}
+
+/// A veth says 10 Gbit/s whatever its shaping; snmpd is told the truth. Ports that a moved cable may take later are told too.
+fn port_rates(node: &Node, plan: &Plan) -> Vec<(String, BitsPerSec)> {
+    let mut rates: Vec<(String, BitsPerSec)> = Vec::new();
+    for cable in &plan.cables {
+        for end in [&cable.a, &cable.b] {
+            if end.node == node.name {
+                rates.push((end.port.clone(), cable.rate));
+            }
+        }
+    }
+    let spare = plan.cables.iter().filter(|c| c.a.port == "eth0").map(|c| c.rate).max().unwrap_or(BitsPerSec::GIGABIT);
+    let known = rates.len();
+    rates.extend((known + 1..=known + 16).map(|k| (format!("swp{k}"), spare)));
+    rates
+}
+
+fn lldpd_conf(node: &Node) -> String {
+    let ports = if node.kind == Kind::Switch { "swp*" } else { "eth0" };
+    format!(
+        "configure system hostname {}
+configure system interface pattern {ports}
+configure system ip management pattern {}
+configure lldp tx-interval 1
+configure lldp tx-hold 3
+configure lldp portidsubtype ifname
+",
+        node.name, node.management
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Options;
+    use inventory::TopologyFile;
+
+    #[test]
+    fn snmpd_tells_the_rates_of_present_and_coming_ports() {
+        let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0, rate: 20M}}\nlinks: [{a: s0, b: s1, rate: 50M}]\n";
+        let plan = Plan::new(&TopologyFile::parse("t.yaml", text).unwrap(), Options::default()).unwrap();
+        let conf = snmpd_conf(plan.node("s0").unwrap(), &plan);
+        for line in ["interface swp1 6 50000000\n", "interface swp2 6 20000000\n", "interface swp3 6 20000000\n", "sysName s0\n"] {
+            assert!(conf.contains(line), "{line}");
+        }
+    }
+}

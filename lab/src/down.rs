@@ -1,0 +1,73 @@
+//! Taking a lab down, or what a killed `up` left of one.
+use crate::error::{During, Error, Result};
+use crate::netns;
+use crate::state::{self, Lock};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Ends every process of a lab and removes its namespaces and files. A lab that is not there is down already.
+pub(crate) fn down(lab: &str) -> Result<()> {
+    let directory = state::directory(lab);
+    let lock = if directory.exists() { Some(Lock::take(lab)?) } else { None };
+    clear(lab)?;
+    if lock.is_some() {
+        fs::remove_dir(&directory).during(|| directory.display().to_string())?;
+    }
+    state::remove_empty_base();
+    Ok(())
+}
+
+/// [`down`] but for the directory itself, whose lock the caller holds.
+pub(crate) fn clear(lab: &str) -> Result<()> {
+    let names = netns::of_lab(lab);
+    // Seen from inside the lab the names are hidden; what the inits wrote tells that it is inside.
+    let named = names.iter().filter_map(|n| netns::inode(n).ok());
+    end_processes(lab, &named.chain(state::namespaces(lab)).collect())?;
+    for name in names {
+        netns::remove(&name)?;
+    }
+    let directory = state::directory(lab);
+    for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.during(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Kills whatever lives in one of these network namespaces and waits until it is gone. Most of it falls with the first kill:
+/// the head node's init is the root of the lab's process tree.
+fn end_processes(lab: &str, namespaces: &HashSet<u64>) -> Result<()> {
+    let own = netns::inode(Path::new("/proc/self/ns/net")).ok();
+    if own.is_some_and(|o| namespaces.contains(&o)) {
+        return Err(Error::Refused(format!(
+            "lab \"{lab}\": cannot be taken down from inside; run it outside: heddle lab down --name {lab}"
+        )));
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let alive = inhabitants(namespaces);
+        if alive.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > end {
+            return Err(Error::NotReady(format!("lab \"{lab}\": processes {alive:?} do not end")));
+        }
+        for pid in alive {
+            // Gone in between.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Processes whose network namespace is one of these.
+fn inhabitants(namespaces: &HashSet<u64>) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|p| p.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| netns::inode(Path::new(&format!("/proc/{pid}/ns/net"))).is_ok_and(|n| namespaces.contains(&n))).collect()
+}

@@ -1,0 +1,185 @@
+//! Running programs inside a node.
+//!
+//! `exec` enters the namespaces of a node's init and starts the program there, as its own child: terminal, process group and
+//! standard streams stay. The launcher agent is `exec` as an MPI's `ssh`: its program and everything below dies with it.
+#![allow(unsafe_code, reason = "what happens between fork and exec; fork")]
+use crate::error::{During, Error, Result};
+use crate::plan::CONTROL;
+use crate::state::{Identity, State};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signalfd::SignalFd;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getppid};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Runs a program in a node, waits for it and gives its exit status (128 and the signal's number if one ended it). The caller
+/// is inside the node afterwards; run it in a process without threads that ends after it.
+///
+/// # Errors
+/// [`Error`] if the node is not there or the program cannot be started.
+pub fn exec(lab: &str, node: &str, program: &[OsString]) -> Result<i32> {
+    enter(lab, node)?;
+    supervise(command(lab, node, program)?)
+}
+
+/// `exec` as the launcher of Open MPI and MPICH calls it: `AGENT [-x] NODE WORD...`, the words being a shell command line.
+/// Everything the command leaves behind dies with it, and all of it with the caller's parent.
+///
+/// # Errors
+/// As for [`exec`].
+pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
+    die_with_parent()?;
+    let arguments = match arguments {
+        [first, rest @ ..] if first == "-x" => rest,
+        all => all,
+    };
+    let [node, words @ ..] = arguments else {
+        return Err(Error::Refused("launcher agent: expected a node and a command".into()));
+    };
+    let node = node.to_string_lossy();
+    // What to re-enter as below is looked up before the node's own files hide it.
+    enter(lab, &node)?;
+    let line = words.join(OsString::from(" ").as_os_str());
+    let session: Vec<OsString> = ["/proc/1/exe", "lab", "session", "--", "/bin/sh", "-c"].iter().map(OsString::from).collect();
+    supervise(command(lab, &node, &[session, vec![line]].concat())?)
+}
+
+/// Runs a program as the only child of a process namespace of its own inside the present one, gives its exit status, and ends
+/// whatever it left behind.
+///
+/// # Errors
+/// [`Error`] if the namespace cannot be made or the program cannot be started.
+pub fn session(program: &[OsString]) -> Result<i32> {
+    unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).during(|| "session: making its namespaces".into())?;
+    // SAFETY: this process has one thread, so the child may do anything.
+    match unsafe { fork() }.during(|| "session: starting".into())? {
+        ForkResult::Parent { child } => Ok(wait_for(child)),
+        ForkResult::Child => {
+            let run = || -> Result<i32> {
+                set_pdeathsig(Signal::SIGKILL).during(|| "session".into())?;
+                mount(None::<&str>, "/proc", None::<&str>, MsFlags::MS_PRIVATE, None::<&str>).during(|| "session: /proc".into())?;
+                mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), None::<&str>).during(|| "session: /proc".into())?;
+                let [name, rest @ ..] = program else { return Err(Error::Refused("session: expected a command".into())) };
+                let child = Command::new(name).args(rest).spawn().during(|| format!("{}: starting it", name.to_string_lossy()))?;
+                Ok(wait_for(Pid::from_raw(child.id() as i32)))
+            };
+            let status = run().unwrap_or_else(|error| {
+                eprintln!("heddle: {error}");
+                127
+            });
+            // The end of process 1 is the end of all others.
+            std::process::exit(status)
+        }
+    }
+}
+
+/// Takes the calling process into the namespaces of a node; processes it starts from now on are below the node's init.
+fn enter(lab: &str, node: &str) -> Result<()> {
+    let state = State::load(lab)?;
+    state.plan.node(node)?;
+    let pid = Identity::pid(lab, node).ok_or_else(|| {
+        let hint = if node == CONTROL { "" } else { ", or seen from a node other than ctl" };
+        Error::Refused(format!("lab \"{lab}\": node \"{node}\" is not running{hint}; look with: heddle lab status --name {lab}"))
+    })?;
+    let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let open = |kind: &str| {
+        let path = format!("/proc/{pid}/ns/{kind}");
+        File::open(&path).during(|| format!("node \"{node}\": {path}"))
+    };
+    // All are opened before the first is entered: the mount namespace has another /proc.
+    let mut namespaces = Vec::new();
+    for (kind, flag) in [
+        ("net", CloneFlags::CLONE_NEWNET),
+        ("uts", CloneFlags::CLONE_NEWUTS),
+        ("ipc", CloneFlags::CLONE_NEWIPC),
+        ("pid", CloneFlags::CLONE_NEWPID),
+        ("mnt", CloneFlags::CLONE_NEWNS),
+    ] {
+        namespaces.push((open(kind)?, flag));
+    }
+    for (namespace, flag) in namespaces {
+        setns(namespace, flag).during(|| format!("node \"{node}\": entering its namespaces; root is needed: sudo heddle lab exec ..."))?;
+    }
+    // A directory that is not there inside is left for the root.
+    std::env::set_current_dir(&directory).or_else(|_| std::env::set_current_dir("/")).during(|| directory.display().to_string())
+}
+
+fn command(lab: &str, node: &str, program: &[OsString]) -> Result<Command> {
+    let [name, arguments @ ..] = program else { return Err(Error::Refused("lab exec: expected a program after \"--\"".into())) };
+    let mut command = Command::new(name);
+    command.args(arguments).env("HEDDLE_LAB", lab).env("HOSTNAME", node).env("TMPDIR", "/run/tmp");
+    Ok(command)
+}
+
+/// Signals that are passed on to the program.
+const PASSED_ON: [Signal; 6] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
+
+/// Starts the program, passes on what it is told, and gives its exit status.
+fn supervise(mut command: Command) -> Result<i32> {
+    let mut watched = SigSet::empty();
+    watched.add(Signal::SIGCHLD);
+    PASSED_ON.iter().for_each(|s| watched.add(*s));
+    let mut before = SigSet::empty();
+    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&watched), Some(&mut before)).during(|| "signals".into())?;
+    let signals = SignalFd::new(&watched).during(|| "signals".into())?;
+    // SAFETY: between fork and exec only system calls that are safe there: prctl, sigprocmask.
+    unsafe {
+        command.pre_exec(move || {
+            sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?;
+            Ok(set_pdeathsig(Signal::SIGKILL)?)
+        })
+    };
+    let name = command.get_program().to_string_lossy().into_owned();
+    let child = command.spawn().during(|| format!("{name}: starting it"))?;
+    let child = Pid::from_raw(child.id() as i32);
+    loop {
+        let Ok(Some(signal)) = signals.read_signal() else { continue };
+        match Signal::try_from(signal.ssi_signo as i32) {
+            Ok(Signal::SIGCHLD) => match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(status) => return Ok(exit_status(status)),
+                Err(errno) => return Err(errno).during(|| name),
+            },
+            // The terminal tells the whole process group; a process that tells this one alone means the program.
+            Ok(told) if signal.ssi_code == libc::SI_USER => {
+                let _ = kill(child, told);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn wait_for(child: Pid) -> i32 {
+    loop {
+        match waitpid(None, None) {
+            Ok(status) if status.pid() == Some(child) => match status {
+                WaitStatus::Exited(..) | WaitStatus::Signaled(..) => return exit_status(status),
+                _ => {}
+            },
+            Err(nix::errno::Errno::ECHILD) => return 127,
+            _ => {}
+        }
+    }
+}
+
+fn exit_status(status: WaitStatus) -> i32 {
+    match status {
+        WaitStatus::Exited(_, code) => code,
+        WaitStatus::Signaled(_, signal, _) => 128 + signal as i32,
+        _ => 127,
+    }
+}
+
+fn die_with_parent() -> Result<()> {
+    let parent = getppid();
+    set_pdeathsig(Signal::SIGKILL).during(|| "launcher agent".into())?;
+    // It may have died before.
+    if getppid() == parent { Ok(()) } else { Err(Error::Refused("launcher agent: its parent is gone".into())) }
+}

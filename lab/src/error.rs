@@ -1,0 +1,60 @@
+//! What can go wrong in the lab.
+use std::io;
+
+/// A lab that could not be built, found or changed. The text names object, problem and the command that helps.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The topology file is refused.
+    #[error(transparent)]
+    File(#[from] inventory::topology_file::FileError),
+    /// A right or a program is missing; the text ends with the one command that gives it.
+    #[error("{0}")]
+    Missing(String),
+    /// There is no such lab, node, cable; or it is in a state that does not allow the request.
+    #[error("{0}")]
+    Refused(String),
+    /// The kernel refused.
+    #[error("{place}: {cause}")]
+    Kernel {
+        /// What was being done, to which object.
+        place: String,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// A node or the spanning tree did not get ready in time.
+    #[error("{0}")]
+    NotReady(String),
+}
+
+/// A result of the lab.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says what was being done when the kernel refused.
+pub(crate) trait During<T> {
+    /// Adds the place to an error.
+    fn during(self, place: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T> During<T> for io::Result<T> {
+    fn during(self, place: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|cause| Error::Kernel { place: place(), cause })
+    }
+}
+
+impl<T> During<T> for nix::Result<T> {
+    fn during(self, place: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|errno| Error::Kernel { place: place(), cause: errno.into() })
+    }
+}
+
+impl<T> During<T> for std::result::Result<T, rtnetlink::Error> {
+    fn during(self, place: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| {
+            let cause = match &error {
+                rtnetlink::Error::NetlinkError(message) => message.to_io(),
+                other => io::Error::other(other.to_string()),
+            };
+            Error::Kernel { place: place(), cause }
+        })
+    }
+}

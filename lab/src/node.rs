@@ -1,0 +1,151 @@
+//! The init of a node: process 1 of namespaces of its own. Whatever runs in the node dies with it.
+//!
+//! The head node's init starts the others, so that one lab is one tree of processes and of process namespaces: killing its root
+//! ends everything, and from the head node every other node can be entered.
+#![allow(unsafe_code, reason = "fork")]
+use crate::announce::Announcer;
+use crate::daemons;
+use crate::error::{During, Error, Result};
+use crate::netns;
+use crate::plan::{CONTROL, Kind, Node};
+use crate::state::{self, Identity, State};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{ForkResult, fork, sethostname, setsid};
+use std::convert::Infallible;
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Becomes the init of a node. Returns only in the process that started it, at once; run it in a process without threads.
+///
+/// # Errors
+/// Everything that keeps the node from starting. What goes wrong later is in `nodes/NAME.ready`.
+pub fn init(lab: &str, name: &str) -> Result<()> {
+    begin(lab, name).inspect_err(|error| tell(lab, name, &error.to_string()))
+}
+
+/// Tells `up` that the node is ready, or why it is not.
+fn tell(lab: &str, name: &str, word: &str) {
+    // If this fails too nobody is left to tell; `up` then waits in vain and says so.
+    let _ = state::write(&state::directory(lab).join(format!("nodes/{name}.ready")), word.as_bytes());
+}
+
+const READY: &str = "ready";
+
+fn begin(lab: &str, name: &str) -> Result<()> {
+    let state = State::load(lab)?;
+    let node = state.plan.node(name)?;
+    let path = netns::path(lab, name);
+    let namespace = File::open(&path).during(|| path.display().to_string())?;
+    setns(namespace, CloneFlags::CLONE_NEWNET).during(|| format!("{name}: entering its network namespace"))?;
+    let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWPID;
+    unshare(own).during(|| format!("{name}: making its namespaces"))?;
+    // SAFETY: this process has one thread, so the child may do anything.
+    match unsafe { fork() }.during(|| format!("{name}: starting its init"))? {
+        ForkResult::Parent { .. } => Ok(()),
+        ForkResult::Child => {
+            let Err(error) = live(&state, node);
+            tell(lab, name, &error.to_string());
+            std::process::exit(1)
+        }
+    }
+}
+
+/// The life of process 1.
+fn live(state: &State, node: &Node) -> Result<Infallible> {
+    let lab = &state.name;
+    let directory = state::directory(lab);
+    let logs = directory.join("logs");
+    let place = |what: &str| format!("{}: {what}", node.name);
+    // Away from the terminal of whoever typed `up`.
+    let _ = setsid();
+    Identity::of_self().during(|| place("reading its process number"))?.save(lab, &node.name)?;
+    if node.name == CONTROL {
+        start_others(state, &logs)?;
+    }
+    own_files(&directory, &state.plan.etc_hosts(node)).during(|| place("mounting its own files"))?;
+    sethostname(&node.name).during(|| place("setting its host name"))?;
+    let mut announcer = match (node.kind, node.data) {
+        (Kind::Host, Some(address)) => Some(Announcer::new("eth0", node.mac, address).during(|| place("announcing"))?),
+        _ => None,
+    };
+    daemons::start(node, &state.plan, &logs)?;
+    tell(lab, &node.name, READY);
+    loop {
+        reap();
+        match &mut announcer {
+            Some(announcer) => announcer.step(),
+            None => std::thread::sleep(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// Starts the inits of all other nodes, all at once, and waits until each has namespaces of its own: what is mounted here next
+/// is not for them.
+fn start_others(state: &State, logs: &Path) -> Result<()> {
+    let others = state.plan.nodes.iter().filter(|n| n.name != CONTROL);
+    let started: Result<Vec<Child>> = others.map(|n| spawn(Path::new("/proc/self/exe"), &state.name, &n.name, logs)).collect();
+    for mut child in started? {
+        child.wait().during(|| format!("{CONTROL}: starting the other nodes"))?;
+    }
+    Ok(())
+}
+
+/// Starts the init of a node as a process of its own.
+pub(crate) fn spawn(program: &Path, lab: &str, node: &str, logs: &Path) -> Result<Child> {
+    let path = logs.join(format!("{node}.log"));
+    let log = File::create(&path).during(|| path.display().to_string())?;
+    let copy = log.try_clone().during(|| path.display().to_string())?;
+    let mut command = Command::new(program);
+    command.args(["lab", "node-init", "--name", lab, node]).stdin(Stdio::null()).stdout(log).stderr(copy);
+    command.current_dir("/").spawn().during(|| format!("{node}: starting {}", program.display()))
+}
+
+/// Files only this node sees: process and device trees of its namespaces, an empty `/run` with the lab's directory in it,
+/// empty shared memory (ranks of two hosts must not meet there), and its own `/etc/hosts`.
+fn own_files(directory: &Path, hosts: &str) -> std::io::Result<()> {
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    let lab = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(directory)?;
+    // Copies of other namespaces' names would keep those namespaces alive after their lab is down.
+    while umount2("/run/netns", MntFlags::MNT_DETACH).is_ok() {}
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("proc"), "/proc", Some("proc"), safe | MsFlags::MS_NOEXEC, none)?;
+    mount(Some("sysfs"), "/sys", Some("sysfs"), safe | MsFlags::MS_NOEXEC, none)?;
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), safe, Some("mode=755"))?;
+    mount(Some("tmpfs"), "/dev/shm", Some("tmpfs"), safe, Some("mode=1777"))?;
+    fs::create_dir_all(directory)?;
+    for own in ["agentx", "lldpd", "lock", "snmp", "tmp"] {
+        fs::create_dir_all(Path::new("/run").join(own))?;
+    }
+    mount(Some(format!("/proc/self/fd/{}", lab.as_raw_fd()).as_str()), directory, none, MsFlags::MS_BIND, none)?;
+    if Path::new("/var/lib/snmp").is_dir() {
+        mount(Some("tmpfs"), "/var/lib/snmp", Some("tmpfs"), safe, Some("mode=755"))?;
+    }
+    fs::write("/run/hosts", hosts)?;
+    mount(Some("/run/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none)?;
+    Ok(())
+}
+
+/// Takes the exit status of everything that ended: process 1 inherits every orphan.
+fn reap() {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(status) if status.pid().is_some() => {}
+            Err(Errno::EINTR) => {}
+            _ => return,
+        }
+    }
+}
+
+/// What a node said of itself, if it said anything yet.
+pub(crate) fn outcome(lab: &str, node: &str) -> Option<Result<()>> {
+    let text = fs::read_to_string(state::directory(lab).join(format!("nodes/{node}.ready"))).ok()?;
+    if text == READY { Some(Ok(())) } else { Some(Err(Error::NotReady(text))) }
+}

@@ -1,0 +1,336 @@
+//! What `up` builds, worked out before anything is touched: nodes with their addresses, cables with their ports.
+//!
+//! Addresses are the same in every lab, for nothing of a lab is in the root network namespace:
+//!
+//! | network | who | addresses |
+//! |---|---|---|
+//! | 10.77.0.0/16 | data: the hosts' `eth0`, the switches' `br0` | hosts from 10.77.0.1, switches from 10.77.254.1 |
+//! | 10.78.0.0/16 | management, unshaped, beside the switches | `ctl` 10.78.255.254, switches from 10.78.1.1, hosts from 10.78.128.1 |
+use crate::error::{Error, Result};
+use inventory::{BitsPerSec, Mac, TopologyFile};
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// The head node: controller, terminal interface and `mpirun` run here.
+pub const CONTROL: &str = "ctl";
+
+/// Prefix length of both networks.
+pub(crate) const PREFIX: u8 = 16;
+
+/// How a lab is built; the defaults are those of the command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// Buffer of a switch port in bytes: what a queue holds before it drops.
+    pub port_buffer: u32,
+    /// Buffer of a host's network card in bytes.
+    pub host_buffer: u32,
+    /// STP forward delay: half the time from link up to forwarding (IEEE 802.1D-2004, 17.14).
+    pub forward_delay: Duration,
+    /// STP hello time.
+    pub hello: Duration,
+    /// STP max age: how long a lost root is believed.
+    pub max_age: Duration,
+    /// How long a bridge remembers a silent station.
+    pub ageing: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            port_buffer: 131_072,
+            host_buffer: 1_500_000,
+            forward_delay: Duration::from_secs(2),
+            hello: Duration::from_secs(1),
+            max_age: Duration::from_secs(6),
+            ageing: Duration::from_secs(15),
+        }
+    }
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The head node.
+    Control,
+    /// A bridge with snmpd and lldpd.
+    Switch,
+    /// A host with lldpd.
+    Host,
+}
+
+/// A node of the lab.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Name, also its hostname.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Address on the management network.
+    pub management: Ipv4Addr,
+    /// Address on the data network; the head node has none.
+    pub data: Option<Ipv4Addr>,
+    /// Address of its `eth0` (host) or its bridge (switch).
+    pub mac: Mac,
+    /// STP bridge priority of a switch.
+    pub priority: u16,
+}
+
+/// One end of a cable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Node.
+    pub node: String,
+    /// Interface there: `swp3` of a switch, `eth0` of a host.
+    pub port: String,
+}
+
+/// A cable and whether it is plugged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cable {
+    /// A host or a switch.
+    pub a: End,
+    /// A switch.
+    pub b: End,
+    /// What it carries in each direction.
+    pub rate: BitsPerSec,
+    /// Cut: both ends are down.
+    pub cut: bool,
+    /// The topology file expects STP to block it.
+    pub expect_blocked: bool,
+}
+
+impl Cable {
+    /// Whether it joins these two nodes, in either order.
+    pub fn joins(&self, x: &str, y: &str) -> bool {
+        (self.a.node == x && self.b.node == y) || (self.a.node == y && self.b.node == x)
+    }
+}
+
+/// Nodes and cables of a lab.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// How it is built.
+    pub options: Options,
+    /// The head node, then switches and hosts in the order of the file.
+    pub nodes: Vec<Node>,
+    /// Trunks in the order of the file, then the hosts' cables.
+    pub cables: Vec<Cable>,
+}
+
+impl Plan {
+    /// Gives every node its addresses and every cable its ports.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for names the lab cannot use and for more nodes than it has addresses for.
+    pub fn new(file: &TopologyFile, options: Options) -> Result<Plan> {
+        let mut nodes = vec![Node {
+            name: CONTROL.into(),
+            kind: Kind::Control,
+            management: Ipv4Addr::new(10, 78, 255, 254),
+            data: None,
+            mac: mac(0, 0),
+            priority: 0,
+        }];
+        for (i, name) in file.switches.iter().enumerate() {
+            nodes.push(Node {
+                name: name.clone(),
+                kind: Kind::Switch,
+                management: address(78, 1, i)?,
+                data: Some(Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1)),
+                mac: mac(1, i),
+                // The file's order decides which bridge is better: priority in the steps of the standard, then the address.
+                priority: 4096 * (i as u16 + 1).min(8),
+            });
+        }
+        for (i, name) in file.hosts.keys().enumerate() {
+            nodes.push(Node {
+                name: name.clone(),
+                kind: Kind::Host,
+                management: address(78, 128, i)?,
+                data: Some(address(77, 0, i)?),
+                mac: mac(2, i),
+                priority: 0,
+            });
+        }
+        for node in &nodes[1..] {
+            // Names become host names and parts of file names.
+            if node.name == CONTROL || node.name.starts_with(['.', '-']) {
+                return Err(Error::Refused(format!("node \"{}\": the lab cannot use this name; choose another", node.name)));
+            }
+        }
+        let mut plan = Plan { options, nodes, cables: Vec::new() };
+        for link in &file.links {
+            let blocked = link.state == Some(inventory::topology::LinkState::Blocked);
+            let a = plan.free_port(&link.a);
+            let b = plan.free_port(&link.b);
+            plan.cables.push(Cable { a, b, rate: link.rate, cut: false, expect_blocked: blocked });
+        }
+        for (name, host) in &file.hosts {
+            let a = End { node: name.clone(), port: "eth0".into() };
+            let b = plan.free_port(&host.switch);
+            plan.cables.push(Cable { a, b, rate: host.rate, cut: false, expect_blocked: false });
+        }
+        Ok(plan)
+    }
+
+    /// The node of this name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the names there are.
+    pub fn node(&self, name: &str) -> Result<&Node> {
+        self.nodes.iter().find(|n| n.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
+            Error::Refused(format!("node \"{name}\": no such node; nodes: {}", known.join(", ")))
+        })
+    }
+
+    /// The switches, in order.
+    pub fn switches(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|n| n.kind == Kind::Switch)
+    }
+
+    /// The hosts, in order.
+    pub fn hosts(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|n| n.kind == Kind::Host)
+    }
+
+    /// The lowest port of a switch without a cable.
+    pub(crate) fn free_port(&self, switch: &str) -> End {
+        let taken = |port: &str| self.cables.iter().flat_map(|c| [&c.a, &c.b]).any(|e| e.node == switch && e.port == port);
+        let port = (1..).map(|k| format!("swp{k}")).find(|p| !taken(p)).unwrap_or_else(|| unreachable!("an endless range"));
+        End { node: switch.to_owned(), port }
+    }
+
+    /// The address of a port's own interface, derived from its node's, so that it is the same in every run.
+    pub(crate) fn port_mac(&self, end: &End) -> Mac {
+        let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else { return Mac::default() };
+        let number: u8 = end.port.strip_prefix("swp").and_then(|n| n.parse().ok()).unwrap_or(0);
+        let [a, b, c, d, e, _] = node.mac.0;
+        Mac([a, b, c, d, e, number])
+    }
+
+    /// `/etc/hosts` of a node. A host's name is its data address on switches and hosts, its management address on the head node,
+    /// which is not on the data network.
+    pub(crate) fn etc_hosts(&self, of: &Node) -> String {
+        let mut text = String::from("127.0.0.1 localhost\n");
+        for node in &self.nodes {
+            let address = match (of.kind, node.data) {
+                (Kind::Control, _) | (_, None) => node.management,
+                (_, Some(data)) => data,
+            };
+            text += &format!("{address} {}\n{} {}-mgmt\n", node.name, node.management, node.name);
+        }
+        text
+    }
+
+    /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of the switches, names of the
+    /// hosts, and nothing of how they are cabled.
+    pub(crate) fn inventory(&self, ranks: impl Fn(&str) -> u32) -> String {
+        let mut text = String::from("# written by heddle lab up\nswitches:\n");
+        for switch in self.switches() {
+            text += &format!("  {}: {{address: {}}}\n", switch.name, switch.management);
+        }
+        text += "snmp:\n  default: {version: 2c, community: public}\nhosts:\n";
+        for host in self.hosts() {
+            match ranks(&host.name) {
+                1 => text += &format!("  {}: {{}}\n", host.name),
+                n => text += &format!("  {}: {{ranks: {n}}}\n", host.name),
+            }
+        }
+        text += &format!("timing: {{hold_down: 500ms, poll: 500ms}}\ntraps: {{listen: \"{}:162\"}}\n", self.nodes[0].management);
+        text
+    }
+}
+
+/// STP path cost of a rate: IEEE 802.1D-1998, table 8-5, and 1000 divided by the rate in Mbit/s below its slowest entries, for
+/// the kernel's costs have 16 bits.
+pub(crate) fn path_cost(rate: BitsPerSec) -> u32 {
+    match rate.0 {
+        10_000_000_000.. => 2,
+        1_000_000_000.. => 4,
+        100_000_000.. => 19,
+        slow => (1_000_000_000 / slow.max(1)).clamp(20, 65_535) as u32,
+    }
+}
+
+/// Station `i` of a kind; the last octet is the port.
+fn mac(kind: u8, i: usize) -> Mac {
+    Mac([0x02, 0x4c, kind, (i >> 8) as u8, i as u8, 0])
+}
+
+fn address(second: u8, third: u8, i: usize) -> Result<Ipv4Addr> {
+    let third = third as usize + i / 250;
+    if i >= 250 * 120 {
+        return Err(Error::Refused(format!("node {i}: the lab has addresses for 30000 switches and as many hosts")));
+    }
+    Ok(Ipv4Addr::new(10, second, third as u8, (i % 250) as u8 + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "switches: [s0, s1]\nhosts:\n  n0: {switch: s0, rate: 20M}\n  n1: {switch: s1, ranks: 2}\nlinks:\n  - {a: s0, b: s1}\n  - {a: s0, b: s1, state: blocked}\n";
+
+    fn plan() -> Plan {
+        Plan::new(&TopologyFile::parse("t.yaml", FILE).unwrap(), Options::default()).unwrap()
+    }
+
+    #[test]
+    fn every_cable_has_ports_of_its_own() {
+        let plan = plan();
+        let ends: Vec<String> = plan.cables.iter().map(|c| format!("{}:{} {}:{}", c.a.node, c.a.port, c.b.node, c.b.port)).collect();
+        assert_eq!(ends, ["s0:swp1 s1:swp1", "s0:swp2 s1:swp2", "n0:eth0 s0:swp3", "n1:eth0 s1:swp3"]);
+        assert!(plan.cables[1].expect_blocked);
+        assert_eq!(plan.free_port("s0").port, "swp4");
+    }
+
+    #[test]
+    fn addresses_and_bridge_ids_follow_the_order_of_the_file() {
+        let plan = plan();
+        assert_eq!(plan.node("s1").unwrap().management.to_string(), "10.78.1.2");
+        assert_eq!(plan.node("n1").unwrap().data.unwrap().to_string(), "10.77.0.2");
+        let ids: Vec<(u16, Mac)> = plan.switches().map(|s| (s.priority, s.mac)).collect();
+        assert!(ids.is_sorted() && ids[0] != ids[1]);
+        assert!(plan.node("s7").unwrap_err().to_string().contains("nodes: ctl, s0, s1, n0, n1"));
+    }
+
+    #[test]
+    fn bridge_ids_stay_in_order_for_hundreds_of_switches() {
+        let names: Vec<String> = (0..600).map(|i| format!("s{i}")).collect();
+        let text = format!("switches: [{}]\nhosts: {{n0: {{switch: s0}}}}\n", names.join(", "));
+        let plan = Plan::new(&TopologyFile::parse("t.yaml", &text).unwrap(), Options::default()).unwrap();
+        let ids: Vec<(u16, Mac)> = plan.switches().map(|s| (s.priority, s.mac)).collect();
+        assert!(ids.windows(2).all(|w| w[0] < w[1]));
+        let mut addresses: Vec<Ipv4Addr> = plan.nodes.iter().flat_map(|n| [Some(n.management), n.data]).flatten().collect();
+        addresses.sort();
+        let all = addresses.len();
+        addresses.dedup();
+        assert_eq!(addresses.len(), all);
+    }
+
+    #[test]
+    fn the_inventory_is_one_the_controller_reads_and_tells_no_cabling() {
+        let text = plan().inventory(|host| if host == "n1" { 2 } else { 1 });
+        let inventory = inventory::inventory_file::Inventory::parse("inventory.yaml", &text).unwrap();
+        assert_eq!(inventory.switches.len(), 2);
+        assert!(!text.contains("swp"));
+    }
+
+    #[test]
+    fn names_resolve_where_they_are_reached() {
+        let plan = plan();
+        let hosts = plan.etc_hosts(plan.node("n0").unwrap());
+        assert!(hosts.contains("10.77.0.2 n1\n") && hosts.contains("10.78.255.254 ctl\n"));
+        assert!(plan.etc_hosts(plan.node("ctl").unwrap()).contains("10.78.128.2 n1\n"));
+    }
+
+    #[test]
+    fn slower_links_cost_more() {
+        let cost = |m| path_cost(BitsPerSec::mega(m));
+        assert_eq!([cost(10_000), cost(1_000), cost(100), cost(20), cost(10)], [2, 4, 19, 50, 100]);
+        assert!(cost(99) > cost(100));
+    }
+}

@@ -1,0 +1,55 @@
+//! Asks the SNMP agent beside it one question, to know when it is up. The real client is the crate `agent`; the lab may not
+//! import it and needs nothing of it: one request of fixed shape, one look at the answer.
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::time::Duration;
+
+/// Whether the agent on this node, asked GETNEXT of `subtree` (encoded, without the leading tag), answers from within it.
+pub(crate) fn answers_from(subtree: &[u8], patience: Duration) -> bool {
+    let ask = || -> io::Result<bool> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.set_read_timeout(Some(patience))?;
+        socket.send_to(&get_next(subtree), (Ipv4Addr::LOCALHOST, 161))?;
+        let mut answer = [0; 1500];
+        let length = socket.recv(&mut answer)?;
+        Ok(is_within(&answer[..length], subtree))
+    };
+    ask().unwrap_or(false)
+}
+
+/// An SNMPv2c GetNextRequest-PDU (RFC 3416, section 4.2.2) for community `public`.
+fn get_next(subtree: &[u8]) -> Vec<u8> {
+    let name = tlv(0x06, subtree);
+    let binding = tlv(0x30, &[name, tlv(0x05, &[])].concat());
+    let zero = || tlv(0x02, &[0]);
+    let pdu = tlv(0xa1, &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat());
+    tlv(0x30, &[tlv(0x02, &[1]), tlv(0x04, b"public"), pdu].concat())
+}
+
+/// A BER element with a length of one octet.
+fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
+    debug_assert!(content.len() < 128);
+    [&[tag, content.len() as u8][..], content].concat()
+}
+
+/// Whether a response names an object below `subtree`.
+fn is_within(answer: &[u8], subtree: &[u8]) -> bool {
+    let n = subtree.len();
+    answer.windows(n + 2).any(|w| w[0] == 0x06 && usize::from(w[1]) > n && w[2..] == *subtree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_and_understands() {
+        let dot1d_bridge = [0x2b, 6, 1, 2, 1, 17];
+        let request = get_next(&dot1d_bridge);
+        assert_eq!(request.len(), usize::from(request[1]) + 2);
+        assert!(!is_within(&request, &dot1d_bridge), "the question itself is no answer");
+        let answer = tlv(0x06, &[0x2b, 6, 1, 2, 1, 17, 1, 1, 0]);
+        assert!(is_within(&answer, &dot1d_bridge));
+        assert!(!is_within(&tlv(0x06, &[0x2b, 6, 1, 2, 1, 31, 1, 1, 0]), &dot1d_bridge));
+    }
+}

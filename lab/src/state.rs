@@ -1,0 +1,131 @@
+//! What a lab leaves on disk while it is up: `/run/heddle-lab/NAME/`.
+//!
+//! | path | what |
+//! |---|---|
+//! | `state.json` | the plan as it stands now |
+//! | `inventory.yaml` | for `heddle controller --inventory` |
+//! | `topology.yaml` | the file the lab was built from |
+//! | `shared/` | the shared directory: `HEDDLE_DIR` of jobs in the lab |
+//! | `nodes/NAME.json`, `NAME.ready` | a node's init: who it is, whether it came up |
+//! | `logs/` | what inits and daemons say |
+use crate::error::{During, Error, Result};
+use crate::netns;
+use crate::plan::Plan;
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const BASE: &str = "/run/heddle-lab";
+
+/// The directory of a lab.
+pub(crate) fn directory(lab: &str) -> PathBuf {
+    Path::new(BASE).join(lab)
+}
+
+/// Removes the directory of all labs if the last one is gone.
+pub(crate) fn remove_empty_base() {
+    // Another lab still lives there: it stays.
+    let _ = fs::remove_dir(BASE);
+}
+
+/// What a lab knows of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) name: String,
+    /// The heddle binary it was built by.
+    pub(crate) program: PathBuf,
+    pub(crate) plan: Plan,
+    /// `up` came to its end.
+    pub(crate) complete: bool,
+}
+
+impl State {
+    /// Reads the state of a lab.
+    pub(crate) fn load(lab: &str) -> Result<State> {
+        let path = directory(lab).join("state.json");
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::Refused(format!("lab \"{lab}\": not up; bring it up with: heddle lab up FILE --name {lab}")));
+            }
+            Err(e) => return Err(e).during(|| path.display().to_string()),
+        };
+        serde_json::from_slice(&text)
+            .map_err(|e| Error::Refused(format!("{}: {e}; take the lab down with: heddle lab down --name {lab}", path.display())))
+    }
+
+    /// Writes the state in place of the old one.
+    pub(crate) fn save(&self) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
+        write(&directory(&self.name).join("state.json"), &text)
+    }
+}
+
+/// Holds a lab for one change at a time.
+pub(crate) struct Lock(#[allow(dead_code, reason = "held, not read")] Flock<File>);
+
+impl Lock {
+    /// Takes the lock of a lab whose directory exists.
+    pub(crate) fn take(lab: &str) -> Result<Lock> {
+        let path = directory(lab);
+        let busy = || Error::Refused(format!("lab \"{lab}\": another command is changing it right now; try again when it is done"));
+        let file = File::open(&path).during(|| path.display().to_string())?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
+        // The directory may have been removed between the two steps; then the lock is one on nothing.
+        let same = fs::metadata(&path).and_then(|now| Ok(now.ino() == lock.metadata()?.ino()));
+        if same.unwrap_or(false) { Ok(Lock(lock)) } else { Err(busy()) }
+    }
+}
+
+/// Who a node's init is. Process numbers depend on who looks: one a level of process namespaces, outermost first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub(crate) pids: Vec<i32>,
+    /// Inode number of its network namespace.
+    pub(crate) netns: u64,
+}
+
+impl Identity {
+    /// The calling process, while `/proc` is still the one outside.
+    pub(crate) fn of_self() -> io::Result<Identity> {
+        let status = fs::read_to_string("/proc/self/status")?;
+        let line = status.lines().find_map(|l| l.strip_prefix("NSpid:")).unwrap_or_default();
+        let pids = line.split_whitespace().filter_map(|p| p.parse().ok()).collect();
+        Ok(Identity { pids, netns: netns::inode(Path::new("/proc/self/ns/net"))? })
+    }
+
+    /// The init of a node as the caller sees it, if it lives.
+    pub(crate) fn pid(lab: &str, node: &str) -> Option<i32> {
+        let text = fs::read(directory(lab).join(format!("nodes/{node}.json"))).ok()?;
+        let identity: Identity = serde_json::from_slice(&text).ok()?;
+        // A number may belong to another process by now; the namespace tells.
+        let lives = |pid: &&i32| netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net"))).is_ok_and(|i| i == identity.netns);
+        identity.pids.iter().find(lives).copied()
+    }
+
+    /// Tells the others.
+    pub(crate) fn save(&self, lab: &str, node: &str) -> Result<()> {
+        let text = serde_json::to_vec(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
+        write(&directory(lab).join(format!("nodes/{node}.json")), &text)
+    }
+}
+
+/// The network namespaces the nodes of a lab say they have.
+pub(crate) fn namespaces(lab: &str) -> Vec<u64> {
+    let files = fs::read_dir(directory(lab).join("nodes")).into_iter().flatten().flatten().map(|e| e.path());
+    let identities = files.filter(|f| f.extension().is_some_and(|e| e == "json")).filter_map(|f| fs::read(f).ok());
+    identities.filter_map(|text| serde_json::from_slice::<Identity>(&text).ok()).map(|i| i.netns).collect()
+}
+
+/// Replaces a file as a whole.
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<()> {
+    let new = path.with_extension("new");
+    let replace = || -> io::Result<()> {
+        File::create(&new)?.write_all(content)?;
+        fs::rename(&new, path)
+    };
+    replace().during(|| path.display().to_string())
+}

@@ -1,0 +1,124 @@
+//! How a lab is: its nodes, its cables, what STP made of them.
+use crate::error::Result;
+use crate::plan::{Kind, Plan};
+use crate::state::{Identity, State};
+use crate::wire::{PortState, Wire};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// A lab as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Every node runs.
+    pub up: bool,
+    /// Nodes: the head node, switches, hosts.
+    pub nodes: Vec<NodeStatus>,
+    /// Trunks, then the hosts' cables.
+    pub cables: Vec<CableStatus>,
+}
+
+/// A node as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodeStatus {
+    /// Name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Management address.
+    pub management: String,
+    /// Address on the data network.
+    pub data: Option<String>,
+    /// Process number of its init as the caller sees it; none: it does not run.
+    pub pid: Option<i32>,
+}
+
+/// A cable as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CableStatus {
+    /// One end's node and port.
+    pub a: (String, String),
+    /// The other's.
+    pub b: (String, String),
+    /// Bit/s in each direction.
+    pub rate_bps: u64,
+    /// `forwarding`, `blocking`, `listening`, `learning`, `down`: the worse of its two ends.
+    pub state: String,
+    /// The topology file marks it `blocked`.
+    pub expect_blocked: bool,
+}
+
+impl Status {
+    /// Whether every cable's state is what the topology file says: `blocked` ones blocking, the others forwarding.
+    pub fn as_expected(&self) -> bool {
+        self.cables.iter().all(|c| c.state == if c.expect_blocked { "blocking" } else { "forwarding" })
+    }
+}
+
+/// Looks at every node. Call it inside a tokio runtime.
+pub(crate) async fn status(state: &State) -> Result<Status> {
+    let plan = &state.plan;
+    let node = |n: &crate::plan::Node| NodeStatus {
+        name: n.name.clone(),
+        kind: n.kind,
+        management: n.management.to_string(),
+        data: n.data.map(|a| a.to_string()),
+        pid: Identity::pid(&state.name, &n.name),
+    };
+    let nodes: Vec<NodeStatus> = plan.nodes.iter().map(node).collect();
+    let mut ports = HashMap::new();
+    for switch in plan.switches() {
+        if let Some(path) = namespace(&state.name, &switch.name) {
+            ports.insert(switch.name.as_str(), Wire::open(&switch.name, &path)?.ports().await?);
+        }
+    }
+    Ok(Status {
+        name: state.name.clone(),
+        directory: crate::state::directory(&state.name),
+        up: nodes.iter().all(|n| n.pid.is_some()),
+        nodes,
+        cables: cables(plan, &ports),
+    })
+}
+
+/// The network namespace of a running node, as the caller can reach it: on the head node the names of `ip netns` are hidden.
+pub(crate) fn namespace(lab: &str, node: &str) -> Option<PathBuf> {
+    Identity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
+}
+
+fn cables(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Vec<CableStatus> {
+    let end_state = |end: &crate::plan::End| {
+        let port = ports.get(end.node.as_str()).and_then(|p| p.iter().find(|p| p.name == end.port));
+        port.map(|p| if p.carrier { p.state } else { DISABLED })
+    };
+    let cable = |c: &crate::plan::Cable| {
+        // Of the two ends the one that lets less through decides.
+        let worse = [&c.a, &c.b].into_iter().filter_map(end_state).min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s));
+        CableStatus {
+            a: (c.a.node.clone(), c.a.port.clone()),
+            b: (c.b.node.clone(), c.b.port.clone()),
+            rate_bps: c.rate.0,
+            state: state_name(worse.unwrap_or(DISABLED)).to_owned(),
+            expect_blocked: c.expect_blocked,
+        }
+    };
+    plan.cables.iter().map(cable).collect()
+}
+
+const DISABLED: u8 = 0;
+const BLOCKING: u8 = 4;
+
+/// The word for a port state in the kernel's numbering.
+pub(crate) fn state_name(state: u8) -> &'static str {
+    match state {
+        1 => "listening",
+        2 => "learning",
+        3 => "forwarding",
+        4 => "blocking",
+        _ => "down",
+    }
+}

@@ -1,0 +1,77 @@
+//! The token bucket filter that holds a port at its rate, as a netlink request.
+//!
+//! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of net/sched/sch_tbf.c.
+use inventory::BitsPerSec;
+use rtnetlink::packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage};
+use rtnetlink::packet_route::RouteNetlinkMessage;
+use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
+
+/// Two frames of 1,514 octets: the least that lets tbf keep the rate without timer jitter becoming idle wire.
+const BURST: u32 = 3100;
+
+/// What a frame costs on the wire beyond what the kernel counts: preamble and start delimiter 8, FCS 4, gap 12 octets
+/// (IEEE 802.3-2018, 3.1.1 and 4.4.2).
+const OVERHEAD: u16 = 24;
+
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+
+/// The request that makes tbf the root discipline of interface `index`; `limit` is the queue in bytes.
+pub(crate) fn request(index: u32, rate: BitsPerSec, limit: u32) -> NetlinkMessage<RouteNetlinkMessage> {
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.parent = TcHandle::ROOT;
+    message.attributes = vec![TcAttribute::Kind("tbf".into()), TcAttribute::Options(options(rate, limit))];
+    let mut request = NetlinkMessage::from(RouteNetlinkMessage::NewQueueDiscipline(message));
+    request.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+    request
+}
+
+fn options(rate: BitsPerSec, limit: u32) -> Vec<TcOption> {
+    let bytes_per_second = rate.0 / 8;
+    let other = |kind, value: Vec<u8>| TcOption::Other(DefaultNla::new(kind, value));
+    let mut options = vec![
+        other(TCA_TBF_PARMS, parameters(u32::try_from(bytes_per_second).unwrap_or(u32::MAX), limit)),
+        other(TCA_TBF_BURST, BURST.to_ne_bytes().to_vec()),
+    ];
+    if bytes_per_second > u64::from(u32::MAX) {
+        options.push(other(TCA_TBF_RATE64, bytes_per_second.to_ne_bytes().to_vec()));
+    }
+    options
+}
+
+/// `struct tc_tbf_qopt`: the rate, no peak rate, the limit; the bucket itself comes as `TCA_TBF_BURST`.
+fn parameters(bytes_per_second: u32, limit: u32) -> Vec<u8> {
+    let mut qopt = Vec::with_capacity(36);
+    // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
+    qopt.extend([0, TC_LINKLAYER_ETHERNET]);
+    qopt.extend(OVERHEAD.to_ne_bytes());
+    qopt.extend([0; 4]);
+    qopt.extend(bytes_per_second.to_ne_bytes());
+    qopt.extend([0; 12]);
+    qopt.extend(limit.to_ne_bytes());
+    qopt.extend([0; 8]);
+    qopt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtnetlink::packet_core::Nla;
+
+    #[test]
+    fn parameters_have_the_layout_of_the_kernel() {
+        let p = parameters(2_500_000, 131_072);
+        assert_eq!(p.len(), 36);
+        assert_eq!(u32::from_ne_bytes(p[8..12].try_into().unwrap()), 2_500_000);
+        assert_eq!(u32::from_ne_bytes(p[24..28].try_into().unwrap()), 131_072);
+        assert_eq!(u16::from_ne_bytes(p[2..4].try_into().unwrap()), 24);
+    }
+
+    #[test]
+    fn rates_above_34_gigabit_use_the_wide_field() {
+        assert!(options(BitsPerSec::GIGABIT, 1).iter().all(|o| o.kind() != TCA_TBF_RATE64));
+        assert!(options(BitsPerSec::mega(100_000), 1).iter().any(|o| o.kind() == TCA_TBF_RATE64));
+    }
+}

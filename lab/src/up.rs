@@ -1,0 +1,209 @@
+//! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree stands.
+use crate::error::{During, Error, Result};
+use crate::plan::{Cable, Kind, Node, Options, Plan};
+use crate::state::{self, Lock, State};
+use crate::wire::{self, Plug, PortState, Wire};
+use crate::{down, netns, node};
+use futures_util::future::try_join_all;
+use inventory::{Mac, TopologyFile};
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long nodes and spanning tree may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The management bridge in the head node.
+const MANAGEMENT: &str = "mgmt";
+
+/// Builds the lab `name`.
+pub(crate) async fn up(name: &str, file: &TopologyFile, options: Options, program: &Path) -> Result<State> {
+    crate::needs::check()?;
+    check_name(name)?;
+    let plan = Plan::new(file, options)?;
+    let directory = state::directory(name);
+    fs::create_dir_all(&directory).during(|| directory.display().to_string())?;
+    let _lock = Lock::take(name)?;
+    if State::load(name).is_ok_and(|s| s.complete) && state::Identity::pid(name, crate::plan::CONTROL).is_some() {
+        return Err(Error::Refused(format!("lab \"{name}\": already up; take it down first: heddle lab down --name {name}")));
+    }
+    down::clear(name)?;
+    let mut state = State { name: name.to_owned(), program: program.to_owned(), plan, complete: false };
+    write_files(&state, file)?;
+    let built = build(&state).await;
+    if let Err(error) = built {
+        // Half a lab is of no use; the logs are quoted in the error.
+        let _ = down::clear(name);
+        return Err(error);
+    }
+    state.complete = true;
+    state.save()?;
+    Ok(state)
+}
+
+/// Names become parts of file names and of interface names.
+fn check_name(name: &str) -> Result<()> {
+    let good = !name.is_empty() && name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if good { Ok(()) } else { Err(Error::Refused(format!("lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\""))) }
+}
+
+fn write_files(state: &State, file: &TopologyFile) -> Result<()> {
+    let directory = state::directory(&state.name);
+    for sub in ["nodes", "logs", "shared"] {
+        fs::create_dir_all(directory.join(sub)).during(|| directory.join(sub).display().to_string())?;
+    }
+    let ranks = |host: &str| file.hosts.get(host).map_or(1, |h| h.ranks);
+    state::write(&directory.join("inventory.yaml"), state.plan.inventory(ranks).as_bytes())?;
+    state::write(&directory.join("topology.yaml"), file.to_yaml().as_bytes())?;
+    state.save()
+}
+
+async fn build(state: &State) -> Result<()> {
+    let plan = &state.plan;
+    let mut wires = HashMap::new();
+    for node in &plan.nodes {
+        let path = netns::path(&state.name, &node.name);
+        netns::create(&path)?;
+        wires.insert(node.name.as_str(), Wire::open(&node.name, &path)?);
+    }
+    try_join_all(plan.switches().map(|s| wires[s.name.as_str()].add_stp_bridge("br0", s.mac, s.priority, &plan.options))).await?;
+    try_join_all(plan.cables.iter().map(|c| connect(plan, &wires, c))).await?;
+    // After the cables: lldpd takes the first interface's address for the chassis, and that should be one the bridges see.
+    wire_management(plan, &wires).await?;
+    try_join_all(plan.nodes.iter().map(|n| address(plan, &wires[n.name.as_str()], n))).await?;
+    let logs = state::directory(&state.name).join("logs");
+    let mut init = node::spawn(&state.program, &state.name, crate::plan::CONTROL, &logs)?;
+    let status = init.wait().during(|| "ctl: its init".into())?;
+    if !status.success() {
+        return Err(Error::NotReady(format!("ctl: its init did not start: {}", last_words(&logs, crate::plan::CONTROL))));
+    }
+    await_nodes(state, &logs).await?;
+    await_spanning_tree(plan, &wires).await
+}
+
+/// Every node gets an unshaped cable to a bridge in the head node, beside the network that is emulated.
+async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()> {
+    let control = &wires[crate::plan::CONTROL];
+    control.set_up("lo", true).await?;
+    control.add_plain_bridge(MANAGEMENT).await?;
+    control.add_address(MANAGEMENT, plan.nodes[0].management).await?;
+    try_join_all(plan.nodes.iter().enumerate().skip(1).map(|(i, node)| async move {
+        let wire = &wires[node.name.as_str()];
+        let (port, there) = (management_port(node.kind), format!("m{i}"));
+        let [a, _, c, d, e, _] = node.mac.0;
+        let plug = Plug { wire, port, mac: Mac([a, 0x4d, c, d, e, 0]) };
+        wire::cable(&plug, &Plug { wire: control, port: &there, mac: Mac([a, 0x4e, c, d, e, 0]) }).await?;
+        control.enslave(&there, MANAGEMENT, None).await?;
+        wire.set_up("lo", true).await?;
+        wire.set_up(port, true).await?;
+        wire.add_address(port, node.management).await
+    }))
+    .await
+    .map(drop)
+}
+
+/// The name of a node's management interface.
+pub(crate) fn management_port(kind: Kind) -> &'static str {
+    if kind == Kind::Switch { "eth0" } else { "mgmt0" }
+}
+
+/// Makes a cable between two nodes and plugs both ends.
+pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, cable: &Cable) -> Result<()> {
+    let (a, b) = (&wires[cable.a.node.as_str()], &wires[cable.b.node.as_str()]);
+    let (a_mac, b_mac) = (plan.port_mac(&cable.a), plan.port_mac(&cable.b));
+    wire::cable(&Plug { wire: a, port: &cable.a.port, mac: a_mac }, &Plug { wire: b, port: &cable.b.port, mac: b_mac }).await?;
+    plug_in(plan, a, &cable.a.port, cable).await?;
+    plug_in(plan, b, &cable.b.port, cable).await
+}
+
+/// Shapes one end of a cable and sets it up, on the bridge if the node is a switch.
+pub(crate) async fn plug_in(plan: &Plan, wire: &Wire, port: &str, cable: &Cable) -> Result<()> {
+    if port == "eth0" {
+        wire.shape(port, cable.rate, plan.options.host_buffer).await?;
+        wire.set_up(port, true).await
+    } else {
+        wire.shape(port, cable.rate, plan.options.port_buffer).await?;
+        wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate))).await
+    }
+}
+
+/// Gives a node its place on the data network; hosts know each other's addresses without asking.
+async fn address(plan: &Plan, wire: &Wire, node: &Node) -> Result<()> {
+    match (node.kind, node.data) {
+        (Kind::Switch, Some(address)) => wire.add_address("br0", address).await,
+        (Kind::Host, Some(address)) => {
+            wire.add_data_address("eth0", address).await?;
+            let index = wire.index("eth0").await?;
+            let others = plan.hosts().filter(|h| h.name != node.name).filter_map(|h| Some((h.data?, h.mac)));
+            for (address, mac) in others {
+                wire.add_neighbour(index, address, mac).await?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn await_nodes(state: &State, logs: &Path) -> Result<()> {
+    let end = Instant::now() + PATIENCE;
+    let mut waiting: Vec<&str> = state.plan.nodes.iter().map(|n| n.name.as_str()).collect();
+    while !waiting.is_empty() {
+        let mut still = Vec::new();
+        for name in waiting {
+            match node::outcome(&state.name, name) {
+                Some(Ok(())) => {}
+                Some(Err(error)) => return Err(error),
+                None => still.push(name),
+            }
+        }
+        waiting = still;
+        if Instant::now() > end {
+            let name = waiting.first().copied().unwrap_or_default();
+            let words = last_words(logs, name);
+            return Err(Error::NotReady(format!("nodes not up after {} s: {}; {name}: {words}", PATIENCE.as_secs(), waiting.join(", "))));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// What a node's init last wrote.
+fn last_words(logs: &Path, node: &str) -> String {
+    let text = fs::read_to_string(logs.join(format!("{node}.log"))).unwrap_or_default();
+    text.lines().last().unwrap_or("nothing in its log").to_owned()
+}
+
+/// Waits until no port is on its way to forwarding and both ends of every trunk believe in the same root bridge.
+async fn await_spanning_tree(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let switches: Vec<&Node> = plan.switches().collect();
+        let ports = try_join_all(switches.iter().map(|s| wires[s.name.as_str()].ports())).await?;
+        let by_switch: HashMap<&str, Vec<PortState>> = switches.iter().map(|s| s.name.as_str()).zip(ports).collect();
+        let Some(unsettled) = unsettled(plan, &by_switch) else { return Ok(()) };
+        if Instant::now() > end {
+            return Err(Error::NotReady(format!("spanning tree: not settled after {} s: {unsettled}", PATIENCE.as_secs())));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The first thing that shows that the spanning tree is still being built.
+fn unsettled(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Option<String> {
+    const LISTENING: u8 = 1;
+    const LEARNING: u8 = 2;
+    let find = |node: &str, port: &str| ports.get(node).and_then(|p| p.iter().find(|p| p.name == port));
+    for (switch, ports) in ports {
+        if let Some(p) = ports.iter().find(|p| !p.carrier || matches!(p.state, LISTENING | LEARNING)) {
+            return Some(format!("{switch}: port {} is {}", p.name, crate::status::state_name(p.state)));
+        }
+    }
+    for cable in plan.cables.iter().filter(|c| c.a.port != "eth0") {
+        let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
+        if roots[0] != roots[1] {
+            return Some(format!("{} and {} do not agree on the root bridge", cable.a.node, cable.b.node));
+        }
+    }
+    None
+}

@@ -1,0 +1,253 @@
+//! Interfaces inside the lab's namespaces, by netlink. Every function names the object in its error.
+#![allow(unsafe_code, reason = "the offloads of an interface have no netlink request in rtnetlink: an ioctl switches them")]
+use crate::error::{During, Error, Result};
+use crate::plan::{Options, PREFIX};
+use crate::{netns, tbf};
+use futures_util::{StreamExt, TryStreamExt};
+use inventory::{BitsPerSec, Mac};
+use rtnetlink::packet_core::NetlinkPayload;
+use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
+use rtnetlink::packet_route::link::{
+    BridgeStpState, InfoBridgePort, InfoData, InfoPortData, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMetric};
+use rtnetlink::{LinkBridge, LinkBridgePort, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// A network namespace with a netlink connection in it.
+pub(crate) struct Wire {
+    /// For error messages.
+    node: String,
+    handle: rtnetlink::Handle,
+    /// A socket of the namespace, for ioctls.
+    socket: UdpSocket,
+    /// The namespace itself, to put interfaces into.
+    namespace: File,
+}
+
+/// One end of a cable to make: interface name, its address and where it lies.
+pub(crate) struct Plug<'a> {
+    pub(crate) wire: &'a Wire,
+    pub(crate) port: &'a str,
+    pub(crate) mac: Mac,
+}
+
+impl Wire {
+    /// Opens the namespace of `node`, mounted or linked at `path`. Call it inside a tokio runtime.
+    pub(crate) fn open(node: &str, path: &Path) -> Result<Wire> {
+        let runtime = tokio::runtime::Handle::current();
+        let (connection, handle, socket) = netns::within(path, || {
+            let _guard = runtime.enter();
+            let (connection, handle, _) = rtnetlink::new_connection()?;
+            Ok((connection, handle, UdpSocket::bind("0.0.0.0:0")?))
+        })?;
+        tokio::spawn(connection);
+        let namespace = File::open(path).during(|| path.display().to_string())?;
+        Ok(Wire { node: node.to_owned(), handle, socket, namespace })
+    }
+
+    /// The kernel's number of an interface.
+    pub(crate) async fn index(&self, port: &str) -> Result<u32> {
+        let mut links = self.handle.link().get().match_name(port.to_owned()).execute();
+        let link = links.try_next().await.during(|| self.place(port, "looking it up"))?;
+        link.map(|l| l.header.index).ok_or_else(|| Error::Refused(format!("{}: no such interface", self.place(port, "looking it up"))))
+    }
+
+    /// Sets an interface up or down.
+    pub(crate) async fn set_up(&self, port: &str, up: bool) -> Result<()> {
+        let link = LinkUnspec::new_with_index(self.index(port).await?);
+        let message = if up { link.up() } else { link.down() }.build();
+        self.handle.link().change(message).execute().await.during(|| self.place(port, if up { "setting it up" } else { "setting it down" }))
+    }
+
+    /// Gives an interface an address of the lab's two networks.
+    pub(crate) async fn add_address(&self, port: &str, address: Ipv4Addr) -> Result<()> {
+        let index = self.index(port).await?;
+        let request = self.handle.address().add(index, address.into(), PREFIX);
+        request.execute().await.during(|| self.place(port, "adding its address"))
+    }
+
+    /// Like [`Wire::add_address`], with a route of its own that names TCP's congestion control: per route is the only place
+    /// where a namespace may choose it.
+    pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr) -> Result<()> {
+        let index = self.index(port).await?;
+        let mut request = self.handle.address().add(index, address.into(), PREFIX);
+        request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Noprefixroute));
+        request.execute().await.during(|| self.place(port, "adding its address"))?;
+        let [a, b, ..] = address.octets();
+        let mut route = RouteMessageBuilder::<Ipv4Addr>::new()
+            .destination_prefix(Ipv4Addr::new(a, b, 0, 0), PREFIX)
+            .output_interface(index)
+            .pref_source(address)
+            .scope(rtnetlink::packet_route::route::RouteScope::Link)
+            .build();
+        route.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo("cubic".into())]));
+        self.handle.route().add(route).execute().await.during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
+    }
+
+    /// Pins the address of a neighbour, so that no schedule waits for ARP.
+    pub(crate) async fn add_neighbour(&self, port_index: u32, address: Ipv4Addr, mac: Mac) -> Result<()> {
+        let request = self.handle.neighbours().add(port_index, address.into()).link_layer_address(&mac.0).replace();
+        request.execute().await.during(|| self.place("eth0", "adding a neighbour"))
+    }
+
+    /// Makes a learning bridge without STP: the management network's.
+    pub(crate) async fn add_plain_bridge(&self, name: &str) -> Result<()> {
+        self.handle.link().add(LinkBridge::new(name).build()).execute().await.during(|| self.place(name, "making the bridge"))
+    }
+
+    /// Makes the bridge of a switch.
+    pub(crate) async fn add_stp_bridge(&self, name: &str, mac: Mac, priority: u16, options: &Options) -> Result<()> {
+        let message = LinkBridge::new(name)
+            .address(mac.0.to_vec())
+            .forward_delay(centiseconds(options.forward_delay))
+            .hello_time(centiseconds(options.hello))
+            .max_age(centiseconds(options.max_age))
+            .ageing_time(centiseconds(options.ageing))
+            .stp_state(BridgeStpState::KernelStp)
+            .priority(priority)
+            .mcast_snooping(false)
+            .build();
+        self.handle.link().add(message).execute().await.during(|| self.place(name, "making the bridge"))
+    }
+
+    /// Makes an interface a port of a bridge; `cost` is its STP path cost.
+    pub(crate) async fn enslave(&self, port: &str, bridge: &str, cost: Option<u32>) -> Result<()> {
+        let (port_index, bridge_index) = (self.index(port).await?, self.index(bridge).await?);
+        let master = LinkUnspec::new_with_index(port_index).controller(bridge_index).up().build();
+        self.handle.link().change(master).execute().await.during(|| self.place(port, "adding it to the bridge"))?;
+        if let Some(cost) = cost {
+            let message = LinkBridgePort::new(port_index).cost(cost).build();
+            self.handle.link().set_port(message).execute().await.during(|| self.place(port, "setting its path cost"))?;
+        }
+        Ok(())
+    }
+
+    /// Shapes an interface to a rate with a queue of `buffer` bytes, and makes it send frame by frame: segments of 64 kB would
+    /// pass a shallow queue as one.
+    pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> Result<()> {
+        let index = self.index(port).await?;
+        for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
+            switch_off(&self.socket, port, command).during(|| self.place(port, "switching its offloads off"))?;
+        }
+        let mut handle = self.handle.clone();
+        let mut answers = handle.request(tbf::request(index, rate, buffer)).during(|| self.place(port, "shaping it"))?;
+        while let Some(answer) = answers.next().await {
+            if let NetlinkPayload::Error(error) = answer.payload {
+                return Err(rtnetlink::Error::NetlinkError(error)).during(|| self.place(port, &format!("shaping it to {rate}bit/s (tbf)")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves an interface into another namespace under another name and address. It loses its bridge and its queue.
+    pub(crate) async fn give(&self, port: &str, to: &Plug<'_>) -> Result<()> {
+        let index = self.index(port).await?;
+        // A name nobody has, for the target may have a port of the same name.
+        let passing = format!("hdm{}", std::process::id());
+        let change = |message| self.handle.link().change(message).execute();
+        change(LinkUnspec::new_with_index(index).nocontroller().down().build()).await.during(|| self.place(port, "unplugging it"))?;
+        change(LinkUnspec::new_with_index(index).name(passing.clone()).build()).await.during(|| self.place(port, "renaming it"))?;
+        let away = LinkUnspec::new_with_index(index).setns_by_fd(to.wire.namespace.as_raw_fd()).build();
+        change(away).await.during(|| self.place(port, "moving it"))?;
+        let index = to.wire.index(&passing).await?;
+        let named = LinkUnspec::new_with_index(index).name(to.port.to_owned()).address(to.mac.0.to_vec()).build();
+        to.wire.handle.link().change(named).execute().await.during(|| to.wire.place(to.port, "naming it"))
+    }
+
+    /// Every bridge port with its STP state (kernel numbering: 0 disabled, 1 listening, 2 learning, 3 forwarding, 4 blocking)
+    /// and the root bridge it believes in.
+    pub(crate) async fn ports(&self) -> Result<Vec<PortState>> {
+        let mut links = self.handle.link().get().execute();
+        let mut ports = Vec::new();
+        while let Some(link) = links.try_next().await.during(|| self.place("br0", "listing its ports"))? {
+            ports.extend(port_state(&link));
+        }
+        Ok(ports)
+    }
+
+    fn place(&self, port: &str, what: &str) -> String {
+        format!("{}: interface {port}: {what}", self.node)
+    }
+}
+
+/// What STP says of a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PortState {
+    pub(crate) name: String,
+    /// Whether it is up and sees the other end.
+    pub(crate) carrier: bool,
+    pub(crate) state: u8,
+    /// Designated root: priority and address.
+    pub(crate) root: (u16, Mac),
+}
+
+/// Makes a cable: a pair of interfaces with one end in each namespace, both still down.
+pub(crate) async fn cable(a: &Plug<'_>, b: &Plug<'_>) -> Result<()> {
+    let peer = LinkMessageBuilder::<LinkUnspec>::new()
+        .name(b.port.to_owned())
+        .address(b.mac.0.to_vec())
+        .setns_by_fd(b.wire.namespace.as_raw_fd())
+        .build();
+    let pair = LinkVeth::new(a.port, b.port).address(a.mac.0.to_vec()).set_info_data(InfoData::Veth(InfoVeth::Peer(peer))).build();
+    let request = a.wire.handle.link().add(pair);
+    request.execute().await.during(|| format!("cable {}:{} - {}:{}: making it", a.wire.node, a.port, b.wire.node, b.port))
+}
+
+fn port_state(link: &LinkMessage) -> Option<PortState> {
+    let mut name = None;
+    let mut port = None;
+    for attribute in &link.attributes {
+        match attribute {
+            LinkAttribute::IfName(n) => name = Some(n.clone()),
+            LinkAttribute::LinkInfo(infos) => {
+                port = infos.iter().find_map(|i| match i {
+                    LinkInfo::PortData(InfoPortData::BridgePort(p)) => Some(p),
+                    _ => None,
+                });
+            }
+            _ => {}
+        }
+    }
+    let port = port?;
+    let state = port.iter().find_map(|i| if let InfoBridgePort::State(s) = i { Some(u8::from(*s)) } else { None })?;
+    let root = port.iter().find_map(|i| if let InfoBridgePort::RootId(r) = i { Some((r.priority, Mac(r.address))) } else { None })?;
+    let carrier = link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp);
+    Some(PortState { name: name?, carrier, state, root })
+}
+
+/// Bridge timers are in hundredths of a second (USER_HZ).
+fn centiseconds(duration: std::time::Duration) -> u32 {
+    u32::try_from(duration.as_millis() / 10).unwrap_or(u32::MAX)
+}
+
+/// Commands of linux/ethtool.h.
+const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_SGSO: u32 = 0x24;
+const ETHTOOL_SGRO: u32 = 0x2c;
+
+fn switch_off(socket: &UdpSocket, port: &str, command: u32) -> io::Result<()> {
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    const SIOCETHTOOL: libc::Ioctl = 0x8946;
+    let mut value = Value { command, data: 0 };
+    // SAFETY: all-zero is a valid ifreq: integers, a pointer and character arrays.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(port.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the kernel reads and writes `request` and the `value` it points to; both outlive the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
