@@ -137,6 +137,8 @@ pub(crate) struct Place {
     pub(crate) offset: usize,
     /// Rows the last frame had room for.
     pub(crate) page: usize,
+    /// Rows there were.
+    pub(crate) rows: usize,
     pub(crate) sort: usize,
     pub(crate) filter: String,
 }
@@ -278,6 +280,7 @@ impl App {
             && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
         {
             self.panels[self.focus].filter.push_str(&clean::text(&c.to_string()));
+            self.select_found();
         }
         None
     }
@@ -299,7 +302,10 @@ impl App {
             Action::Back => self.back(),
             Action::Zoom => self.zoomed = !self.zoomed,
             Action::Filter => (self.mode, self.in_detail) = (Mode::Filter, false),
-            Action::Erase => drop(self.panels[self.focus].filter.pop()),
+            Action::Erase => {
+                self.panels[self.focus].filter.pop();
+                self.select_found();
+            }
             Action::Sort => self.sort(),
             Action::Freeze => self.freeze(),
             Action::Accept => return self.accept(),
@@ -339,6 +345,17 @@ impl App {
         let place = &mut self.panels[self.focus];
         (place.selected, place.index) = (key, index);
         self.detail_scroll = 0;
+    }
+
+    /// Selects the first row the filter itself found, unless it found the selected one.
+    fn select_found(&mut self) {
+        let rows = self.table(self.focus, 80).rows;
+        let selected = &self.panels[self.focus].selected;
+        if !rows.iter().any(|r| r.found && Some(&r.key) == selected.as_ref())
+            && let Some(first) = rows.iter().position(|r| r.found)
+        {
+            self.select(first);
+        }
     }
 
     fn back(&mut self) {

@@ -37,7 +37,9 @@ pub(crate) fn draw(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, a
     }
     let plot = Rect { x: area.x + SCALE, y: area.y + 1, width: area.width - SCALE - 1, height: area.height - 2 };
     let (bins, step) = bins(history, plot.width.into());
-    let top = bins.iter().flat_map(|b| [b.speed, b.bound]).flatten().fold(0.0, f64::max).max(1.0);
+    // One line of room above the highest bound, so that its line is never hidden by what reaches it.
+    let highest = bins.iter().flat_map(|b| [b.speed, b.bound]).flatten().fold(0.0, f64::max).max(1.0);
+    let top = highest * f64::from(plot.height) / f64::from(plot.height - 1);
     scale(view, top, buffer, plot);
     for (bin, x) in bins.iter().zip(plot.x..) {
         column(view, bin, top, buffer, Rect { x, width: 1, ..plot });
@@ -51,7 +53,7 @@ fn title(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect)
     if let Some(last) = history.last() {
         spans.push(Span::styled(format!("  {}", figures::throughput(last.bytes_per_sec)), p.strong));
         if let Some(bound) = bound(last) {
-            spans.push(Span::styled("   ╌╌ ", p.bound));
+            spans.push(Span::styled("   ▁▁ ", p.bound));
             spans.push(Span::styled(format!("bound {}", figures::throughput(bound)), p.dim));
         }
     }
@@ -106,12 +108,16 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<Bin>, u64) {
 
 fn scale(view: &View<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
     let x = plot.x - SCALE;
-    let mut label = |y: u16, value: f64| put(buffer, x, y, SCALE - 1, true, &Line::styled(figures::throughput(value), view.palette.dim));
-    label(plot.y, top);
-    if plot.height >= 5 {
-        label(plot.y + plot.height / 2, top * f64::from(plot.height - plot.height / 2) / f64::from(plot.height));
+    // A label stands on the line whose lower edge has its value.
+    let mut label = |above: u16| {
+        let value = top * f64::from(above) / f64::from(plot.height);
+        put(buffer, x, plot.bottom() - 1 - above, SCALE - 1, true, &Line::styled(figures::throughput(value), view.palette.dim));
+    };
+    label(0);
+    label(plot.height - 1);
+    if plot.height >= 6 {
+        label((plot.height - 1) / 2);
     }
-    label(plot.bottom() - 1, 0.0);
 }
 
 fn column(view: &View<'_>, bin: &Bin, top: f64, buffer: &mut Buffer, area: Rect) {
@@ -127,10 +133,9 @@ fn column(view: &View<'_>, bin: &Bin, top: f64, buffer: &mut Buffer, area: Rect)
         }
     }
     if let Some(bound) = bin.bound {
-        let row = ((bound / top * cells).ceil() as u16).clamp(1, area.height);
-        let y = area.bottom() - row;
+        let y = area.bottom() - 1 - ((bound / top * cells).round() as u16).min(area.height - 1);
         if buffer[(area.x, y)].symbol() == " " {
-            buffer.set_string(area.x, y, "╌", p.bound);
+            buffer.set_string(area.x, y, "▁", p.bound);
         }
     }
 }

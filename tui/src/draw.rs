@@ -44,11 +44,11 @@ impl App {
         let buffer = frame.buffer_mut();
         self.header(buffer, regions.header);
         self.banner(buffer, regions.banner);
-        if let Some(area) = regions.tabs {
-            self.tabs(buffer, area);
-        }
         for (panel, area) in &regions.panels {
             self.draw_panel(buffer, *panel, *area, regions.tabs.is_none());
+        }
+        if let Some(area) = regions.tabs {
+            self.tabs(buffer, area);
         }
         if let Some(area) = regions.detail {
             self.draw_detail(buffer, area);
@@ -86,7 +86,8 @@ impl App {
                 Layout::horizontal([Constraint::Percentage(60), Constraint::Length(1), Constraint::Fill(1)]).areas(body);
             (Some(panel), detail)
         } else {
-            let [panel, detail] = Layout::vertical([Constraint::Fill(2), Constraint::Fill(1)]).areas(body);
+            let third = (body.height / 3).max(self.panel().detail_height()).min(body.height / 2);
+            let [panel, detail] = Layout::vertical([Constraint::Fill(1), Constraint::Length(third)]).areas(body);
             (Some(panel), detail)
         };
         let panels = panel.map(|area| (self.focus, area)).into_iter().collect();
@@ -173,10 +174,13 @@ impl App {
         self.corner(buffer, Rect { x, width: area.right().saturating_sub(x), ..area }, self.focus);
     }
 
-    /// The panel's sort order and filter, at the right end of its title line.
+    /// The panel's filter, sort order and place, at the right end of its title line.
     fn corner(&self, buffer: &mut Buffer, area: Rect, panel: usize) {
         let (p, place) = (self.palette, &self.panels[panel]);
         let mut spans = vec![Span::styled(format!(" by {} ", PANELS[panel].sorts()[place.sort]), p.dim)];
+        if place.rows > place.page {
+            spans.push(Span::styled(format!("· {} of {} ", place.index + 1, place.rows), p.dim));
+        }
         if !place.filter.is_empty() {
             spans.insert(0, Span::styled(format!(" /{} ", place.filter), p.warn));
         }
@@ -192,7 +196,6 @@ impl App {
         let mut inner = area;
         if titled {
             self.title(buffer, area, &format!(" {} {} ", panel + 1, PANELS[panel].title()), panel == self.focus && !self.in_detail);
-            self.corner(buffer, area, panel);
             inner = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         }
         let reserve = PANELS[panel].reserve(inner.height).min(inner.height);
@@ -204,7 +207,7 @@ impl App {
         place.index = found.unwrap_or(place.index).min(table.rows.len().saturating_sub(1));
         // What vanished only for a while, or behind a filter, keeps the selection; else its neighbour takes it.
         place.selected = table.rows.get(place.index).map(|r| r.key.clone());
-        place.page = page;
+        (place.page, place.rows) = (page, table.rows.len());
         let latest = table.rows.len().saturating_sub(page);
         place.offset = place.offset.clamp((place.index + 1).saturating_sub(page), place.index).min(latest);
         let (offset, selected) = (place.offset, place.selected.clone());
@@ -213,11 +216,8 @@ impl App {
         for (i, y) in (offset..table.rows.len()).zip(rows.y + 1..rows.bottom()) {
             self.hits.push((Rect { y, height: 1, ..rows }, Target::Row(panel, i)));
         }
-        let left = table.rows.len().saturating_sub(offset + page);
-        if left > 0 && rows.height > 1 {
-            let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
-            let width = more.width() as u16;
-            put(buffer, rows.right().saturating_sub(width), rows.bottom() - 1, width, false, &more);
+        if titled {
+            self.corner(buffer, Rect { x: area.x + 12, width: area.width.saturating_sub(12), ..area }, panel);
         }
         let empty = Snapshot::default();
         PANELS[panel].below(&self.view(&empty, below.width, 0), selected.as_ref(), buffer, below);
@@ -246,9 +246,7 @@ impl App {
         }
         let left = lines.len().saturating_sub(self.detail_scroll + room);
         if left > 0 {
-            let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
-            let width = more.width() as u16;
-            put(buffer, area.right().saturating_sub(width), area.bottom() - 1, width, false, &more);
+            put(buffer, area.x, area.y, area.width - 1, true, &Line::styled(format!(" ↓ {left} more "), self.palette.dim));
         }
     }
 

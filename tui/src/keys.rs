@@ -83,7 +83,7 @@ pub(crate) const TABLE: &[Binding] = bindings![
     Browse "3"          [key('3')] Action::Panel(2), "jobs and their throughput";
     Browse "4"          [key('4')] Action::Panel(3), "epochs";
     Browse "5"          [key('5')] Action::Panel(4), "events and alarms";
-    Browse "tab"        [plain(KeyCode::Tab)] Action::NextPanel, "next panel";
+    Browse "tab"        [plain(KeyCode::Tab)] Action::NextPanel, "next panel", "panel";
     Browse "shift-tab"  [plain(KeyCode::BackTab), (KeyModifiers::SHIFT, KeyCode::BackTab)] Action::PreviousPanel, "previous panel";
     Browse "j down"     [key('j'), plain(KeyCode::Down)] Action::Down, "next line";
     Browse "k up"       [key('k'), plain(KeyCode::Up)] Action::Up, "previous line";

@@ -31,6 +31,6 @@ mod tree;
 mod wrap;
 
 pub use app::{App, Effect, LabAction, Message};
-pub use run::{LabControl, Options, TuiError, print, run};
+pub use run::{LabControl, Options, TuiError, print, run, text};
 pub use source::Source;
 pub use theme::Theme;

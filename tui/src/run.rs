@@ -139,7 +139,7 @@ pub fn print(file: &std::path::Path, size: (u16, u16), options: &Options) -> Res
 }
 
 /// A frame as lines of text without trailing blanks.
-fn text(buffer: &ratatui::buffer::Buffer) -> String {
+pub fn text(buffer: &ratatui::buffer::Buffer) -> String {
     let mut out = String::new();
     for row in buffer.content.chunks(usize::from(buffer.area.width).max(1)) {
         let mut line = String::new();

@@ -15,6 +15,7 @@ pub(crate) enum Key {
     Epoch(u64),
     Event(Millis, String),
     Alarm(String, String),
+    Pending(String),
 }
 
 /// A column; `width` 0 takes what the others leave.
@@ -40,8 +41,26 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Line<'static>>,
     /// What a filter looks in.
     pub(crate) words: String,
-    /// How deep below an earlier row it hangs; a filter keeps what a match hangs on.
+    /// How it hangs on an earlier row; a filter keeps what a match hangs on.
+    pub(crate) hang: Hang,
+    /// Whether the filter found it, not only something below it.
+    pub(crate) found: bool,
+}
+
+impl Row {
+    /// A row that hangs on nothing.
+    pub(crate) fn new(key: Key, words: String, cells: Vec<Line<'static>>) -> Row {
+        Row { key, cells, words, hang: Hang::default(), found: true }
+    }
+}
+
+/// How a row hangs on the last one before it that is a level higher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Hang {
+    /// Levels below the root; 0 draws no lines.
     pub(crate) depth: usize,
+    /// Whether the line to it is dotted.
+    pub(crate) dotted: bool,
 }
 
 /// All lines of a panel.
@@ -61,13 +80,10 @@ impl Table {
         let needle = needle.to_lowercase();
         let mut wanted = 0;
         let mut keep: Vec<bool> = vec![false; self.rows.len()];
-        for (row, keep) in self.rows.iter().zip(&mut keep).rev() {
-            *keep = row.words.to_lowercase().contains(&needle) || row.depth < wanted;
-            if *keep {
-                wanted = row.depth;
-            } else {
-                wanted = wanted.min(row.depth);
-            }
+        for (row, keep) in self.rows.iter_mut().zip(&mut keep).rev() {
+            row.found = row.words.to_lowercase().contains(&needle);
+            *keep = row.found || row.hang.depth < wanted;
+            wanted = if *keep { row.hang.depth } else { wanted.min(row.hang.depth) };
         }
         let mut keep = keep.into_iter();
         self.rows.retain(|_| keep.next().unwrap_or(false));
@@ -86,15 +102,40 @@ impl Table {
         if self.rows.is_empty() {
             put(buffer, area.x + 2, area.y + 1, area.width - 2, false, &Line::styled(self.empty, palette.dim));
         }
+        let rails = self.rails();
         for ((i, row), y) in self.rows.iter().enumerate().skip(offset).zip(area.y + 1..area.bottom()) {
             if Some(i) == selected {
                 buffer.set_style(Rect { y, height: 1, ..area }, palette.selected);
                 buffer.set_string(area.x, y, "▸", palette.accent);
             }
-            for ((column, &(x, width)), cell) in self.columns.iter().zip(&spans).zip(&row.cells) {
-                put(buffer, x, y, width, column.right, cell);
+            let rail = Span::raw(rails[i].as_str());
+            for (n, ((column, &(x, width)), cell)) in self.columns.iter().zip(&spans).zip(&row.cells).enumerate() {
+                let indent = if n == 0 { (rail.width() as u16).min(width) } else { 0 };
+                put(buffer, x, y, indent, false, &Line::from(rail.clone().style(palette.dim)));
+                put(buffer, x + indent, y, width - indent, column.right, cell);
             }
         }
+    }
+
+    /// Per row the lines that join it to what it hangs on, like `│  ├─ `.
+    fn rails(&self) -> Vec<String> {
+        // Which levels still go on below the row looked at, from the last row up.
+        let mut on: Vec<bool> = Vec::new();
+        let mut rails = Vec::with_capacity(self.rows.len());
+        for row in self.rows.iter().rev() {
+            let Hang { depth, dotted } = row.hang;
+            on.resize(on.len().max(depth + 1), false);
+            let mut rail: String = (1..depth).map(|level| if on[level] { "│  " } else { "   " }).collect();
+            if depth > 0 {
+                rail += if on[depth] { "├" } else { "└" };
+                rail += if dotted { "╌ " } else { "─ " };
+            }
+            on.truncate(depth + 1);
+            on[depth] = true;
+            rails.push(rail);
+        }
+        rails.reverse();
+        rails
     }
 
     /// Where each column starts and how wide it is; two cells on the left mark the selection, one parts columns.
@@ -181,10 +222,14 @@ mod tests {
 
     #[test]
     fn a_filter_keeps_what_a_match_hangs_on() {
-        let row = |name: &str, depth| Row { key: Key::Node(name.into()), cells: vec![], words: name.into(), depth };
+        let row =
+            |name: &str, depth| Row { hang: Hang { depth, dotted: name == "n2" }, ..Row::new(Key::Node(name.into()), name.into(), vec![]) };
         let rows = vec![row("s0", 0), row("n0", 1), row("s1", 1), row("n1", 2), row("s2", 1), row("n2", 2)];
         let mut table = Table { columns: vec![], rows, empty: "" };
+        assert_eq!(table.rails(), ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "]);
         table.filter("N1");
+        assert_eq!(table.rails(), ["", "└─ ", "   └─ "]);
+        assert_eq!(table.rows.iter().position(|r| r.found), Some(2));
         let kept: Vec<&str> = table.rows.iter().map(|r| r.words.as_str()).collect();
         assert_eq!(kept, ["s0", "s1", "n1"]);
     }

@@ -18,8 +18,6 @@ pub(crate) struct Branch<'a> {
     pub(crate) outside: bool,
     /// Levels below the root.
     pub(crate) depth: usize,
-    /// The lines that join it to its parent, like `│  ├─ `.
-    pub(crate) rail: String,
 }
 
 /// Compares two links below the same node, by their place in the topology.
@@ -130,41 +128,19 @@ impl<'a> Walk<'a> {
         }
         let mut lines = Vec::new();
         for &root in &self.roots {
-            lines.push(Branch {
-                name: self.names[root],
-                node: self.nodes[root],
-                parent: None,
-                link: None,
-                outside: false,
-                depth: 0,
-                rail: String::new(),
-            });
-            // What is still to come below each node of the path down to here, and the lines left of it.
-            let mut stack = vec![(root, self.below[root].iter(), String::new())];
-            while let Some((node, below, trunk)) = stack.last_mut() {
+            lines.push(Branch { name: self.names[root], node: self.nodes[root], parent: None, link: None, outside: false, depth: 0 });
+            // What is still to come below each node of the path down to here.
+            let mut stack = vec![(root, self.below[root].iter())];
+            while let Some((node, below)) = stack.last_mut() {
                 let Some(&(link, outside)) = below.next() else {
                     stack.pop();
                     continue;
                 };
-                let (node, last, trunk) = (*node, below.len() == 0, trunk.clone());
-                let to = self.other(link, node);
-                let elbow = match (last, outside) {
-                    (false, false) => "├─ ",
-                    (true, false) => "└─ ",
-                    (false, true) => "├╌ ",
-                    (true, true) => "└╌ ",
-                };
-                lines.push(Branch {
-                    name: self.names[to],
-                    node: self.nodes[to],
-                    parent: Some(self.names[node]),
-                    link: Some(link),
-                    outside,
-                    depth: stack.len(),
-                    rail: format!("{trunk}{elbow}"),
-                });
+                let parent = Some(self.names[*node]);
+                let to = self.other(link, *node);
+                lines.push(Branch { name: self.names[to], node: self.nodes[to], parent, link: Some(link), outside, depth: stack.len() });
                 if !outside {
-                    stack.push((to, self.below[to].iter(), trunk + if last { "   " } else { "│  " }));
+                    stack.push((to, self.below[to].iter()));
                 }
             }
         }
@@ -202,7 +178,8 @@ mod tests {
         let kind = |n: &str| if n.starts_with('s') { NodeKind::Switch } else { NodeKind::Host };
         let nodes = names.iter().map(|n| Node { name: (*n).into(), kind: kind(n), chassis: None, stale: false }).collect();
         let topology = Topology { nodes, links, root_bridge: Some(root.into()), ..Topology::default() };
-        walk(&topology, &|a, b| a.cmp(&b)).iter().map(|b| format!("{}{}", b.rail, b.name)).collect()
+        let line = |b: &Branch<'_>| format!("{}{}{}", "  ".repeat(b.depth), if b.outside { "+" } else { "" }, b.name);
+        walk(&topology, &|a, b| a.cmp(&b)).iter().map(line).collect()
     }
 
     #[test]
@@ -210,7 +187,7 @@ mod tests {
         use LinkState::{Blocked, Forwarding};
         let links =
             vec![link("s0", "s1", Forwarding), link("s0", "s2", Blocked), link("s1", "s2", Forwarding), link("s2", "n0", Forwarding)];
-        assert_eq!(drawn(links, &["s0", "s1", "s2", "n0"], "s1"), ["s1", "├─ s0", "│  └╌ s2", "└─ s2", "   └─ n0"]);
+        assert_eq!(drawn(links, &["s0", "s1", "s2", "n0"], "s1"), ["s1", "  s0", "    +s2", "  s2", "    n0"]);
     }
 
     #[test]
@@ -218,6 +195,6 @@ mod tests {
         use LinkState::{Blocked, Forwarding, Unknown};
         let links = vec![link("s0", "s0", Forwarding), link("s0", "s1", Unknown), link("s0", "s1", Forwarding), link("s9", "n1", Blocked)];
         let lines = drawn(links, &["s0", "s1", "n1"], "nowhere");
-        assert_eq!(lines, ["s0", "├╌ s0", "├╌ s1", "└─ s1", "n1", "└╌ s9", "s9"]);
+        assert_eq!(lines, ["s0", "  +s0", "  +s1", "  s1", "n1", "  +s9", "s9"]);
     }
 }

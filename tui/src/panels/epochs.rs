@@ -1,7 +1,7 @@
 //! Published versions: why each came, what it plans, how long every stage took.
 use super::{Panel, View, detail};
 use crate::figures;
-use crate::table::{Key, Row, Table, bar, left, right};
+use crate::table::{Key, Row, Table, left, right};
 use controller::api::{EpochInfo, Stages};
 use ratatui::text::{Line, Span};
 
@@ -20,7 +20,7 @@ impl Panel for Epochs {
         let wide = view.width >= 76;
         let mut columns = vec![right("EPOCH", 5), left("TIME", 8), right("PHASES", 6)];
         if wide {
-            columns.extend([left("BOTTLENECK", 11), right("HOSTS", 5), right("PUBLISHED", 9), right("TAKEN UP", 9)]);
+            columns.extend([left("BOTTLENECK", 10), right("PUBLISHED", 9), right("TAKEN UP", 8)]);
         }
         columns.push(left("WHY", 0));
         let mut epochs: Vec<&EpochInfo> = view.snapshot.epochs.iter().collect();
@@ -31,6 +31,10 @@ impl Panel for Epochs {
         }
         let rows = epochs.into_iter().map(|e| row(view, e, wide)).collect();
         Table { columns, rows, empty: "nothing published yet" }
+    }
+
+    fn detail_height(&self) -> u16 {
+        10
     }
 
     fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
@@ -63,18 +67,13 @@ fn row(view: &View<'_>, epoch: &EpochInfo, wide: bool) -> Row {
     ];
     if wide {
         let took = |ms: Option<u64>| Line::raw(ms.map_or_else(|| "–".into(), figures::span));
-        cells.extend([
-            Line::raw(edge(epoch)),
-            Line::raw(epoch.hosts.to_string()),
-            took(epoch.stages.published),
-            took(epoch.stages.taken_up),
-        ]);
+        cells.extend([Line::raw(edge(epoch)), took(epoch.stages.published), took(epoch.stages.taken_up)]);
     }
     let more = if epoch.changes.len() > 1 { format!(" (+{})", epoch.changes.len() - 1) } else { String::new() };
     let why = format!("{}{more}", epoch.changes.first().map_or("", String::as_str));
     let words = format!("{} {} {}", epoch.number, edge(epoch), epoch.changes.join(" "));
     cells.push(Line::raw(why));
-    Row { key: Key::Epoch(epoch.number), cells, words, depth: 0 }
+    Row::new(Key::Epoch(epoch.number), words, cells)
 }
 
 fn edge(epoch: &EpochInfo) -> String {
@@ -82,30 +81,34 @@ fn edge(epoch: &EpochInfo) -> String {
     if from.is_empty() && to.is_empty() { "none".into() } else { format!("{from}→{to}") }
 }
 
-/// The stages one below the other, each bar beginning where the former one ended.
+/// The stages in the order they ended, each bar beginning where the former one ended.
 fn stages(view: &View<'_>, stages: &Stages) -> Vec<Line<'static>> {
-    let all = [
-        ("believed", stages.believed),
+    let mut all = [
         ("inferred", stages.inferred),
+        ("believed", stages.believed),
         ("planned", stages.planned),
         ("published", stages.published),
         ("taken up", stages.taken_up),
     ];
-    let width = usize::from(view.width).saturating_sub(24).clamp(8, 40);
+    all.sort_by_key(|(_, end)| end.unwrap_or(u64::MAX));
+    let width = usize::from(view.width).saturating_sub(34).clamp(8, 40);
     let total = all.iter().filter_map(|s| s.1).max().unwrap_or(0).max(1);
     let mut lines = vec![detail::fact(view, "seen", figures::instant(stages.seen, view.zone))];
     let mut begin = 0;
     for (name, end) in all {
         let Some(end) = end else {
-            lines.push(detail::styled(view, name, "        –", view.palette.dim));
+            lines.push(detail::styled(view, name, format!("{:>8}", "–"), view.palette.dim));
             continue;
         };
-        let cell = |ms: u64| (ms as f64 / total as f64 * width as f64).floor() as usize;
+        let cell = |ms: u64| (ms as f64 / total as f64 * width as f64) as usize;
         let indent = cell(begin.min(end)).min(width - 1);
         let length = (cell(end) - indent).max(1);
-        let [full, _] = bar(1.0, length, view.palette.bar, view.palette.dim);
-        let mut line = detail::fact(view, name, format!("{:>9}  {}", figures::span(end), " ".repeat(indent)));
-        line.push_span(full);
+        let mut line = detail::fact(view, name, format!("{:>8}", figures::span(end)));
+        line.push_span(Span::styled(
+            format!("  +{:<8}  {}", figures::span(end.saturating_sub(begin)), " ".repeat(indent)),
+            view.palette.dim,
+        ));
+        line.push_span(Span::styled("━".repeat(length), view.palette.bar));
         lines.push(line);
         begin = end;
     }

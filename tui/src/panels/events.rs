@@ -29,21 +29,34 @@ impl Panel for Events {
         let p = view.palette;
         let alarms = view.snapshot.alarms.iter().map(|a| {
             let cells = vec![Line::styled("now", p.warn), Line::styled("▲ ALARM", p.bad), Line::raw(a.text.clone())];
-            Row { key: Key::Alarm(a.about.clone(), a.text.clone()), words: format!("alarm {} {}", a.about, a.text), cells, depth: 0 }
+            Row::new(Key::Alarm(a.about.clone(), a.text.clone()), format!("alarm {} {}", a.about, a.text), cells)
+        });
+        let pending = view.snapshot.pending.iter().flat_map(|change| &change.changes).map(|text| {
+            let cells = vec![Line::styled("now", p.warn), Line::styled("◔ pending", p.warn), Line::raw(text.clone())];
+            Row::new(Key::Pending(text.clone()), format!("pending {text}"), cells)
         });
         let events = events.into_iter().map(|e| {
             let (word, style) = level(view, e.level);
             let time = figures::clock(e.at, view.zone);
             let words = format!("{time} {word} {}", e.text);
             let cells = vec![Line::styled(time, p.dim), Line::styled(word, style), Line::raw(e.text.clone())];
-            Row { key: Key::Event(e.at, e.text.clone()), cells, words, depth: 0 }
+            Row::new(Key::Event(e.at, e.text.clone()), words, cells)
         });
-        Table { columns, rows: alarms.chain(events).collect(), empty: "nothing happened yet" }
+        Table { columns, rows: pending.chain(alarms).chain(events).collect(), empty: "nothing happened yet" }
     }
 
     fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
         match key {
             Key::Alarm(about, text) => vec![detail::heading(view, about, "alarm, still standing"), Line::raw(text.clone())],
+            Key::Pending(text) => {
+                let Some(change) = &view.snapshot.pending else { return Vec::new() };
+                let what = format!(
+                    "seen {}, believed when it holds still until {}",
+                    figures::clock(change.since, view.zone),
+                    figures::clock(change.due, view.zone)
+                );
+                vec![detail::heading(view, "◔ pending", what), Line::raw(text.clone())]
+            }
             Key::Event(at, text) => {
                 let event = view.snapshot.events.iter().find(|e| e.at == *at && e.text == *text);
                 let Some(event) = event else { return Vec::new() };

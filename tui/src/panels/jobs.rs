@@ -97,7 +97,7 @@ fn row(view: &View<'_>, job: &JobStatus, wide: bool) -> Row {
     let share = last.and_then(|l| l.share).map_or_else(|| "–".into(), figures::percent);
     cells.extend([way, Line::raw(epoch), Line::styled(speed, p.strong), Line::raw(share)]);
     let words = format!("{} {} {} {} {}", r.program, r.user, r.mpi, r.id, r.hosts.join(" "));
-    Row { key: Key::Job(r.id.clone()), cells, words, depth: 0 }
+    Row::new(Key::Job(r.id.clone()), words, cells)
 }
 
 fn speed(job: &JobStatus) -> f64 {

@@ -71,7 +71,7 @@ fn row(view: &View<'_>, index: usize, wide: bool, bar: usize) -> Row {
     let measured = load.map_or([None, None], |l| [l.a_to_b, l.b_to_a]);
     cells.extend(measured.map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
     let words = format!("{} {} {} {} {}", link.a, link.a_port, link.b, link.b_port, cells[0]);
-    Row { key: link_key(link), cells, words, depth: 0 }
+    Row::new(link_key(link), words, cells)
 }
 
 fn name(view: &View<'_>, link: &Link, bottleneck: bool, wide: bool) -> Line<'static> {

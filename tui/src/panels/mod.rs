@@ -39,6 +39,10 @@ pub(crate) trait Panel: Sync {
     fn table(&self, view: &View<'_>) -> Table;
     /// Everything about the selected line.
     fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>>;
+    /// Lines its detail is worth where the two share a small window.
+    fn detail_height(&self) -> u16 {
+        7
+    }
     /// Lines it keeps free below the table, of `height`, for [`Panel::below`].
     fn reserve(&self, _height: u16) -> u16 {
         0

@@ -1,7 +1,7 @@
 //! The topology as a tree: root bridge first, each line with the link to what it hangs on.
 use super::{Panel, View, detail, find_link, link_key};
 use crate::figures;
-use crate::table::{Key, Row, Table, gauge, left, right};
+use crate::table::{Hang, Key, Row, Table, gauge, left, right};
 use crate::tree::{Branch, ports, walk};
 use inventory::topology::{LinkState, NodeKind};
 use ratatui::text::{Line, Span};
@@ -83,7 +83,10 @@ fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
             LinkState::Blocked => p.bad,
             LinkState::Unknown => p.warn,
         };
-        let state = vec![Span::styled(detail::state(link), style), Span::styled(detail::doubt(link.grade), p.warn)];
+        let state = match stale(view, branch) {
+            true => vec![Span::styled("× stale", p.bad)],
+            false => vec![Span::styled(detail::state(link), style), Span::styled(detail::doubt(link.grade), p.warn)],
+        };
         cells.extend([Line::styled(ports, p.dim), Line::raw(link.rate_bps.to_string()), Line::from(state)]);
         let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
         let (down, up) = load.map_or((None, None), |l| {
@@ -92,7 +95,11 @@ fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
         cells.extend([down, up].map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
     } else {
         let root = view.snapshot.topology.root_bridge.as_deref() == Some(branch.name);
-        let word = if root { Line::styled("root", p.accent) } else { Line::styled("apart", p.warn) };
+        let word = match (stale(view, branch), root) {
+            (true, _) => Line::styled("× stale", p.bad),
+            (false, true) => Line::styled("root", p.accent),
+            (false, false) => Line::styled("apart", p.warn),
+        };
         cells.extend([Line::default(), Line::default(), word]);
     }
     let words = cells.iter().take(4).map(Line::to_string).collect::<Vec<_>>().join(" ");
@@ -100,7 +107,7 @@ fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
         Some(link) => link_key(link),
         None => Key::Node(branch.name.to_owned()),
     };
-    Row { key, cells, words, depth: branch.depth }
+    Row { hang: Hang { depth: branch.depth, dotted: branch.outside }, ..Row::new(key, words, cells) }
 }
 
 fn name(view: &View<'_>, branch: &Branch<'_>) -> Line<'static> {
@@ -113,20 +120,22 @@ fn name(view: &View<'_>, branch: &Branch<'_>) -> Line<'static> {
         Some(NodeKind::Host) => "",
         Some(NodeKind::Router | NodeKind::Unmanaged) | None => "○ ",
     };
-    let stale = branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some();
+    let stale = stale(view, branch);
     let style = match branch.node.map(|n| n.kind) {
         _ if branch.outside || stale => p.dim,
         Some(NodeKind::Switch) => p.strong,
         _ => p.text,
     };
-    let mut spans = vec![Span::styled(branch.rail.clone(), p.dim), Span::styled(format!("{mark}{}", branch.name), style)];
-    if stale && !branch.outside {
-        spans.push(Span::styled(" × stale", p.bad));
-    }
+    let mut spans = vec![Span::styled(format!("{mark}{}", branch.name), style)];
     if !branch.outside && view.snapshot.alarms.iter().any(|a| a.about == branch.name) {
         spans.push(Span::styled(" ▲", p.warn));
     }
     Line::from(spans)
+}
+
+/// Whether the node of this line stopped answering.
+fn stale(view: &View<'_>, branch: &Branch<'_>) -> bool {
+    !branch.outside && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())
 }
 
 /// Why a switch is stale.

@@ -1,0 +1,187 @@
+//! What keys, mouse and messages do, and what of it leaves the state machine.
+#[allow(dead_code, reason = "each test file needs its own part of the pictures")]
+mod fixture;
+
+use controller::api::Snapshot;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use heddle_tui::app::Look;
+use heddle_tui::{App, Effect, LabAction, Message};
+use inventory::Millis;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+fn app(lab: bool) -> App {
+    let mut app = App::new(Look { lab, ..Look::default() });
+    show(&mut app, fixture::cluster());
+    app
+}
+
+fn show(app: &mut App, snapshot: Snapshot) {
+    app.update(fixture::NOW, Message::Picture(Box::new(snapshot)));
+}
+
+fn screen(app: &mut App) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| app.draw(frame)).unwrap();
+    heddle_tui::text(terminal.backend().buffer())
+}
+
+fn press(app: &mut App, code: KeyCode) -> Option<Effect> {
+    screen(app);
+    app.update(fixture::NOW, Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn keys(app: &mut App, keys: &str) -> Option<Effect> {
+    keys.chars().map(|c| press(app, KeyCode::Char(c))).last().flatten()
+}
+
+fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) -> Option<Effect> {
+    app.update(fixture::NOW, Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
+}
+
+fn selected(app: &mut App) -> String {
+    let line = screen(app).lines().find(|l| l.starts_with('▸')).unwrap_or_default().to_owned();
+    line.trim_start_matches(|c: char| "▸│├└─╌◆▪ ".contains(c)).split_whitespace().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn movement_stays_on_the_list() {
+    let mut app = app(false);
+    assert_eq!(selected(&mut app), "s0");
+    press(&mut app, KeyCode::Up);
+    assert_eq!(selected(&mut app), "s0");
+    keys(&mut app, "jj");
+    assert_eq!(selected(&mut app), "n1");
+    press(&mut app, KeyCode::End);
+    assert_eq!(selected(&mut app), "s3", "the blocked link is the last line");
+    press(&mut app, KeyCode::PageDown);
+    assert_eq!(selected(&mut app), "s3");
+    press(&mut app, KeyCode::PageUp);
+    press(&mut app, KeyCode::Home);
+    assert_eq!(selected(&mut app), "s0");
+}
+
+#[test]
+fn the_selection_follows_its_object() {
+    let mut app = app(false);
+    keys(&mut app, "jjj");
+    assert_eq!(selected(&mut app), "n2");
+    let mut moved = fixture::cluster();
+    let link = moved.topology.links.iter_mut().find(|l| l.b == "n2").unwrap();
+    link.a = "s3".into();
+    show(&mut app, moved);
+    assert_eq!(selected(&mut app), "n2");
+    keys(&mut app, "2s2");
+    keys(&mut app, "1");
+    assert_eq!(selected(&mut app), "n2");
+}
+
+#[test]
+fn frozen_ignores_news_until_it_thaws() {
+    let mut app = app(false);
+    keys(&mut app, "f");
+    let mut next = fixture::cluster();
+    next.epochs.push(controller::api::EpochInfo { number: 42, ..next.epochs[2].clone() });
+    show(&mut app, next);
+    assert!(screen(&mut app).contains("epoch 41") && screen(&mut app).contains("FROZEN"));
+    press(&mut app, KeyCode::Char(' '));
+    assert!(screen(&mut app).contains("epoch 42") && screen(&mut app).contains("live"));
+}
+
+#[test]
+fn connection_lost_and_found() {
+    let mut app = app(false);
+    app.update(Millis(fixture::NOW.0 + 2_000), Message::Lost("refused\u{1b}[2J".into()));
+    let shown = screen(&mut app);
+    assert!(shown.contains("controller unreachable since 02:40:02") && shown.contains("n11"), "{shown}");
+    assert!(!shown.contains('\u{1b}'));
+    show(&mut app, fixture::cluster());
+    assert!(!screen(&mut app).contains("unreachable"));
+}
+
+#[test]
+fn a_silent_controller_is_not_called_live() {
+    let mut app = app(false);
+    let wakes = app.wakes().expect("silence must show without any message");
+    app.update(wakes, Message::Tick);
+    assert!(screen(&mut app).contains("silent for 5 s"), "{}", screen(&mut app));
+}
+
+#[test]
+fn a_recorded_picture_costs_nothing() {
+    let mut app = App::new(Look { live: false, ..Look::default() });
+    show(&mut app, fixture::cluster());
+    assert_eq!(app.wakes(), None);
+}
+
+#[test]
+fn keys_of_the_lab_ask_the_lab() {
+    let mut app = app(true);
+    let moved = |host: &str, switch: &str| Some(Effect::Lab(LabAction::Move { host: host.into(), switch: switch.into() }));
+    assert_eq!(keys(&mut app, "M"), moved("n0", "s1"));
+    assert_eq!(keys(&mut app, "M"), moved("n1", "s1"));
+    keys(&mut app, "jmj");
+    assert_eq!(press(&mut app, KeyCode::Enter), moved("n0", "s2"));
+    assert!(screen(&mut app).contains("moving the cable of n0 to s2"));
+    app.update(fixture::NOW, Message::Lab(Ok("n0 moved to s2".into())));
+    assert!(screen(&mut app).contains("n0 moved to s2"));
+    keys(&mut app, "kkm");
+    assert!(screen(&mut app).contains("select a host"), "s0 is no host");
+    assert_eq!(keys(&mut app, "jx"), Some(Effect::Lab(LabAction::Cut("s0".into(), "n0".into()))));
+    assert_eq!(keys(&mut app, "J"), Some(Effect::Lab(LabAction::Join("s0".into(), "n0".into()))));
+    assert_eq!(keys(&mut app, "J"), None);
+}
+
+#[test]
+fn without_a_lab_its_keys_mean_nothing() {
+    let mut app = app(false);
+    for key in "mMxJ".chars() {
+        let before = screen(&mut app);
+        assert_eq!(keys(&mut app, &key.to_string()), None);
+        assert_eq!(screen(&mut app), before);
+    }
+}
+
+#[test]
+fn typing_a_filter_types() {
+    let mut app = app(true);
+    assert_eq!(keys(&mut app, "/qM1"), None, "letters are text here");
+    assert!(screen(&mut app).contains("/qM1"));
+    assert!(screen(&mut app).contains("no line matches"));
+    for _ in 0..3 {
+        press(&mut app, KeyCode::Backspace);
+    }
+    keys(&mut app, "s2");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(selected(&mut app), "s2");
+    press(&mut app, KeyCode::Esc);
+    assert!(!screen(&mut app).contains("/s2"));
+    assert_eq!(keys(&mut app, "q"), Some(Effect::Quit));
+}
+
+#[test]
+fn the_mouse_selects_scrolls_and_changes_tabs() {
+    let mut app = app(true);
+    screen(&mut app);
+    mouse(&mut app, MouseEventKind::Down(MouseButton::Left), 10, 5);
+    assert_eq!(selected(&mut app), "n1");
+    mouse(&mut app, MouseEventKind::ScrollDown, 10, 5);
+    assert_eq!(selected(&mut app), "n3");
+    let jobs = screen(&mut app).lines().nth(1).unwrap().chars().position(|c| c == '3').unwrap() as u16;
+    mouse(&mut app, MouseEventKind::Down(MouseButton::Left), jobs, 1);
+    assert!(screen(&mut app).contains("fft3d"));
+    keys(&mut app, "1m");
+    let popup = screen(&mut app);
+    let row = popup.lines().position(|l| l.contains("│   s3")).unwrap() as u16;
+    let effect = mouse(&mut app, MouseEventKind::Down(MouseButton::Left), 40, row);
+    assert_eq!(effect, Some(Effect::Lab(LabAction::Move { host: "n3".into(), switch: "s3".into() })));
+}
+
+#[test]
+fn a_signal_ends_it_from_everywhere() {
+    for before in ["", "?", "/x", "jm"] {
+        let mut app = app(true);
+        keys(&mut app, before);
+        assert_eq!(app.update(fixture::NOW, Message::Terminate), Some(Effect::Quit));
+    }
+}
