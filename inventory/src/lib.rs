@@ -22,6 +22,7 @@ pub mod infer;
 pub mod inventory_file;
 pub mod mac;
 pub mod observation;
+mod order;
 pub mod secret;
 pub mod topology;
 pub mod topology_file;

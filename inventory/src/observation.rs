@@ -136,7 +136,7 @@ pub struct LldpPort {
 }
 
 /// One row of lldpRemTable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LldpNeighbour {
     /// lldpRemLocalPortNum.
     pub local_port: u32,
@@ -148,6 +148,18 @@ pub struct LldpNeighbour {
     pub port_descr: String,
     /// lldpRemSysName; empty where the column is sparse.
     pub name: String,
+    /// lldpRemSysCapEnabled; `None` where the column is sparse.
+    #[serde(default)]
+    pub capabilities: Option<Capabilities>,
+}
+
+/// What a neighbour says it does (IEEE 802.1AB-2005, LldpSystemCapabilitiesMap), as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// bridge(2).
+    pub bridge: bool,
+    /// router(4).
+    pub router: bool,
 }
 
 /// An LLDP chassis or port identifier, reduced to what it can be matched by (IEEE 802.1AB 8.5.2, 8.5.3;

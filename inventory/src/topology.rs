@@ -1,6 +1,12 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
+use crate::order::natural;
+use crate::topology_file::{self, TopologyFile};
+use crate::tree::{Cable, Tree, TreeError};
 use crate::{BitsPerSec, Mac};
+use indexmap::IndexMap;
+use petgraph::unionfind::UnionFind;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 
 /// What is believed about the network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -120,4 +126,86 @@ pub struct Alarm {
     pub about: String,
     /// Object, place, problem, consequence, hint.
     pub text: String,
+}
+
+impl Topology {
+    /// The tree of forwarding links under the attached hosts, one rank each. Switches that nothing connects to a
+    /// host stay out; so do hosts that are seen nowhere.
+    ///
+    /// # Errors
+    /// [`TreeError::Ambiguous`] for a host with more than one place, [`TreeError::Loop`] and [`TreeError::Apart`]
+    /// for links that are no tree.
+    pub fn tree(&self) -> Result<Tree, TreeError> {
+        if let Some(link) = self.links.iter().find(|l| l.grade == Grade::Ambiguous && self.kind(&l.b) == Some(NodeKind::Host)) {
+            return Err(TreeError::Ambiguous(link.b.clone()));
+        }
+        let carrying: Vec<&Link> = self.links.iter().filter(|l| l.carries()).collect();
+        let attached: HashSet<&str> = carrying.iter().map(|l| l.b.as_str()).collect();
+        let hosts: Vec<&str> = self.of(NodeKind::Host).filter(|h| attached.contains(h)).collect();
+        let numbers: HashMap<&str, usize> = self.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let mut parts = UnionFind::new(self.nodes.len());
+        for link in &carrying {
+            if let (Some(&a), Some(&b)) = (numbers.get(link.a.as_str()), numbers.get(link.b.as_str())) {
+                parts.union(a, b);
+            }
+        }
+        let inhabited: HashSet<usize> = hosts.iter().map(|h| parts.find(numbers[h])).collect();
+        let inner = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
+        let switches: Vec<&str> = inner.filter(|s| inhabited.contains(&parts.find(numbers[s]))).collect();
+        let known: HashSet<&str> = hosts.iter().chain(&switches).copied().collect();
+        let cables: Vec<Cable<'_>> = carrying
+            .iter()
+            .filter(|l| known.contains(l.a.as_str()) && known.contains(l.b.as_str()))
+            .map(|l| Cable { a: &l.a, b: &l.b, rate: l.rate_bps })
+            .collect();
+        Tree::new(&hosts.iter().map(|h| (*h, 1)).collect::<Vec<_>>(), &switches, &cables)
+    }
+
+    /// The network as a topology file: the root bridge first, hosts with one place and one rank each, every link
+    /// between switches with its state where it does not forward. Links of no certain place are stated `unknown`.
+    pub fn to_file(&self) -> TopologyFile {
+        let mut switches: Vec<String> = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.clone()).collect();
+        switches.sort_by_key(|s| Some(s) != self.root_bridge.as_ref());
+        let mut hosts = IndexMap::new();
+        let mut links = Vec::new();
+        for link in &self.links {
+            match self.kind(&link.b) {
+                Some(NodeKind::Host) if link.grade == Grade::Ambiguous || link.state == LinkState::Blocked => {}
+                Some(NodeKind::Host) => {
+                    hosts.insert(link.b.clone(), topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, ranks: 1 });
+                }
+                Some(_) => {
+                    let state = if link.grade == Grade::Ambiguous { LinkState::Unknown } else { link.state };
+                    let state = Some(state).filter(|s| *s != LinkState::Forwarding);
+                    links.push(topology_file::Link { a: link.a.clone(), b: link.b.clone(), rate: link.rate_bps, state });
+                }
+                None => {}
+            }
+        }
+        hosts.sort_by_cached_key(|name, _| natural(name));
+        let clusters = match &self.clusters[..] {
+            [] | [_] => IndexMap::new(),
+            several => {
+                several.iter().map(|c| (c.name.clone(), c.hosts.iter().filter(|h| hosts.contains_key(*h)).cloned().collect())).collect()
+            }
+        };
+        TopologyFile { switches, hosts, links, clusters }
+    }
+
+    /// What a node is; `None` for a name the topology does not have.
+    pub fn kind(&self, name: &str) -> Option<NodeKind> {
+        self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
+    }
+
+    /// The names of all nodes of a kind, in order.
+    pub fn of(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter(move |n| n.kind == kind).map(|n| n.name.as_str())
+    }
+}
+
+impl Link {
+    /// Whether frames pass here for certain.
+    pub fn carries(&self) -> bool {
+        self.state == LinkState::Forwarding && self.grade != Grade::Ambiguous
+    }
 }

@@ -168,14 +168,18 @@ impl TopologyFile {
         None
     }
 
-    /// The tree of the links that are not marked `blocked`.
+    /// The tree of the links that carry frames: those without a state, and those stated `forwarding`.
     ///
     /// # Errors
     /// See [`TreeError`].
     pub fn tree(&self) -> Result<Tree, TreeError> {
         let hosts: Vec<(&str, u32)> = self.hosts.iter().map(|(n, h)| (n.as_str(), h.ranks)).collect();
         let switches: Vec<&str> = self.switches.iter().map(String::as_str).collect();
-        let trunks = self.links.iter().filter(|l| l.state != Some(LinkState::Blocked)).map(|l| Cable { a: &l.a, b: &l.b, rate: l.rate });
+        let trunks = self.links.iter().filter(|l| matches!(l.state, None | Some(LinkState::Forwarding))).map(|l| Cable {
+            a: &l.a,
+            b: &l.b,
+            rate: l.rate,
+        });
         let uplinks = self.hosts.iter().map(|(n, h)| Cable { a: n, b: &h.switch, rate: h.rate });
         Tree::new(&hosts, &switches, &trunks.chain(uplinks).collect::<Vec<_>>())
     }

@@ -43,6 +43,9 @@ pub enum TreeError {
     /// More cables than a tree has.
     #[error("link {0}-{1} closes a loop among forwarding links; frames would circle: mark the redundant link `state: blocked`")]
     Loop(String, String),
+    /// A host whose place is not certain.
+    #[error("host \"{0}\": the evidence fits more than one place; nothing is planned until one remains, see the alarms")]
+    Ambiguous(String),
     /// Not everything is connected.
     #[error("\"{1}\" cannot be reached from \"{0}\" over forwarding links; the topology is in two parts")]
     Apart(String, String),

@@ -3,7 +3,7 @@
 use super::{Objects, number, text};
 use crate::walk::Answers;
 use inventory::Mac;
-use inventory::observation::{Id, Lldp, LldpNeighbour, LldpPort};
+use inventory::observation::{Capabilities, Id, Lldp, LldpNeighbour, LldpPort};
 use snmp::Value;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -20,6 +20,8 @@ const REM_PORT_SUBTYPE: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6];
 const REM_PORT_ID: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7];
 const REM_PORT_DESCR: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8];
 const REM_SYS_NAME: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9];
+/// lldpRemSysCapEnabled.
+const REM_CAPABILITIES: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 12];
 /// lldpStatsRemTablesLastChangeTime.
 pub(crate) const LAST_CHANGE: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 2, 1];
 
@@ -35,6 +37,7 @@ pub(crate) const OBJECTS: Objects = Objects {
         REM_PORT_ID,
         REM_PORT_DESCR,
         REM_SYS_NAME,
+        REM_CAPABILITIES,
     ],
 };
 
@@ -77,9 +80,15 @@ fn neighbours(answers: &Answers) -> Vec<LldpNeighbour> {
                 port: id(cell(REM_PORT_ID), port_kind(number(cell(REM_PORT_SUBTYPE)))),
                 port_descr: text(cell(REM_PORT_DESCR)),
                 name: text(cell(REM_SYS_NAME)),
+                capabilities: cell(REM_CAPABILITIES).and_then(Value::as_bytes).and_then(capabilities),
             }
         })
         .collect()
+}
+
+/// LldpSystemCapabilitiesMap is BITS: bit 0 is the highest of the first octet (RFC 2578, 7.1.4).
+fn capabilities(bits: &[u8]) -> Option<Capabilities> {
+    bits.first().map(|first| Capabilities { bridge: first & 0x20 != 0, router: first & 0x08 != 0 })
 }
 
 /// LldpChassisIdSubtype: macAddress(4), networkAddress(5); the rest are texts.

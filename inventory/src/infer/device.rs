@@ -1,0 +1,148 @@
+//! One switch's tables, joined: from any of the numbers and names a port goes by to the port.
+use crate::observation::{FdbEntry, Id, Interface, Lldp, LldpPort, StpState};
+use crate::view::View;
+use crate::{BitsPerSec, Mac};
+use std::collections::HashMap;
+
+/// A switch that said something at some time.
+pub(super) struct Device<'a> {
+    pub(super) name: &'a str,
+    pub(super) view: &'a View,
+    interfaces: &'a [Interface],
+    /// Base port to ifIndex: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
+    base: HashMap<u32, u32>,
+    states: HashMap<u32, StpState>,
+}
+
+/// A port of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Port {
+    /// Its IF-MIB name, or the best there is.
+    pub(super) name: String,
+    /// Its ifIndex, where the interface is known.
+    pub(super) index: Option<u32>,
+}
+
+/// The MAC address that names a switch: its chassis id, else its bridge address.
+pub(super) fn chassis(view: &View) -> Option<Mac> {
+    let lldp = view.lldp.as_ref().and_then(|l| if let Some(Id::Mac(m)) = l.chassis { Some(m) } else { None });
+    lldp.or_else(|| view.bridge.as_ref()?.address)
+}
+
+impl<'a> Device<'a> {
+    pub(super) fn new(name: &'a str, view: &'a View) -> Device<'a> {
+        let ports = view.bridge.iter().flat_map(|b| &b.ports);
+        Device {
+            name,
+            view,
+            interfaces: view.interfaces.as_deref().unwrap_or_default(),
+            base: ports.clone().map(|p| (p.number, p.if_index)).collect(),
+            states: ports.filter_map(|p| Some((p.if_index, p.state?))).collect(),
+        }
+    }
+
+    /// Whether it stopped answering: what it says is then as last seen.
+    pub(super) fn stale(&self) -> bool {
+        self.view.stale.is_some()
+    }
+
+    pub(super) fn lldp(&self) -> Option<&'a Lldp> {
+        self.view.lldp.as_ref()
+    }
+
+    /// Every MAC address that is the switch's own.
+    pub(super) fn macs(&self) -> impl Iterator<Item = Mac> {
+        let bridge = self.view.bridge.as_ref().and_then(|b| b.address);
+        chassis(self.view).into_iter().chain(bridge).chain(self.interfaces.iter().filter_map(|i| i.mac))
+    }
+
+    /// The port behind an LLDP local port number: neither ifIndex nor base port in general, so the local port table
+    /// says what it is.
+    pub(super) fn local_port(&self, number: u32) -> Port {
+        let entry = self.lldp().and_then(|l| l.ports.iter().find(|p| p.number == number));
+        match entry {
+            Some(LldpPort { id, descr, .. }) => self.port_by_id(Some(id), descr).unwrap_or_else(|| nameless(id)),
+            None => self.port_by_index(number).unwrap_or_else(|| Port { name: format!("port {number}"), index: None }),
+        }
+    }
+
+    /// The port a neighbour means by an LLDP port id and description.
+    pub(super) fn remote_port(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
+        self.port_by_id(id, descr).or_else(|| {
+            let id = id?;
+            let entry = self.lldp()?.ports.iter().find(|p| p.id == *id)?;
+            Some(self.local_port(entry.number))
+        })
+    }
+
+    /// The port behind a bridge port number, as the forwarding database counts.
+    pub(super) fn base_port(&self, number: u32) -> Option<Port> {
+        self.port_by_index(*self.base.get(&number)?)
+    }
+
+    fn port_by_index(&self, index: u32) -> Option<Port> {
+        self.interfaces.iter().find(|i| i.index == index).map(port)
+    }
+
+    fn port_by_id(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
+        let described = || self.only(|i| !descr.is_empty() && (i.name == descr || i.alias == descr));
+        match id {
+            Some(Id::Text(text)) => {
+                let number = || self.port_by_index(text.parse().ok()?);
+                self.only(|i| i.name == *text).or_else(described).or_else(|| self.only(|i| i.alias == *text)).or_else(number)
+            }
+            // A bridge's ports may share its address; then the description decides.
+            Some(Id::Mac(mac)) => self.only(|i| i.mac == Some(*mac)).or_else(described),
+            Some(Id::Address(_)) | None => described(),
+        }
+    }
+
+    /// The one interface that fits, if it is one.
+    fn only(&self, fits: impl Fn(&Interface) -> bool) -> Option<Port> {
+        let mut all = self.interfaces.iter().filter(|i| fits(i));
+        all.next().filter(|_| all.next().is_none()).map(port)
+    }
+
+    fn interface(&self, port: &Port) -> Option<&'a Interface> {
+        self.interfaces.iter().find(|i| Some(i.index) == port.index)
+    }
+
+    /// Whether the port is known to be down: what it still lists as a neighbour is gone.
+    pub(super) fn is_down(&self, port: &Port) -> bool {
+        self.interface(port).is_some_and(|i| !i.up)
+    }
+
+    pub(super) fn rate(&self, port: &Port) -> Option<BitsPerSec> {
+        self.interface(port).and_then(|i| i.rate)
+    }
+
+    /// The port's STP state, where the switch serves one.
+    pub(super) fn state_of(&self, name: &str) -> Option<StpState> {
+        let index = self.interfaces.iter().find(|i| i.name == name)?.index;
+        self.states.get(&index).copied()
+    }
+
+    /// What the switch learned, by MAC address.
+    pub(super) fn learned(&self) -> &'a [FdbEntry] {
+        self.view.fdb.as_deref().unwrap_or_default()
+    }
+}
+
+fn port(interface: &Interface) -> Port {
+    let name = if interface.name.is_empty() { format!("ifIndex {}", interface.index) } else { interface.name.clone() };
+    Port { name, index: Some(interface.index) }
+}
+
+/// A port whose interface is not known by what it is called.
+fn nameless(id: &Id) -> Port {
+    Port { name: show(id), index: None }
+}
+
+/// An identifier as text.
+pub(super) fn show(id: &Id) -> String {
+    match id {
+        Id::Mac(mac) => mac.to_string(),
+        Id::Address(address) => address.to_string(),
+        Id::Text(text) => text.clone(),
+    }
+}

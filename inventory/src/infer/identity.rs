@@ -1,0 +1,214 @@
+//! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
+//! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
+use super::Found;
+use super::device::{Device, show};
+use crate::Mac;
+use crate::inventory_file::Inventory;
+use crate::observation::{Id, LldpNeighbour};
+use std::collections::{BTreeSet, HashMap};
+
+/// A node of the inventory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Known<'a> {
+    Switch(&'a str),
+    Host(&'a str),
+}
+
+/// Somebody an LLDP neighbour row speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Who<'a> {
+    /// In the inventory, and what it was recognized by.
+    Known { node: Known<'a>, by: String },
+    /// Not in it: its system name, else its chassis id.
+    Stranger(String),
+    /// The row names nobody.
+    Nobody,
+}
+
+/// Everything nodes can be recognized by.
+pub(super) struct Directory<'a> {
+    chassis: Index<Id, Known<'a>>,
+    macs: Index<Mac, Known<'a>>,
+    names: Index<String, Known<'a>>,
+    /// The MAC addresses each host is known under.
+    host_macs: HashMap<&'a str, BTreeSet<Mac>>,
+}
+
+/// Keys that name one value each; a key claimed twice names none.
+struct Index<K, V>(HashMap<K, Option<V>>);
+
+impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> Index<K, V> {
+    /// Whether the key is still nobody else's.
+    fn claim(&mut self, key: K, value: V) -> bool {
+        let owner = self.0.entry(key).or_insert(Some(value));
+        if *owner != Some(value) {
+            *owner = None;
+        }
+        owner.is_some()
+    }
+
+    fn get<Q: std::hash::Hash + Eq + ?Sized>(&self, key: &Q) -> Option<V>
+    where
+        K: std::borrow::Borrow<Q>,
+    {
+        self.0.get(key).copied().flatten()
+    }
+}
+
+impl<'a> Directory<'a> {
+    pub(super) fn new(inventory: &'a Inventory, devices: &[Device<'a>], found: &mut Found) -> Directory<'a> {
+        let mut directory = Directory {
+            chassis: Index(HashMap::new()),
+            macs: Index(HashMap::new()),
+            names: names(inventory, devices),
+            host_macs: HashMap::new(),
+        };
+        for device in devices {
+            let node = Known::Switch(device.name);
+            if let Some(id) = device.lldp().and_then(|l| l.chassis.as_ref())
+                && !directory.chassis.claim(id.clone(), node)
+            {
+                let text = format!(
+                    "switch \"{}\": another switch announces its LLDP chassis id {}; neither is recognized by it",
+                    device.name,
+                    show(id)
+                );
+                found.alarm(device.name, text);
+            }
+            for mac in device.macs().collect::<BTreeSet<_>>() {
+                directory.macs.claim(mac, node);
+            }
+        }
+        for (name, host) in &inventory.hosts {
+            let stated = host.mac.into_iter().collect();
+            let macs = host.address.filter(|_| host.mac.is_none()).map_or(stated, |address| resolved(devices, address));
+            if macs.len() > 1 {
+                let all = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(", ");
+                found.alarm(
+                    name,
+                    format!("host \"{name}\": its address is claimed by {all}; ARP tables contradict each other, state its mac"),
+                );
+            }
+            directory.host(name, macs, found);
+        }
+        directory.heard(devices, found);
+        directory
+    }
+
+    fn host(&mut self, name: &'a str, macs: BTreeSet<Mac>, found: &mut Found) {
+        for &mac in &macs {
+            let owner = self.macs.get(&mac);
+            if !self.macs.claim(mac, Known::Host(name)) {
+                let other = match owner {
+                    Some(Known::Host(other)) => format!("host \"{other}\""),
+                    Some(Known::Switch(other)) => format!("switch \"{other}\""),
+                    None => "others".to_owned(),
+                };
+                found.alarm(name, format!("host \"{name}\": its MAC address {mac} is claimed by {other} too; neither is recognized by it"));
+            }
+        }
+        self.host_macs.entry(name).or_default().extend(macs);
+    }
+
+    /// What hosts say of themselves by LLDP: the MAC address that comes with a host's name is that host's.
+    fn heard(&mut self, devices: &[Device<'a>], found: &mut Found) {
+        let mut said: HashMap<Mac, BTreeSet<&'a str>> = HashMap::new();
+        for row in devices.iter().filter_map(|d| d.lldp()).flat_map(|l| &l.neighbours) {
+            let Some(Known::Host(name)) = self.by_name(&row.name) else { continue };
+            for mac in macs_of(row) {
+                said.entry(mac).or_default().insert(name);
+            }
+        }
+        let mut said: Vec<_> = said.into_iter().collect();
+        said.sort();
+        for (mac, names) in said {
+            let mut owners: BTreeSet<&str> = names.clone();
+            owners.extend(match self.macs.get(&mac) {
+                Some(Known::Host(owner)) => Some(owner),
+                _ => None,
+            });
+            for &name in owners.iter().filter(|_| owners.len() > 1) {
+                let others = owners.iter().filter(|o| **o != name).map(|o| format!("\"{o}\"")).collect::<Vec<_>>().join(", ");
+                found.alarm(
+                    name,
+                    format!("host \"{name}\": its MAC address {mac} is claimed by host {others} too; give each its own address"),
+                );
+            }
+            for name in names {
+                self.macs.claim(mac, Known::Host(name));
+                self.host_macs.entry(name).or_default().insert(mac);
+            }
+        }
+    }
+
+    /// Who a neighbour row speaks of.
+    pub(super) fn who(&self, row: &LldpNeighbour) -> Who<'a> {
+        let by = |node, what: String| Who::Known { node, by: what };
+        if let Some((id, node)) = row.chassis.as_ref().and_then(|id| Some((id, self.chassis.get(id)?))) {
+            return by(node, format!("chassis {}", show(id)));
+        }
+        if let Some((mac, node)) = macs_of(row).find_map(|m| Some((m, self.macs.get(&m)?))) {
+            return by(node, format!("MAC {mac}"));
+        }
+        if let Some(node) = self.by_name(&row.name) {
+            return by(node, format!("name {}", row.name));
+        }
+        match (row.name.as_str(), &row.chassis) {
+            ("", None) => Who::Nobody,
+            ("", Some(id)) => Who::Stranger(show(id)),
+            (name, _) => Who::Stranger(name.to_owned()),
+        }
+    }
+
+    fn by_name(&self, name: &str) -> Option<Known<'a>> {
+        let full = name.to_ascii_lowercase();
+        self.names.get(full.as_str()).or_else(|| self.names.get(short(&full)))
+    }
+
+    /// The MAC addresses a host is known under, declared, resolved or announced.
+    pub(super) fn macs_of_host<'s>(&'s self, host: &'s str) -> impl Iterator<Item = Mac> + use<'s, 'a> {
+        let own = move |mac: &Mac| matches!(self.macs.get(mac), Some(Known::Host(owner)) if owner == host);
+        self.host_macs.get(host).into_iter().flatten().copied().filter(own)
+    }
+
+    /// Whether a MAC address is a switch's own.
+    pub(super) fn is_switch(&self, mac: Mac) -> bool {
+        matches!(self.macs.get(&mac), Some(Known::Switch(_)))
+    }
+}
+
+/// The names of the inventory first; a system name that is shared or taken names nobody.
+fn names<'a>(inventory: &'a Inventory, devices: &[Device<'a>]) -> Index<String, Known<'a>> {
+    let mut names = Index(HashMap::new());
+    for device in devices {
+        let said = [device.lldp().map(|l| &l.name), device.view.system.as_ref().map(|s| &s.name)];
+        let said: BTreeSet<String> = said.into_iter().flatten().filter(|n| !n.is_empty()).map(|n| n.to_ascii_lowercase()).collect();
+        for name in said {
+            if short(&name) != name {
+                names.claim(short(&name).to_owned(), Known::Switch(device.name));
+            }
+            names.claim(name, Known::Switch(device.name));
+        }
+    }
+    let stated = inventory.switches.keys().map(|n| (n, Known::Switch(n))).chain(inventory.hosts.keys().map(|n| (n, Known::Host(n))));
+    for (name, node) in stated {
+        names.0.insert(name.to_ascii_lowercase(), Some(node));
+    }
+    names
+}
+
+/// A host name without its domain.
+fn short(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// The stations that ARP tables give for an address.
+fn resolved(devices: &[Device<'_>], address: std::net::IpAddr) -> BTreeSet<Mac> {
+    devices.iter().flat_map(|d| d.view.arp.iter().flatten()).filter(|e| e.ip == address).map(|e| e.mac).collect()
+}
+
+/// The MAC addresses in a neighbour row, of its chassis and its port.
+fn macs_of(row: &LldpNeighbour) -> impl Iterator<Item = Mac> {
+    let ids = [row.chassis.as_ref(), row.port.as_ref()];
+    ids.into_iter().flatten().filter_map(|id| if let Id::Mac(m) = id { Some(*m).filter(|m| m.is_station()) } else { None })
+}

@@ -1,0 +1,134 @@
+//! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a loop.
+use super::Found;
+use super::device::Device;
+use crate::observation::StpState;
+use crate::topology::{Grade, LinkState, NodeKind};
+use petgraph::algo::bridges::bridges;
+use petgraph::graph::UnGraph;
+use petgraph::unionfind::UnionFind;
+use petgraph::visit::EdgeRef;
+use std::collections::{BTreeSet, HashMap};
+
+/// Sets the state of every link, alarms about loops, and gives the root bridge's name.
+pub(super) fn settle(devices: &[Device<'_>], found: &mut Found) -> Option<String> {
+    let state = |switch: &str, port: &str| devices.iter().find(|d| d.name == switch)?.state_of(port);
+    let mut open = Vec::new();
+    for (i, link) in found.links.iter_mut().enumerate() {
+        let ends = [state(&link.a, &link.a_port), state(&link.b, &link.b_port)];
+        let at_edge = found.nodes.get(&link.b).is_some_and(|n| matches!(n.kind, NodeKind::Host | NodeKind::Unmanaged));
+        link.state = combined(ends, at_edge);
+        if let Some(told) = told([(&link.a, &link.a_port), (&link.b, &link.b_port)], ends) {
+            link.evidence.push(told);
+        }
+        let unsaid = ends.contains(&None) && ends.iter().flatten().all(|s| *s == StpState::Forwarding);
+        if link.state == LinkState::Unknown && link.grade != Grade::Ambiguous && unsaid {
+            open.push(i);
+        }
+    }
+    only_ways(found, &open);
+    loops(found);
+    root_bridge(devices, found)
+}
+
+/// Both ends forward, or one does not. Where a host hangs, there is but one end to ask, and a switch without STP
+/// carries.
+fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
+    let said: Vec<StpState> = ends.into_iter().flatten().collect();
+    let blocked = said.iter().any(|s| matches!(s, StpState::Blocking | StpState::Disabled | StpState::Broken));
+    let moving = said.iter().any(|s| matches!(s, StpState::Listening | StpState::Learning));
+    match said.len() {
+        _ if blocked => LinkState::Blocked,
+        _ if moving => LinkState::Unknown,
+        2 => LinkState::Forwarding,
+        _ if at_edge => LinkState::Forwarding,
+        _ => LinkState::Unknown,
+    }
+}
+
+fn told(ports: [(&String, &String); 2], ends: [Option<StpState>; 2]) -> Option<String> {
+    let said = ports.into_iter().zip(ends).filter_map(|((switch, port), state)| Some(format!("{switch} {port} {}", word(state?))));
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| format!("STP: {}", said.join(", ")))
+}
+
+fn word(state: StpState) -> &'static str {
+    match state {
+        StpState::Disabled => "disabled",
+        StpState::Blocking => "blocking",
+        StpState::Listening => "listening",
+        StpState::Learning => "learning",
+        StpState::Forwarding => "forwarding",
+        StpState::Broken => "broken",
+    }
+}
+
+/// Not every device tells its STP states. A link that is the only way between two parts carries what passes between
+/// them, whatever its ends leave unsaid: those are the bridges of the graph of links that are not blocked.
+fn only_ways(found: &mut Found, open: &[usize]) {
+    let mut graph = UnGraph::<(), usize>::new_undirected();
+    let mut numbers = HashMap::new();
+    for (i, link) in found.links.iter().enumerate().filter(|(_, l)| l.state != LinkState::Blocked) {
+        let [a, b] = [&link.a, &link.b].map(|n| *numbers.entry(n.clone()).or_insert_with(|| graph.add_node(())));
+        graph.add_edge(a, b, i);
+    }
+    // Two cables in parallel are two ways; the algorithm sees edges between distinct pairs, so they are taken out.
+    let mut pairs: HashMap<_, usize> = HashMap::new();
+    for edge in graph.edge_references() {
+        *pairs.entry((edge.source().min(edge.target()), edge.source().max(edge.target()))).or_default() += 1;
+    }
+    let ways: BTreeSet<usize> =
+        bridges(&graph).filter(|e| pairs[&(e.source().min(e.target()), e.source().max(e.target()))] == 1).map(|e| *e.weight()).collect();
+    for &i in open.iter().filter(|i| ways.contains(i)) {
+        let known = |n: &String| found.nodes.get(n).is_some_and(|n| n.kind != NodeKind::Router);
+        let link = &found.links[i];
+        if known(&link.a) && known(&link.b) {
+            let link = &mut found.links[i];
+            link.state = LinkState::Forwarding;
+            link.evidence.push("STP: not said at both ends, but there is no other way".to_owned());
+        }
+    }
+}
+
+/// Forwarding links must form a forest.
+fn loops(found: &mut Found) {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for name in found.nodes.keys() {
+        numbers.insert(name.clone(), numbers.len());
+    }
+    let mut parts = UnionFind::new(numbers.len());
+    let mut closing = Vec::new();
+    for link in found.links.iter().filter(|l| l.state == LinkState::Forwarding && l.grade != Grade::Ambiguous) {
+        let (Some(&a), Some(&b)) = (numbers.get(&link.a), numbers.get(&link.b)) else { continue };
+        if !parts.union(a, b) {
+            closing.push((link.a.clone(), link.b.clone()));
+        }
+    }
+    for (a, b) in closing {
+        let text = format!(
+            "link {a}-{b}: closes a loop among forwarding links; frames may circle and nothing is planned: check STP on {a} and {b}"
+        );
+        found.alarm(&format!("{a}-{b}"), text);
+    }
+}
+
+/// The switch whose bridge address all that answer name as the root's. While they disagree there is none.
+fn root_bridge(devices: &[Device<'_>], found: &mut Found) -> Option<String> {
+    let said = |fresh: bool| {
+        let named = devices.iter().filter(|d| !(fresh && d.stale())).filter_map(|d| d.view.bridge.as_ref()?.root_bridge);
+        named.collect::<BTreeSet<_>>()
+    };
+    let mut roots = said(true);
+    if roots.is_empty() {
+        roots = said(false);
+    }
+    let root = roots.first().copied().filter(|_| roots.len() == 1)?;
+    let owner = devices.iter().find(|d| d.view.bridge.as_ref().and_then(|b| b.address) == Some(root.address));
+    if owner.is_none() {
+        let text = format!(
+            "root bridge {:04x}.{}: no switch of the inventory has this address; the tree hangs from a switch that is not watched",
+            root.priority, root.address
+        );
+        found.alarm("root bridge", text);
+    }
+    owner.map(|d| d.name.to_owned())
+}
