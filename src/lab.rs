@@ -75,6 +75,32 @@ enum Command {
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },
+    /// Run an MPI program across the lab's hosts, ranks in host order
+    Mpirun {
+        #[command(flatten)]
+        name: Name,
+        /// Which MPI library the program was compiled for
+        #[arg(long, value_enum)]
+        mpi: Mpi,
+        /// How many ranks [default: all that fit]
+        #[arg(short = 'n', value_name = "N")]
+        ranks: Option<usize>,
+        /// Ranks on each host
+        #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
+        per_host: usize,
+        /// Hosts in rank order [default: all]
+        #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+        hosts: Vec<String>,
+        /// Leave heddle's runtime out
+        #[arg(long)]
+        no_shim: bool,
+        /// Kill the job after this time; exit status 124
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        timeout: Option<Duration>,
+        /// Program and arguments
+        #[arg(last = true, required = true)]
+        program: Vec<OsString>,
+    },
     /// What `up` starts as process 1 of a node
     #[command(hide = true)]
     NodeInit {
@@ -94,6 +120,23 @@ enum Command {
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Mpi {
+    /// Open MPI
+    Openmpi,
+    /// MPICH
+    Mpich,
+}
+
+fn per_host(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| "expected 1 to 1024 ranks a host".into())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|n: &f64| *n > 0.0).and_then(|n| Duration::try_from_secs_f64(n).ok());
+    number.ok_or_else(|| "expected a number of seconds greater than zero".into())
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -121,6 +164,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Down { name } => Lab::down(&name.get())?,
         Command::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
         Command::Exec { name, node, program } => std::process::exit(lab::enter::exec(&name.get(), node, program)?),
+        Command::Mpirun { name, mpi, ranks, per_host, hosts, no_shim, timeout, program } => {
+            let mpi = match mpi {
+                Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
+                Mpi::Mpich => lab::mpi::Mpi::Mpich,
+            };
+            let (ranks, per_host, hosts) = (*ranks, *per_host, hosts.clone());
+            let job = lab::mpi::Job { mpi, ranks, per_host, hosts, shim: !no_shim, timeout: *timeout };
+            std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
+        }
         Command::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
         Command::Agent { arguments } => std::process::exit(lab::enter::agent(&Name { name: None }.get(), arguments)?),
         Command::Session { program } => std::process::exit(lab::enter::session(program)?),

@@ -7,6 +7,7 @@ use crate::error::{During, Error, Result};
 use crate::plan::CONTROL;
 use crate::state::{Identity, State};
 use nix::mount::{MsFlags, mount};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
@@ -15,9 +16,11 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getppid};
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Runs a program in a node, waits for it and gives its exit status (128 and the signal's number if one ended it). The caller
 /// is inside the node afterwards; run it in a process without threads that ends after it.
@@ -25,9 +28,20 @@ use std::process::Command;
 /// # Errors
 /// [`Error`] if the node is not there or the program cannot be started.
 pub fn exec(lab: &str, node: &str, program: &[OsString]) -> Result<i32> {
-    enter(lab, node)?;
-    supervise(command(lab, node, program)?)
+    exec_for(lab, node, program, None)
 }
+
+/// [`exec`] that kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
+pub(crate) fn exec_for(lab: &str, node: &str, program: &[OsString], limit: Option<Duration>) -> Result<i32> {
+    enter(lab, node)?;
+    supervise(command(lab, node, program)?, limit)
+}
+
+/// Where nodes have the launcher agent, as a program without arguments: MPICH takes nothing else.
+pub(crate) const AGENT: &str = "/run/heddle-agent";
+
+/// What is in it.
+pub(crate) const AGENT_SCRIPT: &str = "#!/bin/sh\nexec /proc/1/exe lab agent \"$@\"\n";
 
 /// `exec` as the launcher of Open MPI and MPICH calls it: `AGENT [-x] NODE WORD...`, the words being a shell command line.
 /// Everything the command leaves behind dies with it, and all of it with the caller's parent.
@@ -44,11 +58,10 @@ pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
         return Err(Error::Refused("launcher agent: expected a node and a command".into()));
     };
     let node = node.to_string_lossy();
-    // What to re-enter as below is looked up before the node's own files hide it.
     enter(lab, &node)?;
     let line = words.join(OsString::from(" ").as_os_str());
     let session: Vec<OsString> = ["/proc/1/exe", "lab", "session", "--", "/bin/sh", "-c"].iter().map(OsString::from).collect();
-    supervise(command(lab, &node, &[session, vec![line]].concat())?)
+    supervise(command(lab, &node, &[session, vec![line]].concat())?, None)
 }
 
 /// Runs a program as the only child of a process namespace of its own inside the present one, gives its exit status, and ends
@@ -122,7 +135,8 @@ fn command(lab: &str, node: &str, program: &[OsString]) -> Result<Command> {
 const PASSED_ON: [Signal; 6] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// Starts the program, passes on what it is told, and gives its exit status.
-fn supervise(mut command: Command) -> Result<i32> {
+fn supervise(mut command: Command, limit: Option<Duration>) -> Result<i32> {
+    let end = limit.map(|l| Instant::now() + l);
     let mut watched = SigSet::empty();
     watched.add(Signal::SIGCHLD);
     PASSED_ON.iter().for_each(|s| watched.add(*s));
@@ -140,6 +154,16 @@ fn supervise(mut command: Command) -> Result<i32> {
     let child = command.spawn().during(|| format!("{name}: starting it"))?;
     let child = Pid::from_raw(child.id() as i32);
     loop {
+        let wait = end.map_or(Ok(PollTimeout::NONE), |e| PollTimeout::try_from(e.saturating_duration_since(Instant::now())));
+        let ready = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], wait.unwrap_or(PollTimeout::MAX));
+        if end.is_some_and(|e| Instant::now() >= e) {
+            // What it started elsewhere is told by the kernel: agents die with their parent.
+            let _ = kill(child, Signal::SIGKILL);
+            let _ = waitpid(child, None);
+            eprintln!("{name}: not done after {:.1} s: killed", limit.unwrap_or_default().as_secs_f64());
+            return Ok(crate::mpi::TIMED_OUT);
+        }
+        let Ok(1) = ready else { continue };
         let Ok(Some(signal)) = signals.read_signal() else { continue };
         match Signal::try_from(signal.ssi_signo as i32) {
             Ok(Signal::SIGCHLD) => match waitpid(child, Some(WaitPidFlag::WNOHANG)) {

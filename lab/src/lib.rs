@@ -10,7 +10,7 @@
 //! | `up`, `down`, `cable` | building, removing, recabling |
 //! | `wire`, `tbf`, `netns` | netlink: interfaces, queues, namespaces |
 //! | [`node`] | the init of a node, its `daemons`, a host's `announce` |
-//! | [`enter`] | running programs inside a node; the launcher agent of both MPIs |
+//! | [`enter`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
 //! | [`status`] | what is there and what STP made of it |
 //! | [`state`](crate::Lab::dir) | what is on disk |
 mod announce;
@@ -18,6 +18,7 @@ mod daemons;
 mod down;
 pub mod enter;
 mod error;
+pub mod mpi;
 mod needs;
 mod netns;
 pub mod node;
@@ -96,6 +97,14 @@ impl Lab {
     pub fn exec<S: AsRef<std::ffi::OsStr>>(&self, node: &str, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["lab", "exec", "--name", &self.name, node, "--"]).args(arguments);
+        command
+    }
+
+    /// A command that will run an MPI program across the lab's hosts; its output is that of all ranks. Killing its process kills
+    /// the job.
+    pub fn mpirun<S: AsRef<std::ffi::OsStr>>(&self, job: &mpi::Job, program: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["lab", "mpirun", "--name", &self.name]).args(job.flags()).arg("--").args(program);
         command
     }
 

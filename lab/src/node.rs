@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "fork")]
 use crate::announce::Announcer;
 use crate::daemons;
+use crate::enter::{AGENT, AGENT_SCRIPT};
 use crate::error::{During, Error, Result};
 use crate::netns;
 use crate::plan::{CONTROL, Kind, Node};
@@ -17,7 +18,7 @@ use nix::unistd::{ForkResult, fork, sethostname, setsid};
 use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -70,6 +71,7 @@ fn live(state: &State, node: &Node) -> Result<Infallible> {
         start_others(state, &logs)?;
     }
     own_files(&directory, &state.plan.etc_hosts(node)).during(|| place("mounting its own files"))?;
+    launcher_agent().during(|| place(AGENT))?;
     sethostname(&node.name).during(|| place("setting its host name"))?;
     let mut announcer = match (node.kind, node.data) {
         (Kind::Host, Some(address)) => Some(Announcer::new("eth0", node.mac, address).during(|| place("announcing"))?),
@@ -131,6 +133,12 @@ fn own_files(directory: &Path, hosts: &str) -> std::io::Result<()> {
     fs::write("/run/hosts", hosts)?;
     mount(Some("/run/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none)?;
     Ok(())
+}
+
+/// Only the head node can use it; Open MPI's daemons insist that it is everywhere.
+fn launcher_agent() -> std::io::Result<()> {
+    fs::write(AGENT, AGENT_SCRIPT)?;
+    fs::set_permissions(AGENT, fs::Permissions::from_mode(0o755))
 }
 
 /// Takes the exit status of everything that ended: process 1 inherits every orphan.

@@ -1,0 +1,210 @@
+//! MPI programs across the lab's hosts: how each library is told to start one daemon a host, to stay on the data network, and
+//! to leave the cores to those who have work.
+use crate::error::{Error, Result};
+use crate::plan::{CONTROL, Kind, Plan};
+use crate::state::{self, State};
+use crate::{enter, needs};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// An MPI library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mpi {
+    /// Open MPI.
+    OpenMpi,
+    /// MPICH.
+    Mpich,
+}
+
+impl fmt::Display for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mpi::OpenMpi => "openmpi",
+            Mpi::Mpich => "mpich",
+        })
+    }
+}
+
+/// How an MPI program is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// With which library.
+    pub mpi: Mpi,
+    /// How many ranks; none: all that fit.
+    pub ranks: Option<usize>,
+    /// Ranks on each host; consecutive ranks share one.
+    pub per_host: usize,
+    /// Hosts in rank order; empty: all, in the order of the topology file.
+    pub hosts: Vec<String>,
+    /// Whether heddle's runtime is loaded.
+    pub shim: bool,
+    /// After this time everything is killed.
+    pub timeout: Option<Duration>,
+}
+
+impl Job {
+    /// One rank on every host, with the runtime, for as long as it takes.
+    pub fn new(mpi: Mpi) -> Job {
+        Job { mpi, ranks: None, per_host: 1, hosts: Vec::new(), shim: true, timeout: None }
+    }
+
+    /// The job as flags of `heddle lab mpirun`.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let mut flags = vec!["--mpi".to_owned(), self.mpi.to_string(), "--per-host".into(), self.per_host.to_string()];
+        flags.extend(self.ranks.iter().flat_map(|n| ["-n".into(), n.to_string()]));
+        flags.extend((!self.hosts.is_empty()).then(|| format!("--hosts={}", self.hosts.join(","))));
+        flags.extend((!self.shim).then(|| "--no-shim".to_owned()));
+        flags.extend(self.timeout.map(|t| format!("--timeout={}", t.as_secs_f64())));
+        flags
+    }
+}
+
+/// Exit status of a job that ran into its time limit, as of timeout(1).
+pub const TIMED_OUT: i32 = 124;
+
+/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. As [`enter::exec`] it leaves the
+/// caller inside the head node.
+///
+/// # Errors
+/// [`Error`] if hosts, libraries or the launcher are missing.
+pub fn run(lab: &str, job: &Job, program: &[OsString]) -> Result<i32> {
+    let state = State::load(lab)?;
+    let hosts = hosts(&state.plan, job)?;
+    let launcher = launcher(job.mpi)?;
+    let variables = variables(&state, job)?;
+    let mut line: Vec<OsString> = vec![launcher.into()];
+    line.extend(arguments(job, &hosts, state.plan.nodes[0].management, &variables).into_iter().map(OsString::from));
+    line.extend(program.iter().cloned());
+    enter::exec_for(lab, CONTROL, &line, job.timeout)
+}
+
+/// The hosts of the job, with as many ranks as it has.
+fn hosts(plan: &Plan, job: &Job) -> Result<Vec<String>> {
+    let all = || plan.hosts().map(|h| h.name.clone()).collect();
+    let mut hosts: Vec<String> = if job.hosts.is_empty() { all() } else { job.hosts.clone() };
+    for host in &hosts {
+        if plan.node(host)?.kind != Kind::Host {
+            return Err(Error::Refused(format!("mpirun: \"{host}\" is not a host; ranks run on hosts")));
+        }
+    }
+    let fit = hosts.len() * job.per_host;
+    let ranks = job.ranks.unwrap_or(fit);
+    if ranks == 0 || ranks > fit {
+        let hint = "give fewer ranks (-n) or more a host (--per-host)";
+        return Err(Error::Refused(format!("mpirun: {ranks} ranks on {} hosts with {} each; {hint}", hosts.len(), job.per_host)));
+    }
+    hosts.truncate(ranks.div_ceil(job.per_host));
+    Ok(hosts)
+}
+
+fn launcher(mpi: Mpi) -> Result<PathBuf> {
+    let (names, package) = match mpi {
+        Mpi::OpenMpi => (["mpirun.openmpi", "mpirun"], "openmpi-bin"),
+        Mpi::Mpich => (["mpiexec.mpich", "mpiexec.hydra"], "mpich"),
+    };
+    let missing = || Error::Missing(format!("mpirun: {mpi} is not installed; run: apt-get install {package}"));
+    names.iter().find_map(|n| needs::find(n)).ok_or_else(missing)
+}
+
+/// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the caller.
+fn variables(state: &State, job: &Job) -> Result<Vec<(String, String)>> {
+    let mut preload = Vec::new();
+    if job.shim {
+        let missing = "the runtime libheddle.so is not built; run: make build, or use --no-shim";
+        preload.push(library(&state.program, "heddle").ok_or_else(|| Error::Missing(format!("mpirun: {missing}")))?);
+    }
+    // Without it everything works, only slowly.
+    preload.extend(library(&state.program, "heddle-idle"));
+    let preload: Vec<String> = preload.iter().map(|p| p.display().to_string()).collect();
+    let mut variables: Vec<(String, String)> = std::env::vars().filter(|(k, _)| k.starts_with("HEDDLE_") || k == "HEDDLE").collect();
+    variables.retain(|(k, _)| k != "HEDDLE_DIR" && k != "HEDDLE_LAB");
+    if job.shim {
+        variables.push(("HEDDLE_DIR".into(), state::directory(&state.name).join("shared").display().to_string()));
+    }
+    if !preload.is_empty() {
+        variables.push(("LD_PRELOAD".into(), preload.join(":")));
+    }
+    Ok(variables)
+}
+
+/// A library that belongs to the binary: as built (`lib/` beside it), as installed (`../lib/heddle/`), as cargo leaves it.
+pub(crate) fn library(program: &Path, name: &str) -> Option<PathBuf> {
+    let directory = program.parent()?;
+    let file = format!("lib{name}.so");
+    let cargo = format!("lib{}.so", name.replace('-', "_"));
+    let places = [directory.join("lib").join(&file), directory.join("../lib/heddle").join(&file), directory.join(cargo)];
+    places.into_iter().find(|p| p.is_file())
+}
+
+/// The launcher's own arguments, up to the program.
+fn arguments(job: &Job, hosts: &[String], control: std::net::Ipv4Addr, variables: &[(String, String)]) -> Vec<String> {
+    let slots: Vec<String> = hosts.iter().map(|h| format!("{h}:{}", job.per_host)).collect();
+    let (slots, ranks) = (slots.join(","), job.ranks.unwrap_or(hosts.len() * job.per_host).to_string());
+    let control = control.to_string();
+    let mut line: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| line.extend(words.iter().map(|w| (*w).to_owned()));
+    match job.mpi {
+        Mpi::OpenMpi => {
+            add(&["--allow-run-as-root", "-np", &ranks, "--host", &slots, "--map-by", "slot", "--oversubscribe", "--bind-to", "none"]);
+            // One daemon a host, each started from here and attached to its agent, so that it ends with it.
+            for (key, value) in [
+                ("plm_rsh_agent", enter::AGENT),
+                ("plm_rsh_no_tree_spawn", "1"),
+                ("plm_rsh_num_concurrent", "256"),
+                ("orte_leave_session_attached", "1"),
+                ("oob_tcp_if_include", "10.78.0.0/16"),
+                ("btl", "tcp,self"),
+                ("pml", "ob1"),
+                ("btl_tcp_if_include", "10.77.0.0/16"),
+                ("mpi_yield_when_idle", "1"),
+                ("opal_event_include", "epoll"),
+            ] {
+                add(&["--mca", key, value]);
+            }
+            for (key, value) in variables {
+                add(&["-x", &format!("{key}={value}")]);
+            }
+        }
+        Mpi::Mpich => {
+            add(&["-n", &ranks, "-hosts", &slots, "-launcher", "ssh", "-launcher-exec", enter::AGENT]);
+            add(&["-localhost", &control, "-bind-to", "none", "-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", "eth0"]);
+            for (key, value) in variables {
+                add(&["-genv", key, value]);
+            }
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Options;
+    use inventory::TopologyFile;
+
+    fn plan() -> Plan {
+        let text = "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}\n";
+        Plan::new(&TopologyFile::parse("t.yaml", text).unwrap(), Options::default()).unwrap()
+    }
+
+    #[test]
+    fn ranks_fill_hosts_in_order() {
+        let job = Job { ranks: Some(3), per_host: 2, ..Job::new(Mpi::OpenMpi) };
+        assert_eq!(hosts(&plan(), &job).unwrap(), ["n0", "n1"]);
+        let job = Job { hosts: vec!["n2".into(), "n0".into()], ..Job::new(Mpi::Mpich) };
+        let hosts = hosts(&plan(), &job).unwrap();
+        let line = arguments(&job, &hosts, "10.78.255.254".parse().unwrap(), &[("A".into(), "b c".into())]);
+        assert_eq!(line[..4], ["-n", "2", "-hosts", "n2:1,n0:1"]);
+        assert_eq!(line[line.len() - 3..], ["-genv", "A", "b c"]);
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let refused = |job: &Job| hosts(&plan(), job).unwrap_err().to_string();
+        assert!(refused(&Job { ranks: Some(4), ..Job::new(Mpi::OpenMpi) }).contains("--per-host"));
+        assert!(refused(&Job { hosts: vec!["s0".into()], ..Job::new(Mpi::OpenMpi) }).contains("not a host"));
+        assert!(refused(&Job { hosts: vec!["n9".into()], ..Job::new(Mpi::OpenMpi) }).contains("no such node"));
+    }
+}
