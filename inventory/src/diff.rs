@@ -1,1 +1,306 @@
-//! What changed between two topologies.
+//! What changed between two topologies, in words for operators. Evidence, alarms and order are no change: they differ
+//! from look to look while the network is the same.
+use crate::BitsPerSec;
+use crate::order::natural;
+use crate::topology::{Grade, Link, LinkState, NodeKind, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A switch, router or bridge is there that was not. Hosts come and go by their cables.
+    Appeared(String),
+    /// One is no longer there.
+    Gone(String),
+    /// A switch stopped answering.
+    Stale(String),
+    /// It answers again.
+    Answers(String),
+    /// A host was seen nowhere and is there.
+    Attached(String, Place),
+    /// A host is seen nowhere.
+    Lost(String, Place),
+    /// A host changed its port.
+    Moved {
+        /// The host.
+        host: String,
+        /// Where it was.
+        from: Place,
+        /// Where it is.
+        to: Place,
+    },
+    /// More than one place fits a host.
+    Ambiguous(String, Vec<Place>),
+    /// A cable between switches is there that was not.
+    Linked(Ends),
+    /// A cable between switches is no longer there.
+    Unlinked(Ends),
+    /// STP decided anew.
+    State(Ends, LinkState, LinkState),
+    /// The rate changed.
+    Rate(Ends, BitsPerSec, BitsPerSec),
+    /// It is more or less sure than it was.
+    Grade(Ends, Grade, Grade),
+    /// The root bridge is another one, or not agreed on.
+    RootBridge(Option<String>, Option<String>),
+    /// The network fell apart or grew together: the clusters there are now.
+    Clusters(Vec<String>),
+}
+
+/// A port of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The switch.
+    pub switch: String,
+    /// The port's name.
+    pub port: String,
+}
+
+/// The ends of a link, with ports where the names alone do not tell it from a parallel one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ends {
+    /// One end.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// Port names at `a` and `b`, where there are several links between them.
+    pub ports: Option<(String, String)>,
+}
+
+/// Every difference from `old` to `new`: nodes, hosts, cables, root bridge, clusters, each by name.
+pub fn diff(old: &Topology, new: &Topology) -> Vec<Change> {
+    let mut changes = Vec::new();
+    nodes(old, new, &mut changes);
+    hosts(old, new, &mut changes);
+    cables(old, new, &mut changes);
+    if old.root_bridge != new.root_bridge {
+        changes.push(Change::RootBridge(old.root_bridge.clone(), new.root_bridge.clone()));
+    }
+    let names = |t: &Topology| t.clusters.iter().map(|c| c.name.clone()).collect::<BTreeSet<_>>();
+    if names(old) != names(new) {
+        changes.push(Change::Clusters(new.clusters.iter().map(|c| c.name.clone()).collect()));
+    }
+    changes
+}
+
+fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+    let inner =
+        |t: &Topology| t.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| (natural(&n.name), (n.name.clone(), n.stale))).collect();
+    let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) = (inner(old), inner(new));
+    for (key, (name, stale)) in &after {
+        match before.get(key) {
+            None => changes.push(Change::Appeared(name.clone())),
+            Some((_, was)) if was == stale => {}
+            Some(_) if *stale => changes.push(Change::Stale(name.clone())),
+            Some(_) => changes.push(Change::Answers(name.clone())),
+        }
+    }
+    changes.extend(before.iter().filter(|(k, _)| !after.contains_key(*k)).map(|(_, (name, _))| Change::Gone(name.clone())));
+}
+
+fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+    let (before, after) = (places(old), places(new));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).cloned().collect();
+    for key in names {
+        let of = |side: &BTreeMap<_, (String, BTreeSet<Place>)>| {
+            side.get(&key).map(|(_, p)| p.iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let host = after.get(&key).or(before.get(&key)).map(|(n, _)| n.clone()).unwrap_or_default();
+        match (&of(&before)[..], &of(&after)[..]) {
+            (was, is) if was == is => {}
+            ([], [to]) => changes.push(Change::Attached(host, to.clone())),
+            ([from, ..], []) => changes.push(Change::Lost(host, from.clone())),
+            ([from], [to]) => changes.push(Change::Moved { host, from: from.clone(), to: to.clone() }),
+            (several, [to]) => {
+                let from = several.iter().find(|p| *p != to).unwrap_or(to).clone();
+                changes.push(Change::Moved { host, from, to: to.clone() });
+            }
+            (_, several) => changes.push(Change::Ambiguous(host, several.to_vec())),
+        }
+    }
+}
+
+/// Where each host hangs, by its name in natural order.
+fn places(t: &Topology) -> BTreeMap<Vec<(String, u64)>, (String, BTreeSet<Place>)> {
+    let mut places: BTreeMap<_, (String, BTreeSet<Place>)> = BTreeMap::new();
+    for link in host_links(t) {
+        let entry = places.entry(natural(&link.b)).or_insert_with(|| (link.b.clone(), BTreeSet::new()));
+        entry.1.insert(Place { switch: link.a.clone(), port: link.a_port.clone() });
+    }
+    places
+}
+
+fn host_links(t: &Topology) -> impl Iterator<Item = &Link> {
+    let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
+    t.links.iter().filter(move |l| hosts.contains(l.b.as_str()))
+}
+
+/// What can differ of a link that stays: hosts' links too, unless the host moved.
+fn cables(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+    let key = |l: &Link, host: bool| (natural(&l.a), natural(&l.a_port), natural(&l.b), if host { vec![] } else { natural(&l.b_port) });
+    let index = |t: &Topology| {
+        let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
+        t.links.iter().map(|l| (l.clone(), hosts.contains(l.b.as_str()))).map(|(l, h)| (key(&l, h), (l, h))).collect()
+    };
+    let (before, after): (BTreeMap<_, (Link, bool)>, BTreeMap<_, (Link, bool)>) = (index(old), index(new));
+    let several = |l: &Link| [old, new].iter().any(|t| t.links.iter().filter(|x| (&x.a, &x.b) == (&l.a, &l.b)).count() > 1);
+    let ends = |l: &Link| Ends { a: l.a.clone(), b: l.b.clone(), ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())) };
+    for (link, _) in before.iter().filter(|(k, (_, host))| !host && !after.contains_key(*k)).map(|(_, l)| l) {
+        changes.push(Change::Unlinked(ends(link)));
+    }
+    for (key, (link, host)) in &after {
+        let Some((was, _)) = before.get(key) else {
+            if !host {
+                changes.push(Change::Linked(ends(link)));
+            }
+            continue;
+        };
+        if was.state != link.state {
+            changes.push(Change::State(ends(link), was.state, link.state));
+        }
+        if was.rate_bps != link.rate_bps {
+            changes.push(Change::Rate(ends(link), was.rate_bps, link.rate_bps));
+        }
+        if was.grade != link.grade {
+            changes.push(Change::Grade(ends(link), was.grade, link.grade));
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Appeared(node) => write!(f, "switch {node} is new"),
+            Change::Gone(node) => write!(f, "switch {node} is gone"),
+            Change::Stale(node) => write!(f, "switch {node} is stale"),
+            Change::Answers(node) => write!(f, "switch {node} answers again"),
+            Change::Attached(host, at) => write!(f, "{host} is on {at}"),
+            Change::Lost(host, from) => write!(f, "{host} is seen nowhere, it was on {from}"),
+            Change::Moved { host, from, to } => write!(f, "{host} moved from {from} to {to}"),
+            Change::Ambiguous(host, places) => {
+                let places: Vec<String> = places.iter().map(Place::to_string).collect();
+                write!(f, "{host} may be on {}", places.join(" or "))
+            }
+            Change::Linked(ends) => write!(f, "link {ends} is new"),
+            Change::Unlinked(ends) => write!(f, "link {ends} is gone"),
+            Change::State(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
+            Change::Rate(ends, from, to) => write!(f, "link {ends}: rate {from} → {to}"),
+            Change::Grade(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
+            Change::RootBridge(from, to) => {
+                let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "not agreed on".to_owned());
+                write!(f, "root bridge: {} → {}", name(from), name(to))
+            }
+            Change::Clusters(names) if names.is_empty() => write!(f, "no cluster is left"),
+            Change::Clusters(names) if names.len() == 1 => write!(f, "one cluster: {}", names[0]),
+            Change::Clusters(names) => write!(f, "{} clusters: {}", names.len(), names.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port.as_str() {
+            "" => write!(f, "{}", self.switch),
+            port => write!(f, "{} port {port}", self.switch),
+        }
+    }
+}
+
+impl fmt::Display for Ends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.a, self.b)?;
+        match &self.ports {
+            Some((a, b)) => write!(f, " ({a}-{b})"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Cluster, Node};
+
+    fn node(name: &str, kind: NodeKind) -> Node {
+        Node { name: name.into(), kind, chassis: None, stale: false }
+    }
+
+    fn link(a: &str, a_port: &str, b: &str, b_port: &str) -> Link {
+        Link {
+            a: a.into(),
+            a_port: a_port.into(),
+            b: b.into(),
+            b_port: b_port.into(),
+            members: vec![],
+            rate_bps: BitsPerSec::GIGABIT,
+            state: LinkState::Forwarding,
+            grade: Grade::Certain,
+            evidence: vec!["seen".into()],
+        }
+    }
+
+    fn sample() -> Topology {
+        Topology {
+            nodes: vec![
+                node("s0", NodeKind::Switch),
+                node("s1", NodeKind::Switch),
+                node("n2", NodeKind::Host),
+                node("n3", NodeKind::Host),
+                node("n10", NodeKind::Host),
+            ],
+            links: vec![
+                link("s0", "swp1", "s1", "swp1"),
+                link("s0", "swp4", "n3", "eth0"),
+                link("s1", "swp4", "n10", "eth0"),
+                link("s1", "swp5", "n2", "eth0"),
+            ],
+            clusters: vec![Cluster { name: "cluster".into(), hosts: vec!["n2".into(), "n3".into(), "n10".into()] }],
+            alarms: vec![],
+            root_bridge: Some("s0".into()),
+        }
+    }
+
+    fn words(change: impl FnOnce(&mut Topology)) -> Vec<String> {
+        let mut new = sample();
+        change(&mut new);
+        diff(&sample(), &new).iter().map(Change::to_string).collect()
+    }
+
+    #[test]
+    fn evidence_alarms_and_order_are_no_change() {
+        let seen = words(|t| {
+            t.links.reverse();
+            t.nodes.reverse();
+            t.links[0].evidence.clear();
+            t.links[0].b_port = "02:00:00:00:00:01".into();
+            t.alarms.push(crate::topology::Alarm { about: "s0".into(), text: "hot".into() });
+        });
+        assert_eq!(seen, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_change_in_words() {
+        assert_eq!(words(|t| t.links[1] = link("s1", "swp7", "n3", "eth0")), ["n3 moved from s0 port swp4 to s1 port swp7"]);
+        assert_eq!(words(|t| t.links[0].state = LinkState::Blocked), ["link s0-s1: forwarding → blocked"]);
+        assert_eq!(words(|t| t.links[0].rate_bps = BitsPerSec::mega(100)), ["link s0-s1: rate 1G → 100M"]);
+        assert_eq!(words(|t| t.nodes[1].stale = true), ["switch s1 is stale"]);
+        assert_eq!(words(|t| drop(t.links.remove(1))), ["n3 is seen nowhere, it was on s0 port swp4"]);
+        assert_eq!(words(|t| t.links.push(link("s0", "swp9", "n3", "eth0"))), ["n3 may be on s0 port swp4 or s0 port swp9"]);
+        assert_eq!(words(|t| t.links.push(link("s0", "swp2", "s1", "swp2"))), ["link s0-s1 (swp2-swp2) is new"]);
+        assert_eq!(words(|t| drop(t.links.remove(0))), ["link s0-s1 is gone"]);
+        assert_eq!(words(|t| t.links[1].grade = Grade::Inferred), ["link s0-n3: certain → inferred"]);
+        assert_eq!(words(|t| t.root_bridge = None), ["root bridge: s0 → not agreed on"]);
+        assert_eq!(words(|t| t.nodes.push(node("s2", NodeKind::Switch))), ["switch s2 is new"]);
+        assert_eq!(words(|t| t.clusters.clear()), ["no cluster is left"]);
+    }
+
+    #[test]
+    fn back_again_is_the_opposite() {
+        let (mut new, old) = (sample(), sample());
+        new.links.remove(1);
+        new.nodes[0].stale = true;
+        let back: Vec<String> = diff(&new, &old).iter().map(Change::to_string).collect();
+        assert_eq!(back, ["switch s0 answers again", "n3 is on s0 port swp4"]);
+    }
+}

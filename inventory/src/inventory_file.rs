@@ -16,7 +16,7 @@
 //! traps: {listen: "0.0.0.0:162"}                  # optional
 //! ```
 use crate::secret::{Place, Secret};
-use crate::topology_file::{FileError, is_name};
+use crate::topology_file::{FileError, TopologyFile, is_name};
 use crate::{Mac, unique, units};
 use indexmap::IndexMap;
 use serde::de::Error;
@@ -222,6 +222,14 @@ impl Inventory {
             }
         }
         Ok(())
+    }
+
+    /// Puts a found network's hosts into the order stated here, with their ranks.
+    pub fn rank(&self, file: &mut TopologyFile) {
+        file.hosts.sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
+        for (name, host) in &mut file.hosts {
+            host.ranks = self.hosts.get(name).map_or(host.ranks, |h| h.ranks);
+        }
     }
 
     fn contradiction(&self) -> Option<Contradiction> {

@@ -16,8 +16,10 @@
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`infer`] | views to topology |
 //! | [`diff`] | what changed between two topologies |
+//! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 pub mod diff;
+pub mod export;
 pub mod infer;
 pub mod inventory_file;
 pub mod mac;

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use petgraph::unionfind::UnionFind;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 /// What is believed about the network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -200,6 +201,26 @@ impl Topology {
     /// The names of all nodes of a kind, in order.
     pub fn of(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
         self.nodes.iter().filter(move |n| n.kind == kind).map(|n| n.name.as_str())
+    }
+}
+
+impl fmt::Display for LinkState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            LinkState::Forwarding => "forwarding",
+            LinkState::Blocked => "blocked",
+            LinkState::Unknown => "unknown",
+        })
+    }
+}
+
+impl fmt::Display for Grade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Grade::Certain => "certain",
+            Grade::Inferred => "inferred",
+            Grade::Ambiguous => "ambiguous",
+        })
     }
 }
 
