@@ -101,6 +101,11 @@ enum Command {
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },
+    /// Serve the BRIDGE-MIB of a kernel bridge to snmpd's pass_persist
+    BridgeMib {
+        /// The bridge
+        bridge: String,
+    },
     /// What `up` starts as process 1 of a node
     #[command(hide = true)]
     NodeInit {
@@ -173,6 +178,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             let job = lab::mpi::Job { mpi, ranks, per_host, hosts, shim: !no_shim, timeout: *timeout };
             std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
         }
+        Command::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
         Command::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
         Command::Agent { arguments } => std::process::exit(lab::enter::agent(&Name { name: None }.get(), arguments)?),
         Command::Session { program } => std::process::exit(lab::enter::session(program)?),

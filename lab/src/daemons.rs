@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Objects whose answers show that all of a switch's agents are up, encoded: snmpd itself, the bridge program, lldpd.
 const SYSTEM: &[u8] = &[0x2b, 6, 1, 2, 1, 1];
+const DOT1D_BRIDGE: &[u8] = &[0x2b, 6, 1, 2, 1, 17];
 const LLDP_LOCAL: &[u8] = &[0x28, 0xc4, 0x62, 1, 1, 2, 1, 3];
 
 /// How long a daemon may take.
@@ -28,6 +29,8 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
             spawn(node, logs, Command::new("snmpd").args(arguments).env("SNMP_PERSISTENT_DIR", "/var/lib/snmp").env("MIBS", ""))?;
             await_answer(node, "snmpd", SYSTEM)?;
             lldpd(node, logs)?;
+            // snmpd starts the program at the first question; it has to be there to count topology changes.
+            await_answer(node, "heddle lab bridge-mib", DOT1D_BRIDGE)?;
             await_answer(node, "lldpd", LLDP_LOCAL)
         }
     }
@@ -93,6 +96,7 @@ monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkUpTrap \"
 monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkDownTrap \"Generate linkDown\" .1.3.6.1.2.1.2.2.1.8 == 2
 notificationEvent linkUpTrap .1.3.6.1.6.3.1.1.5.4 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
 notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
+pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0
 {interfaces}"
     )
 }

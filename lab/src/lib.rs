@@ -11,9 +11,11 @@
 //! | `wire`, `tbf`, `netns` | netlink: interfaces, queues, namespaces |
 //! | [`node`] | the init of a node, its `daemons`, a host's `announce` |
 //! | [`enter`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
+//! | [`bridge_mib`] | the MIB snmpd lacks |
 //! | [`status`] | what is there and what STP made of it |
 //! | [`state`](crate::Lab::dir) | what is on disk |
 mod announce;
+pub mod bridge_mib;
 mod daemons;
 mod down;
 pub mod enter;

@@ -1,0 +1,88 @@
+//! The BRIDGE-MIB (RFC 4188) of a kernel bridge, for `pass_persist` of snmpd, which has none of its own.
+//!
+//! `kernel` reads the bridge, `changes` counts what the kernel does not, `table` makes objects of it, `protocol` speaks with snmpd.
+mod changes;
+mod kernel;
+mod protocol;
+mod table;
+
+use crate::error::{During, Result};
+use changes::Changes;
+use kernel::Bridge;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use table::Table;
+
+/// How old the objects of an answer may be: one walk sees one state, the next poll a new one.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// How often the topology change flag is looked at; the kernel tells of ports, not of it.
+const WATCH: Duration = Duration::from_millis(200);
+
+/// Serves the objects of bridge `name` on standard input and output until the input ends.
+///
+/// # Errors
+/// [`crate::Error::Kernel`] if there is no such bridge or snmpd is gone.
+pub fn serve(name: &str) -> Result<()> {
+    let began = Instant::now();
+    let place = || format!("bridge-mib: bridge {name}");
+    let changes = Arc::new(Mutex::new(Changes::new(&Bridge::read(name).during(place)?)));
+    let watcher = Watcher { name: name.to_owned(), began, changes: changes.clone(), links: links().during(place)? };
+    std::thread::spawn(move || watcher.run());
+    let mut cache: Option<(Instant, Table)> = None;
+    let source = |look: &mut dyn FnMut(&Table)| -> io::Result<()> {
+        if cache.as_ref().is_none_or(|(at, _)| at.elapsed() > FRESH) {
+            let bridge = Bridge::read(name)?;
+            let now = began.elapsed();
+            let mut changes = lock(&changes);
+            changes.see(&bridge, now);
+            cache = Some((Instant::now(), table::build(&bridge, &changes, now)));
+        }
+        if let Some((_, table)) = &cache {
+            look(table);
+        }
+        Ok(())
+    };
+    protocol::serve(&mut io::stdin().lock(), &mut io::stdout().lock(), source).during(place)
+}
+
+/// Looks at the bridge whenever a link of the node changes, and now and then.
+struct Watcher {
+    name: String,
+    began: Instant,
+    changes: Arc<Mutex<Changes>>,
+    links: OwnedFd,
+}
+
+impl Watcher {
+    fn run(&self) {
+        let timeout = PollTimeout::try_from(WATCH).unwrap_or(PollTimeout::MAX);
+        loop {
+            let told = poll(&mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)], timeout);
+            if told.is_ok_and(|n| n > 0) {
+                let mut message = [0; 8192];
+                while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
+            }
+            // A port may go while it is read; the next look sees the rest.
+            if let Ok(bridge) = Bridge::read_states(&self.name) {
+                lock(&self.changes).see(&bridge, self.began.elapsed());
+            }
+        }
+    }
+}
+
+fn links() -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let links = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
+    bind(links.as_raw_fd(), &NetlinkAddr::new(0, nix::libc::RTMGRP_LINK as u32))?;
+    Ok(links)
+}
+
+fn lock(changes: &Mutex<Changes>) -> MutexGuard<'_, Changes> {
+    // A panic of the other thread leaves plain counters behind.
+    changes.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,105 @@
+//! Topology changes, counted here because the kernel does not: dot1dStpTopChanges and dot1dStpPortForwardTransitions.
+//!
+//! A bridge detects a change when a port of its own starts forwarding, or stops (IEEE 802.1D-1998, 8.6.14 and net/bridge's
+//! `br_topology_change_detection`), and when another bridge or the root tells it, which shows as a flag. A flag that follows a
+//! change of a port is the same change coming back.
+use super::kernel::{Bridge, Port};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The root's answer to a change comes within two hello times.
+const ECHO: Duration = Duration::from_secs(2);
+
+const LEARNING: u8 = 2;
+const FORWARDING: u8 = 3;
+
+/// What has been counted so far. Times are since the counting began.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Changes {
+    pub(super) count: u32,
+    /// When the last one was.
+    pub(super) last: Duration,
+    /// How often each port started forwarding.
+    pub(super) forward_transitions: BTreeMap<u16, u32>,
+    states: BTreeMap<u16, u8>,
+    flag: bool,
+}
+
+impl Changes {
+    /// Counts from the present state on.
+    pub(super) fn new(bridge: &Bridge) -> Changes {
+        Changes { states: states(bridge), flag: bridge.topology_change, ..Changes::default() }
+    }
+
+    /// Takes in a look at the bridge.
+    pub(super) fn see(&mut self, bridge: &Bridge, now: Duration) {
+        let states = states(bridge);
+        for port in &bridge.ports {
+            let before = self.states.get(&port.number).copied();
+            if port.state == FORWARDING && before != Some(FORWARDING) {
+                *self.forward_transitions.entry(port.number).or_default() += 1;
+                self.count_one(now);
+            }
+        }
+        let stopped = |(number, before): &(&u16, &u8)| {
+            let carried = matches!(**before, LEARNING | FORWARDING);
+            carried && !matches!(states.get(number), Some(&LEARNING | &FORWARDING))
+        };
+        for _ in 0..self.states.iter().filter(stopped).count() {
+            self.count_one(now);
+        }
+        let echo = self.count > 0 && now.saturating_sub(self.last) < ECHO;
+        if bridge.topology_change && !self.flag && !echo {
+            self.count_one(now);
+        }
+        self.flag = bridge.topology_change;
+        self.states = states;
+    }
+
+    fn count_one(&mut self, now: Duration) {
+        self.count = self.count.wrapping_add(1);
+        self.last = now;
+    }
+}
+
+fn states(bridge: &Bridge) -> BTreeMap<u16, u8> {
+    bridge.ports.iter().map(|p: &Port| (p.number, p.state)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bridge(states: &[u8], topology_change: bool) -> Bridge {
+        let port = |(i, &state): (usize, &u8)| Port { number: i as u16 + 1, state, ..Port::default() };
+        Bridge { ports: states.iter().enumerate().map(port).collect(), topology_change, ..Bridge::default() }
+    }
+
+    #[test]
+    fn a_port_that_starts_or_stops_to_forward_is_a_change() {
+        let ms = Duration::from_millis;
+        let mut c = Changes::new(&bridge(&[3, 1], false));
+        c.see(&bridge(&[3, 1], false), ms(10));
+        c.see(&bridge(&[3, 2], false), ms(20));
+        assert_eq!(c.count, 0);
+        c.see(&bridge(&[3, 3], false), ms(30));
+        assert_eq!((c.count, c.last, c.forward_transitions[&2]), (1, ms(30), 1));
+        c.see(&bridge(&[3], false), ms(40));
+        assert_eq!(c.count, 2, "an unplugged port is a change");
+        c.see(&bridge(&[4], false), ms(50));
+        assert_eq!(c.count, 3, "a port that blocks is a change");
+    }
+
+    #[test]
+    fn a_flag_counts_once_unless_it_is_an_echo() {
+        let ms = Duration::from_millis;
+        let mut c = Changes::new(&bridge(&[3], false));
+        c.see(&bridge(&[3], true), ms(100));
+        c.see(&bridge(&[3], true), ms(9_000));
+        assert_eq!((c.count, c.last), (1, ms(100)));
+        c.see(&bridge(&[3], false), ms(9_100));
+        c.see(&bridge(&[3, 3], false), ms(10_000));
+        c.see(&bridge(&[3, 3], true), ms(10_900));
+        assert_eq!(c.count, 2);
+    }
+}

@@ -1,0 +1,197 @@
+//! The objects of a bridge, ordered for GETNEXT.
+use super::changes::Changes;
+use super::kernel::{Bridge, BridgeId, Port};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// An object identifier.
+pub(super) type Oid = Vec<u32>;
+
+/// dot1dBridge of RFC 4188.
+pub(super) const DOT1D_BRIDGE: [u32; 7] = [1, 3, 6, 1, 2, 1, 17];
+
+/// Every object instance in lexicographic order.
+pub(super) type Table = BTreeMap<Oid, Value>;
+
+/// A value as snmpd's `pass_persist` writes it: a type, a line, the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    Integer(u32),
+    Counter(u64),
+    TimeTicks(u32),
+    Octets(Vec<u8>),
+    Nothing,
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Integer(n) => write!(f, "integer\n{n}"),
+            // Counter32 wraps (RFC 2578, 7.1.6).
+            Value::Counter(n) => write!(f, "counter\n{}", *n as u32),
+            Value::TimeTicks(n) => write!(f, "timeticks\n{n}"),
+            Value::Octets(octets) => {
+                let text: Vec<String> = octets.iter().map(|o| format!("{o:02x}")).collect();
+                write!(f, "octet\n{}", text.join(" "))
+            }
+            Value::Nothing => write!(f, "objectid\n.0.0"),
+        }
+    }
+}
+
+/// dot1dBase, dot1dStp and dot1dTp of a bridge; `now` on the clock of `changes`.
+pub(super) fn build(bridge: &Bridge, changes: &Changes, now: Duration) -> Table {
+    let mut table = Builder(Table::new());
+    base(&mut table, bridge);
+    stp(&mut table, bridge, changes, now);
+    transparent(&mut table, bridge);
+    table.0
+}
+
+struct Builder(Table);
+
+impl Builder {
+    fn add(&mut self, column: &[u32], index: &[u32], value: Value) {
+        self.0.insert([&DOT1D_BRIDGE, column, index].concat(), value);
+    }
+
+    fn scalar(&mut self, object: [u32; 2], value: Value) {
+        self.add(&object, &[0], value);
+    }
+}
+
+/// dot1dBase (1).
+fn base(table: &mut Builder, bridge: &Bridge) {
+    table.scalar([1, 1], Value::Octets(bridge.address.0.to_vec()));
+    table.scalar([1, 2], Value::Integer(bridge.ports.len() as u32));
+    // transparent-only(2)
+    table.scalar([1, 3], Value::Integer(2));
+    for port in &bridge.ports {
+        let mut cell = |column, value| table.add(&[1, 4, 1, column], &[u32::from(port.number)], value);
+        cell(1, Value::Integer(u32::from(port.number)));
+        cell(2, Value::Integer(port.if_index));
+        cell(3, Value::Nothing);
+        cell(4, Value::Counter(0));
+        cell(5, Value::Counter(0));
+    }
+}
+
+/// dot1dStp (2).
+fn stp(table: &mut Builder, bridge: &Bridge, changes: &Changes, now: Duration) {
+    let since = now.saturating_sub(changes.last).as_millis() / 10;
+    // ieee8021d(3)
+    table.scalar([2, 1], Value::Integer(3));
+    table.scalar([2, 2], Value::Integer(bridge.priority));
+    table.scalar([2, 3], Value::TimeTicks(since as u32));
+    table.scalar([2, 4], Value::Counter(u64::from(changes.count)));
+    table.scalar([2, 5], id(bridge.root));
+    table.scalar([2, 6], Value::Integer(bridge.root_cost));
+    table.scalar([2, 7], Value::Integer(bridge.root_port));
+    let timers = [bridge.max_age, bridge.hello, 100, bridge.forward_delay, bridge.max_age, bridge.hello, bridge.forward_delay];
+    for (object, value) in (8..).zip(timers) {
+        table.scalar([2, object], Value::Integer(value));
+    }
+    for port in &bridge.ports {
+        stp_port(table, port, changes.forward_transitions.get(&port.number).copied().unwrap_or(0));
+    }
+}
+
+/// An entry of dot1dStpPortTable.
+fn stp_port(table: &mut Builder, port: &Port, forward_transitions: u32) {
+    // disabled(1), blocking(2), listening(3), learning(4), forwarding(5) in the kernel's order of states.
+    let state = [1, 3, 4, 5, 2].get(usize::from(port.state)).copied().unwrap_or(1);
+    let enabled = if port.state == 0 { 2 } else { 1 };
+    let mut cell = |column, value| table.add(&[2, 15, 1, column], &[u32::from(port.number)], value);
+    cell(1, Value::Integer(u32::from(port.number)));
+    // The kernel keeps the upper six bits of the octet.
+    cell(2, Value::Integer(port.priority << 2));
+    cell(3, Value::Integer(state));
+    cell(4, Value::Integer(enabled));
+    cell(5, Value::Integer(port.path_cost.min(65_535)));
+    cell(6, id(port.designated_root));
+    cell(7, Value::Integer(port.designated_cost));
+    cell(8, id(port.designated_bridge));
+    cell(9, Value::Octets(port.designated_port.to_be_bytes().to_vec()));
+    cell(10, Value::Counter(u64::from(forward_transitions)));
+    cell(11, Value::Integer(port.path_cost));
+}
+
+/// dot1dTp (4).
+fn transparent(table: &mut Builder, bridge: &Bridge) {
+    table.scalar([4, 1], Value::Counter(0));
+    table.scalar([4, 2], Value::Integer(bridge.ageing / 100));
+    for station in &bridge.stations {
+        let index: Vec<u32> = station.address.0.iter().map(|o| u32::from(*o)).collect();
+        // An address of the bridge's own may lie on no port; learned(3), self(4).
+        let status = if station.local { 4 } else { 3 };
+        table.add(&[4, 3, 1, 1], &index, Value::Octets(station.address.0.to_vec()));
+        table.add(&[4, 3, 1, 2], &index, Value::Integer(u32::from(station.port)));
+        table.add(&[4, 3, 1, 3], &index, Value::Integer(status));
+    }
+    for port in &bridge.ports {
+        let mut cell = |column, value| table.add(&[4, 4, 1, column], &[u32::from(port.number)], value);
+        cell(1, Value::Integer(u32::from(port.number)));
+        cell(2, Value::Integer(port.mtu));
+        cell(3, Value::Counter(port.frames_in));
+        cell(4, Value::Counter(port.frames_out));
+        cell(5, Value::Counter(port.discards));
+    }
+}
+
+fn id(id: BridgeId) -> Value {
+    Value::Octets(id.0.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Station;
+    use super::*;
+    use inventory::Mac;
+
+    pub(in super::super) fn sample() -> Table {
+        let port = |number, state| Port { number, if_index: u32::from(number) + 10, state, priority: 32, path_cost: 50, ..Port::default() };
+        let station = |last, port, local| Station { address: Mac([2, 0, 0, 0, 0, last]), port, local };
+        let bridge = Bridge {
+            address: Mac([2, 0, 0, 0, 0, 1]),
+            root: BridgeId([0x10, 0, 2, 0, 0, 0, 0, 9]),
+            ports: vec![port(1, 3), port(2, 4), port(10, 0)],
+            stations: vec![station(200, 2, false), station(1, 0, true)],
+            ..Bridge::default()
+        };
+        let changes = Changes { count: 7, last: Duration::from_secs(3), ..Changes::default() };
+        build(&bridge, &changes, Duration::from_millis(5_250))
+    }
+
+    fn at(table: &Table, object: &[u32]) -> String {
+        table[&[&DOT1D_BRIDGE, object].concat()].to_string()
+    }
+
+    #[test]
+    fn states_and_statuses_have_the_numbers_of_the_mib() {
+        let t = sample();
+        let state = |port| at(&t, &[2, 15, 1, 3, port]);
+        assert_eq!([state(1), state(2), state(10)], ["integer\n5", "integer\n2", "integer\n1"]);
+        assert_eq!(at(&t, &[4, 3, 1, 3, 2, 0, 0, 0, 0, 200]), "integer\n3");
+        assert_eq!(at(&t, &[4, 3, 1, 3, 2, 0, 0, 0, 0, 1]), "integer\n4");
+        assert_eq!(at(&t, &[1, 4, 1, 2, 10]), "integer\n20");
+        assert_eq!(at(&t, &[2, 15, 1, 2, 1]), "integer\n128");
+    }
+
+    #[test]
+    fn changes_and_identifiers_are_told() {
+        let t = sample();
+        assert_eq!(at(&t, &[2, 4, 0]), "counter\n7");
+        assert_eq!(at(&t, &[2, 3, 0]), "timeticks\n225");
+        assert_eq!(at(&t, &[2, 5, 0]), "octet\n10 00 02 00 00 00 00 09");
+    }
+
+    #[test]
+    fn instances_are_ordered_by_number_not_by_digits() {
+        let t = sample();
+        let ports: Vec<u32> = t.keys().filter(|k| k[7..].starts_with(&[1, 4, 1, 1])).map(|k| k[11]).collect();
+        assert_eq!(ports, [1, 2, 10]);
+        let stations: Vec<u32> = t.keys().filter(|k| k[7..].starts_with(&[4, 3, 1, 2])).map(|k| k[16]).collect();
+        assert_eq!(stations, [1, 200]);
+    }
+}
