@@ -14,6 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// At most ten frames a second.
 const FRAME: Duration = Duration::from_millis(100);
 /// How often the key thread looks whether it should end.
-const KEY_POLL: Duration = Duration::from_millis(500);
+const KEY_POLL: Duration = Duration::from_millis(100);
 
 const SIGNALS: [i32; 3] = [SIGTERM, SIGHUP, SIGINT];
 
@@ -104,7 +105,7 @@ pub fn run(source: Source, options: Options) -> Result<(), TuiError> {
     }
     let mut signals = Signals::new(SIGNALS)?;
     let handle = signals.handle();
-    let screen = Screen::enter()?;
+    let mut screen = Screen::enter()?;
     let stop = Arc::new(AtomicBool::new(false));
     let orders = options.lab.map(|lab| lab_thread(lab, sender.clone()));
     let keys = key_thread(sender.clone(), stop.clone());
@@ -114,12 +115,13 @@ pub fn run(source: Source, options: Options) -> Result<(), TuiError> {
             let _ = sender.send(Message::Terminate);
         }
     });
-    let result = turn(app, screen, &messages, orders);
+    let result = turn(app, &mut screen, &messages, orders);
+    // The terminal goes back only when nobody here reads from it any more: what is typed then is the shell's.
     stop.store(true, Ordering::Relaxed);
+    let _ = keys.join();
+    drop(screen);
     handle.close();
     over.store(true, Ordering::Relaxed);
-    // The key thread must not swallow what is typed after this.
-    let _ = keys.join();
     result
 }
 
@@ -172,7 +174,7 @@ fn address(source: &Source) -> String {
     clean::text(&raw)
 }
 
-fn turn(mut app: App, mut screen: Screen, messages: &Receiver<Message>, orders: Option<Sender<LabAction>>) -> Result<(), TuiError> {
+fn turn(mut app: App, screen: &mut Screen, messages: &Receiver<Message>, orders: Option<Sender<LabAction>>) -> Result<(), TuiError> {
     loop {
         screen.terminal.draw(|frame| app.draw(frame))?;
         let drawn = Instant::now();
@@ -226,7 +228,12 @@ fn key_thread(sender: Sender<Message>, stop: Arc<AtomicBool>) -> thread::JoinHan
 
 fn source_thread(source: Source, sender: Sender<Message>, stop: Arc<AtomicBool>) {
     if let Source::Http { url, token } = source {
-        thread::spawn(move || source::follow(&url, token.as_deref(), &stop, |message| sender.send(message).is_ok()));
+        thread::spawn(move || {
+            let follow = || source::follow(&url, token.as_deref(), &stop, |message| sender.send(message).is_ok());
+            if catch_unwind(AssertUnwindSafe(follow)).is_err() {
+                let _ = sender.send(Message::Lost("the reader failed inside heddle; please report it".into()));
+            }
+        });
     }
 }
 
@@ -234,11 +241,12 @@ fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<Message>) -> Sender<L
     let (orders, actions) = mpsc::channel();
     thread::spawn(move || {
         for action in actions {
-            let done = match action {
-                LabAction::Move { host, switch } => lab.move_host(&host, &switch),
-                LabAction::Cut(a, b) => lab.cut(&a, &b),
-                LabAction::Join(a, b) => lab.join(&a, &b),
-            };
+            let done = catch_unwind(AssertUnwindSafe(|| match &action {
+                LabAction::Move { host, switch } => lab.move_host(host, switch),
+                LabAction::Cut(a, b) => lab.cut(a, b),
+                LabAction::Join(a, b) => lab.join(a, b),
+            }));
+            let done = done.unwrap_or_else(|_| Err(format!("lab: {action:?} failed inside heddle; please report it")));
             if sender.send(Message::Lab(done)).is_err() {
                 return;
             }

@@ -1,0 +1,163 @@
+//! `heddle tui` in a real terminal (tmux): it draws, follows keys and size, and leaves the terminal as it was.
+#[path = "../tui/tests/fixture/mod.rs"]
+#[allow(dead_code, reason = "the fixture serves several test files")]
+mod fixture;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A tmux server of its own with one shell in it; dropping it ends both.
+struct Tmux {
+    socket: String,
+    folder: tempfile::TempDir,
+}
+
+impl Tmux {
+    fn new(name: &str) -> Tmux {
+        let tmux = Tmux { socket: format!("heddle-{name}-{}", std::process::id()), folder: tempfile::tempdir().unwrap() };
+        let json = serde_json::to_string(&fixture::troubled()).unwrap();
+        std::fs::write(tmux.snapshot(), json).unwrap();
+        let started = tmux.run(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "24",
+            "-s",
+            "t",
+            "env PS1='ready> ' TERM=screen-256color sh",
+        ]);
+        assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
+        tmux.wait("ready>");
+        tmux
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.folder.path().join("snapshot.json")
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let tmux = Command::new("tmux").args(["-L", &self.socket]).args(arguments).output();
+        tmux.unwrap_or_else(|e| panic!("tmux: {e}; this test needs it: apt install tmux"))
+    }
+
+    fn type_line(&self, line: &str) {
+        self.keys(&["-l", line]);
+        self.keys(&["Enter"]);
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        assert!(self.run(&[&["send-keys", "-t", "t"], keys].concat()).status.success());
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8(self.run(&["capture-pane", "-p", "-t", "t"]).stdout).unwrap()
+    }
+
+    /// Waits until `text` is on the screen, and gives the screen.
+    fn wait(&self, text: &str) -> String {
+        self.wait_for(text, |screen| screen.contains(text))
+    }
+
+    fn wait_for(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if holds(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < end, "no {what:?} within {PATIENCE:?}; the screen shows\n{screen}");
+            sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Alternate screen, any mouse reporting, cursor: as tmux sees the terminal's state.
+    fn modes(&self) -> String {
+        let modes = self.run(&["display-message", "-p", "-t", "t", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]);
+        String::from_utf8(modes.stdout).unwrap().trim().to_owned()
+    }
+
+    fn start(&self, flags: &str) {
+        self.type_line(&format!("{} tui --snapshot {} {flags}", env!("CARGO_BIN_EXE_heddle"), self.snapshot().display()));
+        self.wait("epoch 41");
+    }
+
+    /// The shell answers, echoes and reads lines again.
+    fn is_restored(&self) {
+        self.wait_for("the shell's own screen", |s| !s.contains("epoch 41"));
+        assert_eq!(self.modes(), "0 0 1");
+        self.type_line("stty -a | tr ' ' '\\n' | grep -xE -- '-?(icanon|echo|isig);?' | tr '\\n' '+'; echo; echo end-$((40+2))");
+        let screen = self.wait("end-42");
+        assert!(screen.contains("isig+icanon+echo+"), "{screen}");
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+#[test]
+fn draws_follows_keys_and_size_and_leaves_no_trace() {
+    let t = Tmux::new("keys");
+    t.start("");
+    assert_eq!(t.modes(), "1 1 0");
+    let screen = t.wait("▸ ◆ s0");
+    assert!(
+        screen.contains("┤ 1 Topology ├") && screen.contains("× stale") && screen.contains("BLOCKED") == screen.contains("└╌ s3"),
+        "{screen}"
+    );
+    t.keys(&["2"]);
+    t.wait("◀ bottleneck");
+    t.keys(&["?"]);
+    t.wait("this help");
+    t.keys(&["Escape"]);
+    t.wait_for("no help", |s| !s.contains("this help"));
+    t.keys(&["/", "n", "1", "0", "Enter"]);
+    t.wait("/n10");
+    assert!(t.run(&["resize-window", "-t", "t", "-x", "120", "-y", "40"]).status.success());
+    let screen = t.wait("5 Events");
+    let screen = if screen.contains("━ 2 Links") { screen } else { t.wait("━ 2 Links") };
+    assert!(screen.contains("─ 3 Jobs") && screen.contains("─ 4 Epochs"), "{screen}");
+    assert!(t.run(&["resize-window", "-t", "t", "-x", "60", "-y", "16"]).status.success());
+    t.wait("┤ 2 Links ├");
+    t.keys(&["q"]);
+    t.is_restored();
+}
+
+#[test]
+fn a_signal_leaves_no_trace_either() {
+    let t = Tmux::new("signal");
+    t.start("--ascii --theme colour-blind");
+    assert!(t.screen().is_ascii(), "{}", t.screen());
+    let shell = String::from_utf8(t.run(&["display-message", "-p", "-t", "t", "#{pane_pid}"]).stdout).unwrap();
+    let child = Command::new("ps").args(["-o", "pid=", "--ppid", shell.trim()]).output().unwrap();
+    let pid = String::from_utf8(child.stdout).unwrap().trim().to_owned();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success(), "kill {pid}");
+    t.is_restored();
+}
+
+#[test]
+fn prints_one_picture_without_a_terminal() {
+    let t = Tmux::new("print");
+    let heddle = |flags: &[&str]| Command::new(env!("CARGO_BIN_EXE_heddle")).arg("tui").args(flags).output().unwrap();
+    let file = t.snapshot().display().to_string();
+    let printed = heddle(&["--snapshot", &file, "--print", "100x30"]);
+    let text = String::from_utf8(printed.stdout).unwrap();
+    assert!(printed.status.success() && text.lines().count() == 30 && text.contains("▲ 2 alarms") && !text.contains('\u{1b}'), "{text}");
+    let wrong = heddle(&["--snapshot", &file, "--print", "100"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let missing = heddle(&["--snapshot", "/nowhere.json", "--print", "80x24"]);
+    assert_eq!(missing.status.code(), Some(64));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("/nowhere.json"), "{missing:?}");
+    let blind = heddle(&["--snapshot", &file]);
+    assert_eq!(blind.status.code(), Some(64), "no terminal to draw on");
+}
