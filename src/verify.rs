@@ -1,10 +1,72 @@
 //! `heddle verify`
 use crate::Outcome;
+use crate::schedule::read_tree;
+use anyhow::Context;
+use inventory::Tree;
+use schedules::json::{self, MAX_BYTES, Schedule};
+use schedules::verify;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Flags of `heddle verify`.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Topology file
+    #[arg(long, value_name = "FILE")]
+    topology: PathBuf,
+    /// Schedule as printed by `heddle schedule --format json`; exit status 1 if it breaks a rule
+    #[arg(value_name = "SCHEDULE.json")]
+    schedule: PathBuf,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("verify: not built yet")
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let tree = read_tree(&args.topology)?;
+    let schedule = read_schedule(&args.schedule)?;
+    Ok(match check(&tree, &schedule) {
+        Ok(summary) => {
+            println!("ok: {summary}");
+            Outcome::Done
+        }
+        Err(violation) => {
+            println!("violation: {violation}");
+            Outcome::CheckFailed
+        }
+    })
+}
+
+fn read_schedule(path: &Path) -> anyhow::Result<Schedule> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    read.with_context(|| format!("{}: cannot be read", path.display()))?;
+    json::read(&bytes).with_context(|| path.display().to_string())
+}
+
+/// What was checked, or the first violation: a schedule for hosts the topology does not have is one.
+fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
+    let hosts = hosts(schedule);
+    let tree_of_hosts = tree.restrict(hosts).map_err(|e| e.to_string())?;
+    let among = format!("{} of {} hosts", hosts.len(), tree.hosts());
+    match schedule {
+        Schedule::Alltoall(plan) => {
+            verify::alltoall(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
+            Ok(format!(
+                "all-to-all among {among}: {} phases, {} messages, {} synchronizations",
+                plan.phases.len(),
+                plan.messages(),
+                plan.syncs.len()
+            ))
+        }
+        Schedule::Allgather(plan) => {
+            verify::allgather(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
+            Ok(format!("allgather among {among}: longest path {}", plan.longest_path))
+        }
+    }
+}
+
+fn hosts(schedule: &Schedule) -> &[String] {
+    match schedule {
+        Schedule::Alltoall(plan) => &plan.hosts,
+        Schedule::Allgather(plan) => &plan.hosts,
+    }
 }

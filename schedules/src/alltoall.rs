@@ -6,9 +6,9 @@ use inventory::Tree;
 /// The one algorithm there is: messages of unit size on edges of unit capacity.
 pub(crate) const AAPC: &str = "aapc";
 
-/// Up to this many hosts [`plan`] reduces synchronizations to the minimal set: beyond it, the reduction takes longer
-/// than all the rest.
-pub const MINIMAL_HOSTS: u32 = 256;
+/// Up to this many hosts [`plan`] reduces synchronizations to the minimal set: there it costs about half of the whole
+/// planning, and its cost grows with the third power of the hosts.
+pub const MINIMAL_HOSTS: u32 = 1024;
 
 /// Plans the all-to-all among the tree's hosts: phases by [`crate::aapc`], synchronizations by [`crate::sync`], the
 /// minimal set up to [`MINIMAL_HOSTS`], else the chain.

@@ -475,7 +475,8 @@ mod tests {
     fn every_file_cut_altered_longer_or_missing_is_named() {
         let epoch = epoch(&star_text(&[2, 2]));
         let (pointer, files) = published(&epoch);
-        let damages: [(&str, fn(&mut Files, &str)); 4] = [
+        type Damage = (&'static str, fn(&mut Files, &str));
+        let damages: [Damage; 4] = [
             ("missing", |files, name| drop(files.remove(name))),
             ("empty", |files, name| files.get_mut(name).unwrap().clear()),
             ("altered", |files, name| files.get_mut(name).unwrap()[3] ^= 1),

@@ -10,6 +10,9 @@ use std::collections::HashMap;
 /// More hosts are refused: their 16.8 million messages make a file of some hundred megabytes.
 pub const MAX_HOSTS: usize = 4096;
 
+/// Longer texts are refused.
+pub const MAX_BYTES: u64 = 1 << 30;
+
 /// A schedule of either collective.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Schedule {
@@ -113,6 +116,9 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
     struct Head {
         collective: String,
     }
+    if text.len() as u64 > MAX_BYTES {
+        return refuse(format!("longer than {MAX_BYTES} octets"));
+    }
     let head: Head = parse(text)?;
     match head.collective.as_str() {
         "alltoall" => read_alltoall(text).map(Schedule::Alltoall),
@@ -122,7 +128,7 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
-    serde_json::from_slice(text).map_err(|e| JsonError(e.to_string()))
+    serde_json::from_slice(text).map_err(|e| JsonError(format!("no schedule as `heddle schedule --format json` prints it: {e}")))
 }
 
 /// Reads an all-to-all; hosts are numbered in the order of its `hosts`.

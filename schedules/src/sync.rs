@@ -145,7 +145,7 @@ fn overtaken_dropped(hosts: u32, messages: &[Message], order: &Order, teller: im
 fn reduced(tree: &Tree, messages: &[Message], order: &Order) -> Vec<(u32, u32)> {
     let mut clocks = Clocks::new(tree.hosts() as usize, messages.len());
     let mut users = vec![u32::MAX; tree.edges() as usize];
-    let mut sent = vec![0u32; tree.hosts() as usize];
+    let mut sent = vec![0 as Count; tree.hosts() as usize];
     let mut own_number = Vec::with_capacity(messages.len());
     let mut kept = Vec::with_capacity(messages.len());
     for (before, m) in messages.iter().enumerate() {
@@ -173,12 +173,16 @@ fn reduced(tree: &Tree, messages: &[Message], order: &Order) -> Vec<(u32, u32)> 
     kept
 }
 
+/// How many messages of a sender: less than hosts, and the messages of 65,536 hosts could not even be numbered. Clocks
+/// are all the memory traffic there is, so short numbers are worth it.
+type Count = u16;
+
 /// Vector clocks of some messages, in slots that are used again.
 struct Clocks {
     width: usize,
     /// Slot of each message.
     slot: Vec<u32>,
-    values: Vec<u32>,
+    values: Vec<Count>,
     /// How many edges each slot's message is the last user of.
     holders: Vec<u32>,
     free: Vec<u32>,
@@ -193,12 +197,12 @@ impl Clocks {
         slot as usize * self.width..(slot as usize + 1) * self.width
     }
 
-    fn of(&self, message: u32) -> &[u32] {
+    fn of(&self, message: u32) -> &[Count] {
         &self.values[self.range(self.slot[message as usize])]
     }
 
     /// Gives `message` a clock that knows all that the `earlier` ones know.
-    fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [u32] {
+    fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [Count] {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.holders.push(0);
             self.values.resize(self.values.len() + self.width, 0);

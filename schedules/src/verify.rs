@@ -370,9 +370,9 @@ fn can_be_carried_out(names: &Names<'_>, scheduled: &Scheduled, sync: &Sync) -> 
 fn users_are_ordered(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled) -> Result<(), Violation> {
     let hosts = names.0.hosts() as usize;
     let tokens = Tokens::new(plan, scheduled);
-    let mut clocks = vec![0u32; hosts * hosts];
+    let mut clocks = vec![0 as Count; hosts * hosts];
     let mut carried = Carried::new(hosts, scheduled.phase.len());
-    let mut last_user: Vec<Option<(Message, u32, u32)>> = vec![None; names.0.edges() as usize];
+    let mut last_user: Vec<Option<(Message, u32, Count)>> = vec![None; names.0.edges() as usize];
     for (m, position) in plan.phases.iter().flatten().copied().zip(0u32..) {
         let own = &mut clocks[m.src as usize * hosts..][..hosts];
         for &after in tokens.to(position) {
@@ -441,11 +441,14 @@ impl Tokens {
     }
 }
 
+/// How many messages of a sender; every pair comes once by now, so less than hosts, and positions end long before 65,536 hosts.
+type Count = u16;
+
 /// Clocks of messages that have tokens under way, in slots that are used again.
 struct Carried {
     width: usize,
     slot: Vec<u32>,
-    values: Vec<u32>,
+    values: Vec<Count>,
     under_way: Vec<u32>,
     free: Vec<u32>,
 }
@@ -455,7 +458,7 @@ impl Carried {
         Carried { width, slot: vec![NOWHERE; messages], values: Vec::new(), under_way: Vec::new(), free: Vec::new() }
     }
 
-    fn take(&mut self, position: u32, tokens: u32, clock: &[u32]) {
+    fn take(&mut self, position: u32, tokens: u32, clock: &[Count]) {
         if tokens == 0 {
             return;
         }
@@ -469,7 +472,7 @@ impl Carried {
         self.values[slot as usize * self.width..][..self.width].copy_from_slice(clock);
     }
 
-    fn deliver(&mut self, after: u32, clock: &mut [u32]) {
+    fn deliver(&mut self, after: u32, clock: &mut [Count]) {
         let slot = self.slot[after as usize];
         let source = &self.values[slot as usize * self.width..][..self.width];
         clock.iter_mut().zip(source).for_each(|(c, s)| *c = (*c).max(*s));

@@ -1,0 +1,2 @@
+//! What several end-to-end tests share.
+pub(crate) mod golden;

@@ -1,0 +1,100 @@
+//! `heddle schedule` and `heddle verify` from the outside.
+mod common;
+
+use common::golden::{check, folder, transcript};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn transcripts() {
+    let folder = folder("schedule");
+    for (golden, command) in [
+        ("alltoall-figure-1", "schedule alltoall --topology figure-1.yaml"),
+        ("alltoall-figure-1-json", "schedule alltoall --topology figure-1.yaml --minimal --format json"),
+        ("alltoall-sender", "schedule alltoall --topology figure-1.yaml --algorithm aapc --sync sender --minimal"),
+        ("alltoall-barrier", "schedule alltoall --topology figure-1.yaml --sync barrier"),
+        ("alltoall-none", "schedule alltoall --topology one-switch.yaml --sync none"),
+        ("alltoall-subset", "schedule alltoall --topology figure-1.yaml --hosts n4,n0 --format json"),
+        ("alltoall-lone", "schedule alltoall --topology lone.yaml"),
+        ("alltoall-fast-trunks", "schedule alltoall --topology fast-trunks.yaml"),
+        ("allgather-figure-1", "schedule allgather --topology figure-1.yaml"),
+        ("allgather-figure-1-json", "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json"),
+        ("allgather-lone", "schedule allgather --topology lone.yaml"),
+        ("verify-collides", "verify --topology one-switch.yaml collides.json"),
+        ("verify-crossing-ring", "verify --topology figure-1.yaml crossing-ring.json"),
+        ("verify-elsewhere", "verify --topology one-switch.yaml elsewhere.json"),
+        ("bad-schedule", "verify --topology one-switch.yaml stray.json"),
+        ("bad-missing-schedule", "verify --topology one-switch.yaml nowhere.json"),
+        ("bad-no-schedule", "verify --topology one-switch.yaml one-switch.yaml"),
+        ("bad-yaml", "schedule alltoall --topology misspelt.yaml"),
+        ("bad-loop", "schedule allgather --topology loop.yaml"),
+        ("bad-host", "schedule alltoall --topology figure-1.yaml --hosts n0,n6"),
+        ("bad-host-twice", "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0"),
+        ("bad-missing-topology", "schedule alltoall --topology nowhere.yaml"),
+        ("usage-sync", "schedule alltoall --topology figure-1.yaml --sync dummy"),
+        ("usage-algorithm", "schedule allgather --topology figure-1.yaml --algorithm lr2"),
+    ] {
+        let args: Vec<&str> = command.split(' ').collect();
+        check(&folder.join(golden).with_extension("txt"), &transcript(&folder, &args));
+    }
+}
+
+fn schedule(args: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO_BIN_EXE_heddle")).arg("schedule").args(args).current_dir(folder("schedule")).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Exit status and standard output of `heddle verify`.
+fn verify(topology: &str, schedule: &Path) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let output = command.args(["verify", "--topology", topology]).arg(schedule).current_dir(folder("schedule")).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn whatever_is_scheduled_verifies() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("schedule.json");
+    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml"] {
+        for sync in ["none", "sender", "receiver", "barrier"] {
+            for more in [&[][..], &["--minimal"]] {
+                std::fs::write(
+                    &file,
+                    schedule(&[&["alltoall", "--topology", topology, "--format", "json", "--sync", sync], more].concat()),
+                )
+                .unwrap();
+                let (code, told) = verify(topology, &file);
+                assert!(code == Some(0) && told.starts_with("ok: all-to-all among "), "{topology} {sync}: {told}");
+            }
+        }
+        std::fs::write(&file, schedule(&["allgather", "--topology", topology, "--format", "json"])).unwrap();
+        let (code, told) = verify(topology, &file);
+        assert!(code == Some(0) && told.starts_with("ok: allgather among "), "{topology}: {told}");
+    }
+}
+
+#[test]
+fn a_schedule_for_other_cables_is_a_violation() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (file, moved) = (scratch.path().join("schedule.json"), scratch.path().join("moved.yaml"));
+    std::fs::write(&file, schedule(&["alltoall", "--topology", "figure-1.yaml", "--format", "json"])).unwrap();
+    let cables = std::fs::read_to_string(folder("schedule").join("figure-1.yaml")).unwrap();
+    std::fs::write(&moved, cables.replace("n2: {switch: s2}", "n2: {switch: s3}")).unwrap();
+    let (code, told) = verify(moved.to_str().unwrap(), &file);
+    assert_eq!(code, Some(1));
+    assert!(told.starts_with("violation: edge ") && told.contains(", phase ") && told.ends_with(" collide\n"), "{told}");
+}
+
+#[test]
+fn a_lost_token_is_a_violation() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("schedule.json");
+    let mut plan: Value =
+        serde_json::from_slice(&schedule(&["alltoall", "--topology", "figure-1.yaml", "--format", "json", "--minimal"])).unwrap();
+    plan["syncs"].as_array_mut().unwrap().pop();
+    std::fs::write(&file, plan.to_string()).unwrap();
+    let (code, told) = verify("figure-1.yaml", &file);
+    assert!(code == Some(1) && told.contains("are ordered by no synchronization"), "{told}");
+}
