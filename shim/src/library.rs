@@ -1,6 +1,6 @@
 //! Which MPI library is in this process, and where its functions are.
 use crate::Collective;
-use libc::{RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
+use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ pub(crate) struct Served {
 /// MPI of their own: distributions name the same library differently, and a second copy would be loaded.
 pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// What a backend exports to be opened: 0, or the address of a C string that says why not.
-type Open = unsafe extern "C" fn(Find) -> *const c_char;
+/// It takes one way to find functions and one to find objects.
+type Open = unsafe extern "C" fn(Find, Find) -> *const c_char;
 
 impl Library {
     /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
@@ -87,8 +88,8 @@ fn backend(version: &str) -> Result<[Collective; 2], String> {
     };
     // SAFETY: the backend defines `heddle_open` with this signature.
     let open: Open = unsafe { std::mem::transmute(symbol(c"heddle_open")?) };
-    // SAFETY: `find_symbol` is what it asks for.
-    let problem = unsafe { open(find_symbol) };
+    // SAFETY: these are what it asks for.
+    let problem = unsafe { open(find_function, find_object) };
     if !problem.is_null() {
         // SAFETY: a static C string of the backend.
         return Err(format!("{}: {}", path.display(), unsafe { CStr::from_ptr(problem) }.to_string_lossy()));
@@ -144,12 +145,23 @@ fn collective(name: &CStr) -> Option<Collective> {
     find(name).map(|f| unsafe { std::mem::transmute::<*mut c_void, Collective>(f) })
 }
 
-unsafe extern "C" fn find_symbol(name: *const c_char) -> *mut c_void {
+unsafe extern "C" fn find_function(name: *const c_char) -> *mut c_void {
     // SAFETY: the backend passes C strings.
     find(unsafe { CStr::from_ptr(name) }).unwrap_or(std::ptr::null_mut())
 }
 
-/// A symbol of the MPI library, never this library's own.
+/// An object of the library, like Open MPI's predefined handles. The one that counts is the first in the
+/// process: a program that names such an object may hold the only living copy of it (a copy relocation), and what lies in
+/// the library's own file is then a dead twin.
+unsafe extern "C" fn find_object(name: *const c_char) -> *mut c_void {
+    // SAFETY: the backend passes C strings.
+    let name = unsafe { CStr::from_ptr(name) };
+    // SAFETY: a C string.
+    let first = unsafe { libc::dlsym(RTLD_DEFAULT, name.as_ptr()) };
+    if first.is_null() { find(name).unwrap_or(std::ptr::null_mut()) } else { first }
+}
+
+/// A function of the MPI library, never this library's own.
 fn find(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a C string; RTLD_NEXT starts behind this library.
     let next = unsafe { libc::dlsym(RTLD_NEXT, name.as_ptr()) };

@@ -1,20 +1,44 @@
 //! The runtime over one MPI: compiled once for each, opened by the front.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`mpi`] | the library's functions and handles |
+//! | [`call`] | one call of the application, block by block |
+//! | [`private`] | a communicator of the runtime's own |
+//! | [`members`] | which member belongs to which communicator |
+//! | [`member`] | what a process knows of a communicator, and the agreements |
+//! | [`head`] | what rank 0 does beside |
+//! | [`aapc`], [`ring`] | the collectives themselves |
+//!
+//! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no
+//! way back to the library's own routine.
 #![allow(unsafe_code)] // it is called from C and calls MPI
 
+mod aapc;
+mod call;
+mod head;
+mod member;
+mod members;
 mod mpi;
+mod private;
+mod ring;
 
+use self::call::Call;
 use self::mpi::{Find, mpi};
 use ::mpi::ffi::{MPI_Comm, MPI_Datatype};
+use schedules::table::Collective;
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Opens the backend; gives null, or why it cannot serve.
 ///
 /// # Safety
-/// `find` must give the symbols of the MPI library this backend was compiled for.
+/// `function` and `object` must give those of the MPI library this backend was compiled for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_open(find: Find) -> *const c_char {
+pub unsafe extern "C" fn heddle_open(function: Find, object: Find) -> *const c_char {
     // SAFETY: passed on to the caller.
-    if unsafe { mpi::open(find) } { std::ptr::null() } else { c"the MPI library lacks a function it needs".as_ptr() }
+    if unsafe { mpi::open(function, object) } { std::ptr::null() } else { c"the MPI library lacks a function heddle needs".as_ptr() }
 }
 
 /// `MPI_Alltoall`.
@@ -31,8 +55,9 @@ pub unsafe extern "C" fn heddle_alltoall(
     receive_type: MPI_Datatype,
     comm: MPI_Comm,
 ) -> c_int {
+    let collective = Collective::Alltoall;
     // SAFETY: passed on to the caller.
-    unsafe { (mpi().call.Alltoall)(send, send_count, send_type, receive, receive_count, receive_type, comm) }
+    unsafe { serve(&Call { collective, send, send_count, send_type, receive, receive_count, receive_type, comm }) }
 }
 
 /// `MPI_Allgather`.
@@ -49,6 +74,51 @@ pub unsafe extern "C" fn heddle_allgather(
     receive_type: MPI_Datatype,
     comm: MPI_Comm,
 ) -> c_int {
+    let collective = Collective::Allgather;
     // SAFETY: passed on to the caller.
-    unsafe { (mpi().call.Allgather)(send, send_count, send_type, receive, receive_count, receive_type, comm) }
+    unsafe { serve(&Call { collective, send, send_count, send_type, receive, receive_count, receive_type, comm }) }
+}
+
+thread_local! {
+    /// Whether this thread is in a collective already: an MPI library may call its own public functions.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn serve(call: &Call) -> c_int {
+    let block = if INSIDE.get() || call.comm == mpi().handle.comm_null { None } else { call.block() };
+    let Some(block) = block else {
+        // SAFETY: passed on to the caller.
+        return unsafe { call.native() };
+    };
+    INSIDE.set(true);
+    let code = guarded("a collective", || {
+        let served = members::of(call).and_then(|member| match member {
+            // SAFETY: passed on to the caller.
+            Some(mut member) => unsafe { member.serve(call, block) },
+            // SAFETY: passed on to the caller.
+            None => Ok(unsafe { call.native() }),
+        });
+        // The library's own routine has told the error handler already; what failed on the runtime's
+        // communicator is told here.
+        served.unwrap_or_else(|failed| {
+            // SAFETY: the application's communicator and a code of the library.
+            unsafe { (mpi().call.Comm_call_errhandler)(call.comm, failed.0) };
+            failed.0
+        })
+    });
+    INSIDE.set(false);
+    code
+}
+
+/// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never come: the
+/// job ends, with a message.
+pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        runtime::say::line(&format!("bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"));
+        // SAFETY: ends every process of the job.
+        unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
+        std::process::abort()
+    })
 }

@@ -20,7 +20,6 @@ unsafe extern "C" {
     /// `MPI_IN_PLACE`
     static HEDDLE_IN_PLACE: *const c_void;
     static HEDDLE_STATUS_IGNORE: *mut MPI_Status;
-    static HEDDLE_STATUSES_IGNORE: *mut MPI_Status;
     static HEDDLE_KEYVAL_INVALID: c_int;
 }
 
@@ -68,7 +67,6 @@ functions! {
     Comm_size(MPI_Comm, *mut c_int);
     Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
     Comm_test_inter(MPI_Comm, *mut c_int);
-    Error_string(c_int, *mut c_char, *mut c_int);
     Get_processor_name(*mut c_char, *mut c_int);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
@@ -87,6 +85,7 @@ pub(crate) struct Handles {
     pub(crate) packed: MPI_Datatype,
     pub(crate) datatype_null: MPI_Datatype,
     pub(crate) comm_null: MPI_Comm,
+    pub(crate) comm_self: MPI_Comm,
     pub(crate) request_null: MPI_Request,
     pub(crate) errors_return: MPI_Errhandler,
 }
@@ -103,6 +102,7 @@ impl Handles {
             packed: MPI_Datatype(address(c"ompi_mpi_packed")?.cast()),
             datatype_null: MPI_Datatype(address(c"ompi_mpi_datatype_null")?.cast()),
             comm_null: MPI_Comm(address(c"ompi_mpi_comm_null")?.cast()),
+            comm_self: MPI_Comm(address(c"ompi_mpi_comm_self")?.cast()),
             request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
             errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
         })
@@ -115,6 +115,7 @@ impl Handles {
             static HEDDLE_PACKED: MPI_Datatype;
             static HEDDLE_DATATYPE_NULL: MPI_Datatype;
             static HEDDLE_COMM_NULL: MPI_Comm;
+            static HEDDLE_COMM_SELF: MPI_Comm;
             static HEDDLE_REQUEST_NULL: MPI_Request;
             static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
         }
@@ -125,6 +126,7 @@ impl Handles {
                 packed: HEDDLE_PACKED,
                 datatype_null: HEDDLE_DATATYPE_NULL,
                 comm_null: HEDDLE_COMM_NULL,
+                comm_self: HEDDLE_COMM_SELF,
                 request_null: HEDDLE_REQUEST_NULL,
                 errors_return: HEDDLE_ERRORS_RETURN,
             })
@@ -138,7 +140,6 @@ pub(crate) struct Mpi {
     pub(crate) handle: Handles,
     pub(crate) in_place: *const c_void,
     pub(crate) status_ignore: *mut MPI_Status,
-    pub(crate) statuses_ignore: *mut MPI_Status,
     pub(crate) keyval_invalid: c_int,
 }
 
@@ -152,20 +153,13 @@ static MPI: OnceLock<Mpi> = OnceLock::new();
 /// Looks everything up, once.
 ///
 /// # Safety
-/// `find` must give the symbols of the MPI library this crate was compiled for.
-pub(crate) unsafe fn open(find: Find) -> bool {
+/// `function` and `object` must give those of the MPI library this crate was compiled for.
+pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
     // SAFETY: passed on to the caller.
-    let (Some(call), Some(handle)) = (unsafe { Functions::find(find) }, Handles::find(find)) else { return false };
+    let (Some(call), Some(handle)) = (unsafe { Functions::find(function) }, Handles::find(object)) else { return false };
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
-        Mpi {
-            call,
-            handle,
-            in_place: HEDDLE_IN_PLACE,
-            status_ignore: HEDDLE_STATUS_IGNORE,
-            statuses_ignore: HEDDLE_STATUSES_IGNORE,
-            keyval_invalid: HEDDLE_KEYVAL_INVALID,
-        }
+        Mpi { call, handle, in_place: HEDDLE_IN_PLACE, status_ignore: HEDDLE_STATUS_IGNORE, keyval_invalid: HEDDLE_KEYVAL_INVALID }
     };
     MPI.get_or_init(|| mpi);
     true

@@ -1,1 +1,23 @@
-//! placeholder
+//! The MPI-free half of the runtime: what it reads, what it plans, what it chooses, what it reports.
+//!
+//! ```text
+//! rank 0:   shared directory --store--> Word --(broadcast)--> every rank: plan --> Follow | aside
+//! a call:   block size --Follow::way--> native | aapc | ring;  pace: is it time to agree again?;  record: what it took
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`settings`] | the environment, as rank 0 sees it |
+//! | [`store`] | rank 0's view of the shared directory |
+//! | [`word`] | what rank 0 tells the others |
+//! | [`plan`] | a communicator's own schedule out of an epoch |
+//! | [`pace`] | how many calls until the ranks agree again |
+//! | [`record`] | the job record rank 0 writes |
+//! | [`say`] | the few lines it writes to standard error |
+pub mod pace;
+pub mod plan;
+pub mod record;
+pub mod say;
+pub mod settings;
+pub mod store;
+pub mod word;

@@ -1,0 +1,136 @@
+//! What rank 0 of a communicator does beside: it looks, speaks, says, and writes the job record.
+use crate::member::bound_seconds;
+use inventory::Bytes;
+use runtime::plan::Follow;
+use runtime::record::{self, Recorder, Timer};
+use runtime::settings::{Force, Settings};
+use runtime::store::{Look, Store};
+use runtime::word::Word;
+use runtime::{pace, say};
+use schedules::table::{Collective, Way};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Rank 0's part.
+#[derive(Debug)]
+pub(crate) struct Head {
+    settings: Settings,
+    store: Option<Store>,
+    recorder: Recorder,
+    looked: Option<Instant>,
+    agreed: Instant,
+    /// What the last agreement took.
+    cost: Duration,
+    began: Instant,
+    /// The epoch followed; 0 if none.
+    epoch: u64,
+    /// Why it stands aside, as the members last heard.
+    aside: Option<String>,
+}
+
+impl Head {
+    pub(crate) fn new(hosts: &[String]) -> Head {
+        static COMMUNICATORS: AtomicU32 = AtomicU32::new(1);
+        let (settings, problem) = Settings::read(|name| std::env::var(name).ok());
+        if let Some(problem) = problem {
+            say::once(&problem);
+        }
+        let number = COMMUNICATORS.fetch_add(1, Ordering::Relaxed);
+        let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
+        let jobs = settings.dir.as_ref().map(|dir| dir.join("jobs")).filter(|jobs| jobs.is_dir());
+        let recorder = Recorder::new(record::start(hosts, number, mpi), jobs.as_deref());
+        let now = Instant::now();
+        let store = settings.dir.as_deref().map(Store::new);
+        Head { settings, store, recorder, looked: None, agreed: now, cost: Duration::ZERO, began: now, epoch: 0, aside: None }
+    }
+
+    /// Rank 0's word for an agreement after `work`, and how much work until the next one.
+    pub(crate) fn speak(&mut self, work: u64) -> (Word, u32) {
+        self.began = Instant::now();
+        let next = pace::next(work, self.began - self.agreed, self.cost);
+        let due = self.looked.is_none_or(|at| self.began - at >= pace::INTERVAL / 2);
+        let word = if due { self.look() } else { Word::Keep };
+        (word, next)
+    }
+
+    /// The word has been heard.
+    pub(crate) fn spoken(&mut self) {
+        self.agreed = Instant::now();
+        self.cost = self.agreed - self.began;
+    }
+
+    fn look(&mut self) -> Word {
+        self.looked = Some(self.began);
+        let look = match &mut self.store {
+            Some(store) => store.look(),
+            None => Look::Unusable("HEDDLE_DIR is not set: it names the directory the controller publishes to".into()),
+        };
+        match look {
+            Look::Same => Word::Keep,
+            Look::New(lean) => Word::Follow { lean: lean.to_bytes(), force: self.settings.force },
+            Look::Unusable(problem) if self.epoch > 0 => {
+                say::once(&format!("{problem}; epoch {} stays", self.epoch));
+                Word::Keep
+            }
+            Look::Unusable(problem) if self.aside.as_ref() == Some(&problem) => Word::Keep,
+            Look::Unusable(problem) => Word::Aside(problem),
+        }
+    }
+
+    pub(crate) fn follows(&mut self, follow: &Follow) {
+        if self.settings.verbose > 0 {
+            let forced = match self.settings.force {
+                Some(Force::Aapc) => ", aapc forced",
+                Some(Force::Ring) => ", ring forced",
+                Some(Force::Native) => ", native forced",
+                None => "",
+            };
+            say::line(&format!("follows {}{forced}", follow.summary));
+        }
+        self.epoch = follow.epoch;
+        self.aside = None;
+        self.recorder.follows(follow.epoch, None, |collective, block| follow.bound_seconds(collective, block));
+        self.complain();
+    }
+
+    /// `problem`: what an operator should hear, if anything.
+    pub(crate) fn stands_aside(&mut self, problem: Option<String>) {
+        if let Some(problem) = &problem {
+            say::once(&format!("{problem}; the MPI library's own routines run"));
+        }
+        self.epoch = 0;
+        self.aside = Some(problem.unwrap_or_default());
+        let reason = self.aside.clone().filter(|reason| !reason.is_empty());
+        self.recorder.follows(0, reason, |_, _| 0.0);
+        self.complain();
+    }
+
+    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, follow: Option<&Follow>) -> Timer {
+        self.recorder.begin(collective, way, block, |collective, block: Bytes| bound_seconds(follow, collective, block))
+    }
+
+    pub(crate) fn done(&mut self, timer: &Timer) {
+        if self.recorder.done(timer) {
+            self.complain();
+        }
+    }
+
+    pub(crate) fn finish(&mut self) {
+        self.recorder.finish();
+        if self.settings.verbose > 0 {
+            for line in self.recorder.lines() {
+                say::line(&line);
+            }
+        }
+        self.complain();
+    }
+
+    /// Job records are for show: a job that cannot write them hears of it only if it asked.
+    fn complain(&mut self) {
+        if let Some(problem) = self.recorder.problem()
+            && self.settings.verbose > 0
+        {
+            say::once(&problem);
+        }
+    }
+}

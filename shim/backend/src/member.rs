@@ -1,0 +1,179 @@
+//! What this process knows as a member of one communicator, and the agreements among its members.
+use crate::call::Call;
+use crate::head::Head;
+use crate::private::{Private, Result};
+use crate::{aapc, ring};
+use inventory::Bytes;
+use runtime::pace::Pace;
+use runtime::plan::Follow;
+use runtime::word::Word;
+use schedules::epoch::Lean;
+use schedules::table::{Collective, Way};
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
+const NAME: usize = 256;
+/// A call in place needs a packed copy, whose pieces MPI counts by `int`.
+const MOST_IN_PLACE: u64 = 1 << 30;
+
+/// A member of a communicator.
+#[derive(Debug)]
+pub(crate) struct Member {
+    private: Private,
+    /// The host of each rank.
+    hosts: Vec<String>,
+    pace: Pace,
+    follow: Option<Follow>,
+    /// Rank 0 has more to do.
+    head: Option<Box<Head>>,
+}
+
+impl Member {
+    /// Meets the other members, and agrees with them for the first time. Collective.
+    pub(crate) fn join(call: &Call) -> Result<Member> {
+        let private = Private::of(call.comm)?;
+        let mut name = [0u8; NAME];
+        private.processor_name(&mut name)?;
+        let names = private.gather_all(&name)?;
+        let hosts: Vec<String> = names.chunks(NAME).map(text).collect();
+        let head = (private.rank == 0).then(|| Box::new(Head::new(&hosts)));
+        let mut member = Member { private, hosts, pace: Pace::new(1), follow: None, head };
+        member.agree()?;
+        Ok(member)
+    }
+
+    /// Carries one call out. Collective; `block` is the same on every rank.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    pub(crate) unsafe fn serve(&mut self, call: &Call, block: u64) -> Result<i32> {
+        if self.pace.due(self.private.size as u64, block) {
+            self.agree()?;
+        }
+        let way = self.way(call, block);
+        let Some(head) = &mut self.head else {
+            // SAFETY: passed on to the caller.
+            return unsafe { carry_out(call, &self.private, self.follow.as_ref(), way) };
+        };
+        let timer = head.begin(call.collective, way, block, self.follow.as_ref());
+        // SAFETY: passed on to the caller.
+        let code = unsafe { carry_out(call, &self.private, self.follow.as_ref(), way) };
+        head.done(&timer);
+        code
+    }
+
+    fn way(&self, call: &Call, block: u64) -> Way {
+        match &self.follow {
+            Some(follow) if block > 0 && !(call.in_place() && block > MOST_IN_PLACE) => follow.way(call.collective, block),
+            _ => Way::Native,
+        }
+    }
+
+    /// Rank 0 looks into the shared directory, all hear of it, plan, and make sure that all have the same plan. Collective.
+    fn agree(&mut self) -> Result<()> {
+        let mut header = [0u8; 8];
+        let mut body = Vec::new();
+        if let Some(head) = &mut self.head {
+            let (word, next) = head.speak(self.pace.done());
+            body = word.to_bytes();
+            header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
+            header[4..].copy_from_slice(&next.to_le_bytes());
+        }
+        self.private.broadcast(&mut header)?;
+        let [length, next] = [&header[..4], &header[4..]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        body.resize(length as usize, 0);
+        self.private.broadcast(&mut body)?;
+        if let Some(head) = &mut self.head {
+            head.spoken();
+        }
+        self.pace = Pace::new(next);
+        match Word::from_bytes(&body) {
+            Word::Keep => Ok(()),
+            Word::Aside(problem) => {
+                self.stand_aside(Some(problem));
+                Ok(())
+            }
+            Word::Follow { lean, force } => {
+                let planned = self.plan(&lean, force);
+                self.take_up(planned)
+            }
+        }
+    }
+
+    /// This rank's plan, or why there is none. Planning only computes, so a panic in it may be caught.
+    fn plan(&self, lean: &[u8], force: Option<runtime::settings::Force>) -> std::result::Result<Follow, Option<String>> {
+        let planned = catch_unwind(AssertUnwindSafe(|| {
+            let lean = Lean::from_bytes(lean).map_err(|e| Some(e.to_string()))?;
+            Follow::plan(&lean, force, &self.hosts, self.private.rank as u32).map_err(|e| e.is_news().then(|| e.to_string()))
+        }));
+        planned.unwrap_or_else(|_| Err(Some("planning for this communicator failed; please report this".into())))
+    }
+
+    /// Follows the plan if all ranks have the same one. Collective.
+    fn take_up(&mut self, planned: std::result::Result<Follow, Option<String>>) -> Result<()> {
+        let own = planned.as_ref().map_or(0, Follow::digest).to_le_bytes();
+        let all = self.private.gather_all(&own)?;
+        let same = all.chunks(own.len()).all(|digest| digest == own);
+        match planned {
+            Ok(follow) if same => {
+                if let Some(head) = &mut self.head {
+                    head.follows(&follow);
+                }
+                self.follow = Some(follow);
+            }
+            Err(problem) if same => self.stand_aside(problem),
+            _ => self.stand_aside(Some("the ranks came to different plans; do all hosts have the same version of heddle?".into())),
+        }
+        Ok(())
+    }
+
+    fn stand_aside(&mut self, problem: Option<String>) {
+        self.follow = None;
+        if let Some(head) = &mut self.head {
+            head.stands_aside(problem);
+        }
+    }
+
+    /// The communicator is freed, or MPI goes down: the last word of the job record, and the private
+    /// communicator given back.
+    pub(crate) fn leave(&mut self) -> i32 {
+        if let Some(mut head) = self.head.take() {
+            head.finish();
+        }
+        self.private.free()
+    }
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn carry_out(call: &Call, private: &Private, follow: Option<&Follow>, way: Way) -> Result<i32> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match (way, follow) {
+            (Way::Aapc { sync }, Some(follow)) => aapc::alltoall(call, private, follow.steps(sync))?,
+            (Way::Ring, Some(follow)) => ring::allgather(call, private, follow.ring())?,
+            _ => return Ok(call.native()),
+        }
+    }
+    Ok(crate::mpi::SUCCESS)
+}
+
+/// Seconds of one such call at the payload bound; 0 where no tree is known.
+pub(crate) fn bound_seconds(follow: Option<&Follow>, collective: Collective, block: Bytes) -> f64 {
+    follow.map_or(0.0, |follow| follow.bound_seconds(collective, block))
+}
+
+fn text(name: &[u8]) -> String {
+    let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+impl Private {
+    /// This process's host, as MPI calls it.
+    fn processor_name(&self, name: &mut [u8; NAME]) -> Result<()> {
+        let mut length = 0;
+        // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
+        crate::private::check(unsafe { (crate::mpi::mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length) })
+    }
+}

@@ -1,0 +1,67 @@
+//! MPI_Allgather along a ring, over point-to-point messages: each rank sends its own block to the next rank,
+//! then each block it got from the one before, as soon as it is there.
+use crate::call::Call;
+use crate::private::{Private, Requests, Result};
+use std::ffi::c_int;
+
+/// Receives posted ahead.
+const AHEAD: usize = 16;
+/// Blocks under way to the next rank at once: the second is ready to go when the first has gone.
+const SENDS: usize = 2;
+const DATA: c_int = 1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Done {
+    /// Block `k` has come.
+    Received(usize),
+    /// A block is on its way.
+    Sent,
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> Result<()> {
+    let blocks = call.received()?;
+    let me = private.rank as u32;
+    if !call.in_place() {
+        // SAFETY: passed on to the caller.
+        unsafe { private.copy(call.sent()?.of_rank(0), blocks.of_rank(me), DATA) }?;
+    }
+    let n = ring.len();
+    let place = ring.iter().position(|&rank| rank == me).unwrap_or(0);
+    let (next, previous) = (ring[(place + 1) % n] as c_int, ring[(place + n - 1) % n] as c_int);
+    // Block `k` on its way past this rank: its own, then the one before it, and so on around.
+    let block = |k: usize| blocks.of_rank(ring[(place + n - k) % n]);
+
+    let mut requests = Requests::new();
+    let mut done = Vec::new();
+    // Blocks 0..here are in the buffer, 1..posted asked for, 0..sent given to MPI, `sending` of them still under way.
+    // Blocks come in order, but MPI may tell of it out of order.
+    let mut come = vec![false; n];
+    let (mut here, mut posted, mut sent, mut sending) = (1, 1, 0, 0);
+    loop {
+        while posted < n && posted - here < AHEAD {
+            // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
+            requests.add(unsafe { private.receive(block(posted), previous, DATA) }?, Done::Received(posted));
+            posted += 1;
+        }
+        while sent < n - 1 && sent < here && sending < SENDS {
+            // SAFETY: this block has come and is not received again; the call waits for every request.
+            requests.add(unsafe { private.send(block(sent), next, DATA) }?, Done::Sent);
+            (sent, sending) = (sent + 1, sending + 1);
+        }
+        if requests.is_empty() {
+            return Ok(());
+        }
+        requests.wait_some(&mut done)?;
+        for event in &done {
+            match event {
+                Done::Received(k) => come[*k] = true,
+                Done::Sent => sending -= 1,
+            }
+        }
+        while come.get(here) == Some(&true) {
+            here += 1;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! How many calls until the ranks agree again.
+//!
+//! An agreement is a broadcast from rank 0, so all ranks must enter it at the same call. A clock differs from
+//! rank to rank; the number and sizes of the calls on a communicator do not. So every rank counts *work*, one
+//! for a call and one more for each 4 KiB that the whole communicator moves in it, and rank 0 says with every agreement after
+//! how much work the next one comes. Counting bytes too keeps the count sane when a program goes from
+//! thousands of tiny calls a second to one huge call every few seconds.
+use std::time::Duration;
+
+/// Rank 0 looks into the shared directory about this often.
+pub const INTERVAL: Duration = Duration::from_millis(250);
+/// An agreement may take this share of the time: one part in this many.
+const COST: f64 = 100.0;
+/// Never let more work than this pass where an agreement costs little: a program that goes over from fast calls to slow ones
+/// must not wait for an agreement for hours.
+const MOST: f64 = 4096.0;
+/// Never more than this many times the last amount: one call that looked fast says little.
+const GROWTH: f64 = 4.0;
+
+/// Counts work down; the same on every rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pace {
+    until: u64,
+    done: u64,
+}
+
+impl Pace {
+    /// The next agreement is due after `work`.
+    pub fn new(work: u32) -> Pace {
+        Pace { until: u64::from(work), done: 0 }
+    }
+
+    /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other one, and says whether
+    /// an agreement comes before it.
+    pub fn due(&mut self, ranks: u64, block: u64) -> bool {
+        let work = 1 + (block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
+        self.done = self.done.saturating_add(work);
+        self.done >= self.until
+    }
+
+    /// Work done since the last agreement.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+}
+
+/// How much work until the next agreement, from what passed since the last one: `work` done in `elapsed`, and
+/// the `cost` of an agreement.
+pub fn next(work: u64, elapsed: Duration, cost: Duration) -> u32 {
+    let work = work.max(1) as f64;
+    let each = (elapsed.as_secs_f64() / work).max(1e-9);
+    let often_enough = (INTERVAL.as_secs_f64() / each).clamp(1.0, MOST);
+    let rarely_enough = COST * cost.as_secs_f64() / each;
+    often_enough.max(rarely_enough).min(GROWTH * work).ceil().min(1e9) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_calls_and_bytes() {
+        let mut pace = Pace::new(3);
+        assert!(!pace.due(4, 8));
+        assert!(!pace.due(4, 8));
+        assert!(pace.due(4, 8));
+        assert!(Pace::new(1000).due(16, 1 << 20));
+    }
+
+    #[test]
+    fn slow_calls_are_looked_at_each_time_and_fast_ones_rarely() {
+        let ms = Duration::from_millis;
+        let us = Duration::from_micros;
+        assert_eq!(next(10, ms(10_000), us(100)), 1);
+        assert_eq!(next(100, ms(100), us(10)), 250);
+        assert_eq!(next(10_000, ms(10), us(10)), 4096);
+        assert_eq!(next(2000, ms(2000), ms(50)), 5000);
+        assert_eq!(next(1, us(1), us(1)), 4);
+    }
+}

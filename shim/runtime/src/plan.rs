@@ -1,0 +1,208 @@
+//! A communicator's own schedule out of an epoch: its hosts' part of the tree, with its ranks as leaves.
+//!
+//! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it.
+use crate::settings::Force;
+use inventory::tree::{Cable, Tree, TreeError};
+use inventory::{BitsPerSec, Bytes};
+use schedules::epoch::Lean;
+use schedules::slice::{self, Step};
+use schedules::sync::SyncKind;
+use schedules::table::{Collective, Table, Way};
+use schedules::verify::{self, Violation};
+use schedules::{allgather, alltoall, bound};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
+/// 30 MB at this many ranks.
+pub const MOST_RANKS: usize = 1024;
+
+/// An epoch as one rank of one communicator follows it.
+#[derive(Debug)]
+pub struct Follow {
+    /// The epoch's number.
+    pub epoch: u64,
+    /// What is followed, in one line.
+    pub summary: String,
+    table: Table,
+    force: Option<Force>,
+    hosts: Tree,
+    ranks: Vec<u32>,
+    steps: Vec<(SyncKind, Vec<Step>)>,
+    ring: Vec<u32>,
+    digest: u64,
+}
+
+/// Why a communicator cannot follow an epoch.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The epoch's own tree is none, or lacks a host.
+    #[error("epoch {epoch}: {error}")]
+    Tree {
+        /// The epoch's number.
+        epoch: u64,
+        /// What is wrong.
+        error: TreeError,
+    },
+    /// There is no network between the ranks.
+    #[error("all ranks are on host \"{0}\"; there is no network to schedule")]
+    OneHost(String),
+    /// Too many ranks to plan for.
+    #[error("communicator of {0} ranks: plans are made for at most {MOST_RANKS}")]
+    TooMany(usize),
+    /// The planner made a mistake.
+    #[error("epoch {epoch}: the plan for this communicator is wrong ({violation}); please report this")]
+    Wrong {
+        /// The epoch's number.
+        epoch: u64,
+        /// What the verifier found.
+        violation: Violation,
+    },
+}
+
+impl Problem {
+    /// Whether an operator wants to hear of it.
+    pub fn is_news(&self) -> bool {
+        !matches!(self, Problem::OneHost(_))
+    }
+}
+
+impl Follow {
+    /// Plans for the communicator whose rank `r` runs on `hosts[r]`, and keeps what `rank` needs.
+    ///
+    /// # Errors
+    /// [`Problem`], the same on every rank.
+    pub fn plan(lean: &Lean, force: Option<Force>, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
+        if hosts.len() > MOST_RANKS {
+            return Err(Problem::TooMany(hosts.len()));
+        }
+        let epoch = lean.number;
+        let tree = |error| Problem::Tree { epoch, error };
+        let whole = lean.topology.tree().map_err(tree)?;
+        let members = members(&whole, hosts).map_err(tree)?;
+        if let [(only, _)] = members.as_slice() {
+            return Err(Problem::OneHost(only.clone()));
+        }
+        let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+        let hosts = whole.restrict(&names).map_err(tree)?;
+        let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
+
+        let wrong = |violation| Problem::Wrong { epoch, violation };
+        let ring = allgather::plan(&leaves);
+        verify::allgather(&leaves, &ring).map_err(wrong)?;
+        let mut digest = DefaultHasher::new();
+        (epoch, force, &ring.ring, &lean.table.alltoall, &lean.table.allgather).hash(&mut digest);
+        let mut steps = Vec::new();
+        let mut phases = 0;
+        for kind in kinds(&lean.table, force) {
+            let plan = alltoall::plan(&leaves, kind);
+            verify::alltoall(&leaves, &plan).map_err(wrong)?;
+            (&plan.phases, &plan.syncs).hash(&mut digest);
+            phases = plan.phases.len();
+            steps.push((kind, slice::of(&plan, rank)));
+        }
+        let summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
+        Ok(Follow {
+            epoch,
+            summary,
+            table: lean.table.clone(),
+            force,
+            ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
+            hosts,
+            steps,
+            ring: ring.ring,
+            digest: digest.finish() | 1,
+        })
+    }
+
+    /// The same on all ranks that made the same plan; never 0.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The way of a call with blocks of this size.
+    pub fn way(&self, collective: Collective, block: u64) -> Way {
+        let way = self.force.and_then(|force| force.way(collective)).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
+        match way {
+            Way::Aapc { sync } => Way::Aapc { sync: tokens_for(sync) },
+            way => way,
+        }
+    }
+
+    /// This rank's steps of the all-to-all; none where the table never asks for that kind.
+    pub fn steps(&self, sync: SyncKind) -> &[Step] {
+        self.steps.iter().find(|(kind, _)| *kind == sync).map_or(&[], |(_, steps)| steps)
+    }
+
+    /// The ranks in the order of the allgather's ring.
+    pub fn ring(&self) -> &[u32] {
+        &self.ring
+    }
+
+    /// Seconds a collective takes at the payload bound of the bottleneck edge.
+    pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
+        match collective {
+            Collective::Alltoall => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
+            Collective::Allgather => bound::allgather_seconds(&self.hosts, &self.ranks, block),
+        }
+    }
+}
+
+/// The synchronizations the table, or the forced way, can ask for.
+fn kinds(table: &Table, force: Option<Force>) -> Vec<SyncKind> {
+    let forced = force.and_then(|f| f.way(Collective::Alltoall));
+    let ways = forced.into_iter().chain(table.alltoall.iter().map(|entry| entry.way));
+    let mut kinds: Vec<SyncKind> =
+        ways.filter_map(|way| if let Way::Aapc { sync } = way { Some(tokens_for(sync)) } else { None }).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// A barrier between phases says no more than receiver tokens do, and takes longer.
+fn tokens_for(sync: SyncKind) -> SyncKind {
+    if sync == SyncKind::Barrier { SyncKind::Receiver } else { sync }
+}
+
+/// The communicator's hosts as the topology names them, in the order of their first rank, with their ranks.
+fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
+    let known: std::collections::HashMap<&str, usize> = tree.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+    let mut place = vec![None; tree.host_names().len()];
+    let mut members: Vec<(String, Vec<u32>)> = Vec::new();
+    for (rank, host) in hosts.iter().enumerate() {
+        // MPI may say "n3.cluster.example" where the inventory says "n3".
+        let short = host.split('.').next().unwrap_or(host);
+        let number = *known.get(host.as_str()).or_else(|| known.get(short)).ok_or_else(|| TreeError::Unknown(host.clone()))?;
+        let at = *place[number].get_or_insert_with(|| {
+            members.push((tree.host_names()[number].clone(), Vec::new()));
+            members.len() - 1
+        });
+        members[at].1.push(rank as u32);
+    }
+    Ok(members)
+}
+
+/// The tree with rank `r` as its leaf number `r`. A host with one rank is that leaf; a host with several
+/// becomes a switch that its ranks hang on, so its cable counts once for all of them.
+fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree, TreeError> {
+    let total = members.iter().map(|(_, ranks)| ranks.len()).sum();
+    // A blank keeps these apart from the names of switches and hosts, which cannot hold one.
+    let leaves: Vec<String> = (0..total).map(|rank| format!("rank {rank}")).collect();
+    let node = |v: u32| match members.get(v as usize) {
+        Some((_, ranks)) if ranks.len() == 1 => leaves[ranks[0] as usize].as_str(),
+        _ => hosts.name(v),
+    };
+    let shared = || (0..hosts.hosts()).zip(members).filter(|(_, (_, ranks))| ranks.len() > 1);
+    let switches: Vec<&str> = (hosts.hosts()..hosts.nodes()).map(|v| hosts.name(v)).chain(shared().map(|(v, _)| hosts.name(v))).collect();
+    let mut cables: Vec<Cable<'_>> = Vec::new();
+    for &v in hosts.top_down() {
+        if let Some(parent) = hosts.parent(v) {
+            cables.push(Cable { a: node(parent), b: node(v), rate: hosts.rate(v) });
+        }
+    }
+    for (v, (_, ranks)) in shared() {
+        let rate = if hosts.rate(v) == BitsPerSec::default() { BitsPerSec::GIGABIT } else { hosts.rate(v) };
+        cables.extend(ranks.iter().map(|&rank| Cable { a: hosts.name(v), b: &leaves[rank as usize], rate }));
+    }
+    let named: Vec<(&str, u32)> = leaves.iter().map(|name| (name.as_str(), 1)).collect();
+    Tree::new(&named, &switches, &cables)
+}

@@ -1,0 +1,246 @@
+//! The job record rank 0 writes into the shared directory's `jobs/`, for the controller and the terminal.
+//!
+//! It must cost next to nothing: a call that takes microseconds is timed once in many, and the file is
+//! written at most twice a second, or less often where writing is slow.
+use inventory::{Bytes, Millis};
+use schedules::job::{CallTotal, JobRecord};
+use schedules::table::{Collective, Way};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Written at most this often.
+const WRITE_INTERVAL: Duration = Duration::from_millis(500);
+/// Time spent writing is at most one part in this many.
+const WRITE_COST: u32 = 200;
+/// Reading the clock twice and adding up costs less than this; calls are timed so seldom that it stays below a hundredth.
+const TIMING_COST: Duration = Duration::from_nanos(100);
+/// Different block sizes counted on their own; any further ones are counted under the next lower power of two.
+const MOST_SIZES: usize = 32;
+
+/// Counts what a communicator does. Only its rank 0 has one.
+#[derive(Debug)]
+pub struct Recorder {
+    record: JobRecord,
+    file: Option<PathBuf>,
+    totals: Vec<Total>,
+    last: usize,
+    next_write: Instant,
+    problem: Option<String>,
+}
+
+/// One kind of call.
+#[derive(Debug)]
+struct Total {
+    collective: Collective,
+    way: Way,
+    block: u64,
+    calls: u64,
+    seconds: f64,
+    bound_seconds: f64,
+    /// Seconds of one call at the payload bound of the epoch followed now.
+    bound_each: f64,
+    /// A timed call stands for this many.
+    stride: u32,
+    /// Calls until the next timed one.
+    until_timed: u32,
+}
+
+/// A call under way; [`Recorder::done`] takes it.
+#[derive(Debug)]
+pub struct Timer {
+    total: usize,
+    started: Option<Instant>,
+}
+
+impl Recorder {
+    /// Starts a record; `jobs` is the folder it is written to, if there is one.
+    pub fn new(record: JobRecord, jobs: Option<&Path>) -> Recorder {
+        let file = jobs.map(|jobs| jobs.join(format!("{}.json", record.id)));
+        Recorder { record, file, totals: Vec::new(), last: 0, next_write: Instant::now() + WRITE_INTERVAL, problem: None }
+    }
+
+    /// From now on the communicator follows `epoch`, or stands aside for a reason. `bound` gives the seconds a
+    /// collective with blocks of a size would take at the payload bound. Written at once.
+    pub fn follows(&mut self, epoch: u64, aside: Option<String>, bound: impl Fn(Collective, Bytes) -> f64) {
+        for total in &mut self.totals {
+            total.bound_each = bound(total.collective, Bytes(total.block));
+        }
+        self.record.epoch = epoch;
+        self.record.epoch_since = now();
+        self.record.aside = aside;
+        self.write();
+    }
+
+    /// A call begins.
+    pub fn begin(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> Timer {
+        let total = self.find(collective, way, block, bound);
+        let counted = &mut self.totals[total];
+        counted.calls += 1;
+        counted.bound_seconds += counted.bound_each;
+        counted.until_timed -= 1;
+        Timer { total, started: (counted.until_timed == 0).then(Instant::now) }
+    }
+
+    /// It has ended. Gives whether the record was written.
+    pub fn done(&mut self, timer: &Timer) -> bool {
+        let Some(started) = timer.started else { return false };
+        let ended = Instant::now();
+        let took = ended - started;
+        let total = &mut self.totals[timer.total];
+        total.seconds += took.as_secs_f64() * f64::from(total.stride);
+        let wanted = (TIMING_COST.as_secs_f64() * 100.0 / took.as_secs_f64().max(1e-9)).ceil();
+        // At most doubled at a time: one call that an interrupt made look short must not stop the timing.
+        total.stride = (wanted as u32).clamp(1, total.stride.saturating_mul(2).min(1024));
+        total.until_timed = total.stride;
+        let due = ended >= self.next_write;
+        if due {
+            self.write();
+        }
+        due
+    }
+
+    /// The last write: the communicator is freed.
+    pub fn finish(&mut self) {
+        self.record.finished = true;
+        self.write();
+    }
+
+    /// What went wrong with the last write, once.
+    pub fn problem(&mut self) -> Option<String> {
+        self.problem.take()
+    }
+
+    /// What has been counted so far.
+    pub fn record(&mut self) -> &JobRecord {
+        self.record.updated = now();
+        self.record.calls = self.totals.iter().map(Total::call_total).collect();
+        &self.record
+    }
+
+    /// What has been counted, a line for each kind of call.
+    pub fn lines(&mut self) -> Vec<String> {
+        let line =
+            |t: &CallTotal| format!("{} calls of {}, {} B a block, by {}: {:.3} s", t.calls, t.collective, t.block, t.way, t.seconds);
+        self.record().calls.iter().map(line).collect()
+    }
+
+    fn find(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> usize {
+        let same = |t: &Total, block: u64| t.block == block && t.collective == collective && t.way == way;
+        if self.totals.get(self.last).is_some_and(|t| same(t, block)) {
+            return self.last;
+        }
+        let crowded = self.totals.len() >= MOST_SIZES && !self.totals.iter().any(|t| same(t, block));
+        let block = if crowded { block.checked_ilog2().map_or(0, |log| 1 << log) } else { block };
+        self.last = self.totals.iter().position(|t| same(t, block)).unwrap_or_else(|| {
+            let bound_each = bound(collective, Bytes(block));
+            self.totals.push(Total {
+                collective,
+                way,
+                block,
+                calls: 0,
+                seconds: 0.0,
+                bound_seconds: 0.0,
+                bound_each,
+                stride: 1,
+                until_timed: 1,
+            });
+            self.totals.len() - 1
+        });
+        self.last
+    }
+
+    /// Replaces the file. A reader sees the old one or the new one, never half of one.
+    fn write(&mut self) {
+        let began = Instant::now();
+        self.record();
+        if let Some(file) = &self.file
+            && let Err(e) = replace(file, &self.record)
+        {
+            self.problem = Some(format!("{}: {e}; this job does not show in the controller", file.display()));
+            self.file = None;
+        }
+        let ended = Instant::now();
+        self.next_write = ended + WRITE_INTERVAL.max((ended - began) * WRITE_COST);
+    }
+}
+
+impl Total {
+    fn call_total(&self) -> CallTotal {
+        let collective = match self.collective {
+            Collective::Alltoall => "alltoall",
+            Collective::Allgather => "allgather",
+        };
+        let way = match self.way {
+            Way::Native => "native",
+            Way::Aapc { .. } => "aapc",
+            Way::Ring => "ring",
+        };
+        CallTotal {
+            collective: collective.into(),
+            way: way.into(),
+            block: self.block,
+            calls: self.calls,
+            seconds: self.seconds,
+            bound_seconds: self.bound_seconds,
+        }
+    }
+}
+
+fn replace(file: &Path, record: &JobRecord) -> io::Result<()> {
+    let new = file.with_extension("new");
+    fs::write(&new, serde_json::to_vec(record)?)?;
+    fs::rename(&new, file).inspect_err(|_| {
+        let _ = fs::remove_file(&new);
+    })
+}
+
+/// The record of a communicator whose rank `r` runs on `hosts[r]`; `number` is its number in this process.
+pub fn start(hosts: &[String], number: u32, mpi: &str) -> JobRecord {
+    let started = now();
+    let mut distinct: Vec<String> = Vec::new();
+    for host in hosts {
+        if !distinct.contains(host) {
+            distinct.push(host.clone());
+        }
+    }
+    let host = hosts.first().map_or("", String::as_str);
+    let plain: String = host.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+    let program = std::env::current_exe().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    JobRecord {
+        // The time keeps containers apart that share a host's name and count processes each on its own.
+        id: format!("{plain}-{}-{number}-{:x}", std::process::id(), started.0),
+        program: program.unwrap_or_default(),
+        user: user(),
+        started,
+        updated: started,
+        hosts: distinct,
+        ranks: hosts.len() as u32,
+        mpi: mpi.to_owned(),
+        epoch: 0,
+        epoch_since: started,
+        aside: None,
+        finished: false,
+        calls: Vec::new(),
+    }
+}
+
+/// Who runs this process. No name service is asked: that could load libraries into a program that is not ours.
+fn user() -> String {
+    let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    named
+        .or_else(|| {
+            let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
+            let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+            let name = passwd.lines().find(|line| line.split(':').nth(2) == Some(&uid)).and_then(|line| line.split(':').next());
+            Some(name.map_or_else(|| format!("uid {uid}"), str::to_owned))
+        })
+        .unwrap_or_default()
+}
+
+/// The wall clock.
+pub fn now() -> Millis {
+    Millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+}

@@ -1,0 +1,58 @@
+//! What rank 0 tells the others, so that every rank acts on the same view of the shared directory.
+use crate::settings::Force;
+use serde::{Deserialize, Serialize};
+
+/// Rank 0's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Word {
+    /// Nothing new: go on as you are.
+    Keep,
+    /// There is nothing to follow, and why.
+    Aside(String),
+    /// Follow this epoch.
+    Follow {
+        /// [`schedules::epoch::Lean`] as bytes.
+        lean: Vec<u8>,
+        /// One way at every size.
+        force: Option<Force>,
+    },
+}
+
+impl Word {
+    /// As bytes; none for [`Word::Keep`], the usual word.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Word::Keep => Vec::new(),
+            word => postcard::to_stdvec(word).unwrap_or_else(|e| unreachable!("bytes and text always serialize: {e}")),
+        }
+    }
+
+    /// Reads what [`Word::to_bytes`] wrote. Bytes of another heddle's word mean: stand aside.
+    pub fn from_bytes(bytes: &[u8]) -> Word {
+        match bytes {
+            [] => Word::Keep,
+            bytes => postcard::from_bytes(bytes).unwrap_or_else(|e| Word::Aside(format!("rank 0 runs another version of heddle: {e}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_word_arrives() {
+        let follow = Word::Follow { lean: vec![1, 2, 3], force: Some(Force::Ring) };
+        for word in [Word::Keep, Word::Aside("no epoch".into()), follow] {
+            assert_eq!(Word::from_bytes(&word.to_bytes()), word);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_word(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Word::from_bytes(&bytes);
+        }
+    }
+}
