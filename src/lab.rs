@@ -2,11 +2,11 @@
 use crate::Outcome;
 use anyhow::Context;
 use clap::Subcommand;
-use inventory::TopologyFile;
+use inventory::{BitsPerSec, TopologyFile};
 use lab::{Lab, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Flags of `heddle lab`.
 #[derive(clap::Args)]
@@ -74,6 +74,32 @@ enum Command {
         /// Program and arguments
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
+    },
+    /// Move a host's cable to another switch
+    Move {
+        #[command(flatten)]
+        name: Name,
+        /// The host
+        host: String,
+        /// The switch
+        switch: String,
+    },
+    /// Cut the cables between two nodes
+    Cut {
+        #[command(flatten)]
+        name: Name,
+        /// The two, as A-B
+        link: String,
+    },
+    /// Join two nodes again, or two switches by a new cable
+    Join {
+        #[command(flatten)]
+        name: Name,
+        /// The two, as A-B
+        link: String,
+        /// The cable's rate, like 100M [default: as it was, 1G for a new one]
+        #[arg(long, value_name = "R")]
+        rate: Option<BitsPerSec>,
     },
     /// Run an MPI program across the lab's hosts, ranks in host order
     Mpirun {
@@ -169,6 +195,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Down { name } => Lab::down(&name.get())?,
         Command::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
         Command::Exec { name, node, program } => std::process::exit(lab::enter::exec(&name.get(), node, program)?),
+        Command::Move { name, host, switch } => {
+            let (from, to) = Lab::open(&name.get())?.move_host(host, switch)?;
+            println!("{} {host}: from {} {} to {} {}", timestamp(), from.node, from.port, to.node, to.port);
+        }
+        Command::Cut { name, link } => {
+            let lab = Lab::open(&name.get())?;
+            let (a, b) = ends(&lab, link)?;
+            report("cut", &lab.cut(a, b)?);
+        }
+        Command::Join { name, link, rate } => {
+            let lab = Lab::open(&name.get())?;
+            let (a, b) = ends(&lab, link)?;
+            report("joined", &lab.join(a, b, *rate)?);
+        }
         Command::Mpirun { name, mpi, ranks, per_host, hosts, no_shim, timeout, program } => {
             let mpi = match mpi {
                 Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
@@ -184,6 +224,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Session { program } => std::process::exit(lab::enter::session(program)?),
     }
     Ok(Outcome::Done)
+}
+
+/// The two nodes of `A-B`. Names may hold hyphens themselves; the lab knows which there are.
+fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
+    let plan = lab.plan()?;
+    let mut splits = link.match_indices('-').map(|(i, _)| (&link[..i], &link[i + 1..]));
+    let known = splits.find(|(a, b)| plan.node(a).is_ok() && plan.node(b).is_ok());
+    known.with_context(|| {
+        let nodes: Vec<&str> = plan.nodes.iter().map(|n| n.name.as_str()).collect();
+        format!("link \"{link}\": expected two nodes as A-B; nodes: {}", nodes.join(", "))
+    })
+}
+
+fn report(what: &str, cables: &[lab::plan::Cable]) {
+    for c in cables {
+        println!("{} {what} {} {} - {} {}, {}bit/s", timestamp(), c.a.node, c.a.port, c.b.node, c.b.port, c.rate);
+    }
+}
+
+/// Seconds since the Unix epoch, as journals and jobs count them.
+fn timestamp() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}.{:03}", now.as_secs(), now.subsec_millis())
 }
 
 fn up(file: &PathBuf, name: &str, options: Options) -> anyhow::Result<()> {
@@ -224,7 +287,7 @@ fn status(status: &lab::Status, format: Format) -> anyhow::Result<()> {
     }
     for c in &status.cables {
         let ends = format!("{}:{} - {}:{}", c.a.0, c.a.1, c.b.0, c.b.1);
-        println!("  {ends:<30} {:>6} {}", inventory::BitsPerSec(c.rate_bps).to_string(), c.state);
+        println!("  {ends:<30} {:>6} {}", BitsPerSec(c.rate_bps).to_string(), c.state);
     }
     Ok(())
 }

@@ -16,6 +16,7 @@
 //! | [`state`](crate::Lab::dir) | what is on disk |
 mod announce;
 pub mod bridge_mib;
+mod cable;
 mod daemons;
 mod down;
 pub mod enter;
@@ -36,7 +37,7 @@ pub use error::{Error, Result};
 pub use plan::Options;
 pub use status::Status;
 
-use inventory::TopologyFile;
+use inventory::{BitsPerSec, TopologyFile};
 use state::State;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -84,6 +85,32 @@ impl Lab {
     pub fn status(&self) -> Result<Status> {
         let state = State::load(&self.name)?;
         block_on(async move { status::status(&state).await })
+    }
+
+    /// Moves a host's cable to the lowest free port of another switch, and gives both ports: from, to. The host's own interface
+    /// and its connections stay; the new port forwards after twice the forward delay.
+    ///
+    /// # Errors
+    /// [`Error`] if there is no such host or switch, or the host is on that switch already.
+    pub fn move_host(&self, host: &str, switch: &str) -> Result<(plan::End, plan::End)> {
+        block_on(cable::move_host(&self.name, host, switch))
+    }
+
+    /// Cuts every cable between two nodes: both ends lose their link. Gives the cables.
+    ///
+    /// # Errors
+    /// [`Error`] if there is none, or none that is not cut.
+    pub fn cut(&self, a: &str, b: &str) -> Result<Vec<plan::Cable>> {
+        block_on(cable::cut(&self.name, a, b))
+    }
+
+    /// Joins what was cut between two nodes, or two switches by a new cable. `rate` is the new cable's, 1 Gbit/s unless given;
+    /// a joined one keeps its own unless given.
+    ///
+    /// # Errors
+    /// [`Error`] if they are joined already, or one of them is a host that has no such cable.
+    pub fn join(&self, a: &str, b: &str, rate: Option<BitsPerSec>) -> Result<Vec<plan::Cable>> {
+        block_on(cable::join(&self.name, a, b, rate))
     }
 
     /// Nodes and cables as they are planned now.

@@ -6,24 +6,35 @@ use std::time::Duration;
 
 /// Whether the agent on this node, asked GETNEXT of `subtree` (encoded, without the leading tag), answers from within it.
 pub(crate) fn answers_from(subtree: &[u8], patience: Duration) -> bool {
-    let ask = || -> io::Result<bool> {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        socket.set_read_timeout(Some(patience))?;
-        socket.send_to(&get_next(subtree), (Ipv4Addr::LOCALHOST, 161))?;
-        let mut answer = [0; 1500];
-        let length = socket.recv(&mut answer)?;
-        Ok(is_within(&answer[..length], subtree))
-    };
-    ask().unwrap_or(false)
+    ask(&get_next(subtree), patience).is_ok_and(|answer| is_within(&answer, subtree))
+}
+
+/// Sets object `name` to a number of one octet, with community `private`; whether the agent answered at all.
+pub(crate) fn set(name: &[u8], value: u8, patience: Duration) -> bool {
+    ask(&message(b"private", 0xa3, name, &tlv(0x02, &[value])), patience).is_ok()
+}
+
+fn ask(request: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.set_read_timeout(Some(patience))?;
+    socket.send_to(request, (Ipv4Addr::LOCALHOST, 161))?;
+    let mut answer = vec![0; 1500];
+    let length = socket.recv(&mut answer)?;
+    answer.truncate(length);
+    Ok(answer)
 }
 
 /// An SNMPv2c GetNextRequest-PDU (RFC 3416, section 4.2.2) for community `public`.
 fn get_next(subtree: &[u8]) -> Vec<u8> {
-    let name = tlv(0x06, subtree);
-    let binding = tlv(0x30, &[name, tlv(0x05, &[])].concat());
+    message(b"public", 0xa1, subtree, &tlv(0x05, &[]))
+}
+
+/// A request with one variable binding; `value` is encoded.
+fn message(community: &[u8], pdu: u8, name: &[u8], value: &[u8]) -> Vec<u8> {
+    let binding = tlv(0x30, &[&tlv(0x06, name), value].concat());
     let zero = || tlv(0x02, &[0]);
-    let pdu = tlv(0xa1, &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat());
-    tlv(0x30, &[tlv(0x02, &[1]), tlv(0x04, b"public"), pdu].concat())
+    let pdu = tlv(pdu, &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat());
+    tlv(0x30, &[tlv(0x02, &[1]), tlv(0x04, community), pdu].concat())
 }
 
 /// A BER element with a length of one octet.
@@ -48,6 +59,8 @@ mod tests {
         let request = get_next(&dot1d_bridge);
         assert_eq!(request.len(), usize::from(request[1]) + 2);
         assert!(!is_within(&request, &dot1d_bridge), "the question itself is no answer");
+        let set = message(b"private", 0xa3, &dot1d_bridge, &tlv(0x02, &[1]));
+        assert_eq!((set[4 + 3 + 7], set[set.len() - 3..].to_vec()), (0xa3, vec![2, 1, 1]));
         let answer = tlv(0x06, &[0x2b, 6, 1, 2, 1, 17, 1, 1, 0]);
         assert!(is_within(&answer, &dot1d_bridge));
         assert!(!is_within(&tlv(0x06, &[0x2b, 6, 1, 2, 1, 31, 1, 1, 0]), &dot1d_bridge));

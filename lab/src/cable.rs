@@ -1,0 +1,108 @@
+//! Recabling a lab that is up.
+use crate::error::{Error, Result};
+use crate::plan::{Cable, End, Kind, Plan};
+use crate::state::{Lock, State};
+use crate::status::namespace;
+use crate::up::{connect, plug_in};
+use crate::wire::{Plug, Wire};
+use inventory::BitsPerSec;
+
+/// Takes the switch's end of a host's cable out and plugs it into a free port of another switch.
+pub(crate) async fn move_host(lab: &str, host: &str, switch: &str) -> Result<(End, End)> {
+    let (_lock, mut state) = open(lab)?;
+    let plan = &state.plan;
+    let kind = |name: &str| plan.node(name).map(|n| n.kind);
+    if kind(host)? != Kind::Host || kind(switch)? != Kind::Switch {
+        return Err(Error::Refused(format!("move {host} {switch}: expected a host and a switch")));
+    }
+    let index = plan.cables.iter().position(|c| c.a.node == host);
+    let index = index.ok_or_else(|| Error::Refused(format!("move {host}: it has no cable")))?;
+    let mut cable = plan.cables[index].clone();
+    if cable.b.node == switch {
+        return Err(Error::Refused(format!("move {host} {switch}: it is there already, on port {}", cable.b.port)));
+    }
+    let from = std::mem::replace(&mut cable.b, plan.free_port(switch));
+    cable.cut = false;
+    let (old, new, own) = (wire(lab, &from.node)?, wire(lab, switch)?, wire(lab, host)?);
+    old.give(&from.port, &Plug { wire: &new, port: &cable.b.port, mac: plan.port_mac(&cable.b) }).await?;
+    own.set_up("eth0", true).await?;
+    plug_in(plan, &new, &cable.b.port, &cable).await?;
+    let to = cable.b.clone();
+    state.plan.cables[index] = cable;
+    state.save()?;
+    Ok((from, to))
+}
+
+/// Sets both ends of every cable between two nodes down.
+pub(crate) async fn cut(lab: &str, a: &str, b: &str) -> Result<Vec<Cable>> {
+    let (_lock, mut state) = open(lab)?;
+    let cut = set(&mut state, a, b, true, None).await?;
+    if cut.is_empty() {
+        return Err(Error::Refused(format!("cut {a}-{b}: no cable between them that is not cut")));
+    }
+    state.save()?;
+    Ok(cut)
+}
+
+/// Sets both ends of every cut cable between two nodes up again, or makes a cable between two switches.
+pub(crate) async fn join(lab: &str, a: &str, b: &str, rate: Option<BitsPerSec>) -> Result<Vec<Cable>> {
+    let (_lock, mut state) = open(lab)?;
+    let mut joined = set(&mut state, a, b, false, rate).await?;
+    if joined.is_empty() {
+        joined.push(add(&mut state.plan, lab, a, b, rate.unwrap_or(BitsPerSec::GIGABIT)).await?);
+    }
+    state.save()?;
+    Ok(joined)
+}
+
+async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPerSec>) -> Result<Vec<Cable>> {
+    // Names are checked even where there is no cable.
+    state.plan.node(a)?;
+    state.plan.node(b)?;
+    let mut changed = Vec::new();
+    for index in 0..state.plan.cables.len() {
+        let mut cable = state.plan.cables[index].clone();
+        if !cable.joins(a, b) || cable.cut == cut {
+            continue;
+        }
+        cable.cut = cut;
+        cable.rate = rate.unwrap_or(cable.rate);
+        for end in [&cable.a, &cable.b] {
+            let wire = wire(&state.name, &end.node)?;
+            if cut {
+                wire.set_up(&end.port, false).await?;
+            } else {
+                plug_in(&state.plan, &wire, &end.port, &cable).await?;
+            }
+        }
+        state.plan.cables[index] = cable.clone();
+        changed.push(cable);
+    }
+    Ok(changed)
+}
+
+/// A new cable between two switches.
+async fn add(plan: &mut Plan, lab: &str, a: &str, b: &str, rate: BitsPerSec) -> Result<Cable> {
+    if a == b || plan.node(a)?.kind != Kind::Switch || plan.node(b)?.kind != Kind::Switch {
+        return Err(Error::Refused(format!("join {a}-{b}: no cut cable between them, and a new one goes between two switches")));
+    }
+    let cable = Cable { a: plan.free_port(a), b: plan.free_port(b), rate, cut: false, expect_blocked: false };
+    let wires = [a, b].map(|node| Ok((node, wire(lab, node)?))).into_iter().collect::<Result<_>>()?;
+    connect(plan, &wires, &cable).await?;
+    plan.cables.push(cable.clone());
+    Ok(cable)
+}
+
+fn open(lab: &str) -> Result<(Lock, State)> {
+    // A lab that is not there is told as such before its lock is looked for.
+    State::load(lab)?;
+    let lock = Lock::take(lab)?;
+    Ok((lock, State::load(lab)?))
+}
+
+/// A running node's interfaces.
+fn wire(lab: &str, node: &str) -> Result<Wire> {
+    let path = namespace(lab, node);
+    let path = path.ok_or_else(|| Error::Refused(format!("lab \"{lab}\": node \"{node}\" is not running")))?;
+    Wire::open(node, &path)
+}
