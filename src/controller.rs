@@ -1,10 +1,50 @@
 //! `heddle controller`
 use crate::Outcome;
+use anyhow::{Context, bail};
+use controller::{http, journal, shell};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use tracing_subscriber::EnvFilter;
 
-/// Flags of `heddle controller`.
+/// Watches the switches of an inventory and publishes an epoch into the shared directory whenever the tree changes.
+///
+/// SIGHUP reads the inventory again; SIGTERM and SIGINT stop it. What is published stays.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The switches to ask, credentials, hosts (YAML)
+    #[arg(long, value_name = "FILE", required_unless_present = "replay")]
+    inventory: Option<PathBuf>,
+    /// The shared directory that epochs are published into
+    #[arg(long, value_name = "DIR", required_unless_present = "replay")]
+    dir: Option<PathBuf>,
+    /// Where the HTTP API listens; other than loopback wants --token-file
+    #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
+    listen: SocketAddr,
+    /// A file with the token that clients of the API must send, at least 16 characters
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Record every event here, to be replayed later; an older file becomes FILE.1
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Run on a recorded journal instead of a network and print every decision
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "journal"])]
+    replay: Option<PathBuf>,
+    /// What to log: error, warn, info, debug, trace, or a filter such as `agent=debug`
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: String,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("controller: not built yet")
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if let Some(file) = &args.replay {
+        journal::replay(file, &mut std::io::stdout().lock())?;
+        return Ok(Outcome::Done);
+    }
+    let (Some(inventory), Some(dir)) = (args.inventory.clone(), args.dir.clone()) else { bail!("--inventory and --dir are needed") };
+    let filter =
+        EnvFilter::try_new(&args.log).with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
+    let config = shell::Config { inventory, dir, listen: args.listen, token_file: args.token_file.clone(), journal: args.journal.clone() };
+    tokio::runtime::Runtime::new()?.block_on(shell::run(config))?;
+    Ok(Outcome::Done)
 }

@@ -1,10 +1,39 @@
 //! `heddle publish`
 use crate::Outcome;
+use anyhow::Context;
+use controller::plan::{Verified, stated};
+use controller::publish::{KEEP, Store, current_epoch};
+use inventory::TopologyFile;
+use std::path::PathBuf;
 
-/// Flags of `heddle publish`.
+/// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and for tests.
+///
+/// Prints what `current` then holds. A topology that is current already is not published again.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The topology file
+    #[arg(long, value_name = "FILE")]
+    topology: PathBuf,
+    /// The shared directory
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("publish: not built yet")
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let name = args.topology.display().to_string();
+    let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
+    let file = TopologyFile::parse(&name, &text)?;
+    let store = Store::open(&args.dir, KEEP)?;
+    // A damaged current epoch is a reason to publish, not to stop.
+    if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(|current| current.topology == file) {
+        eprintln!("{name}: epoch {} is this topology already; nothing published", current.number);
+    } else {
+        let number = store.highest()? + 1;
+        let verified = Verified::plan(number, agent::now(), file.clone(), stated(&file)).with_context(|| name.clone())?;
+        store.publish(&verified)?;
+    }
+    if let Some(pointer) = controller::publish::current(&args.dir)? {
+        println!("{pointer}");
+    }
+    Ok(Outcome::Done)
 }

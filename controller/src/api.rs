@@ -14,7 +14,7 @@ pub struct Snapshot {
     pub version: String,
     /// The shared directory it publishes to.
     pub directory: String,
-    /// The network as believed.
+    /// The network as last inferred; `pending` and `alarms` say what of it is not believed yet.
     pub topology: Topology,
     /// One entry per link of `topology`, in its order.
     pub loads: Vec<LinkLoad>,
@@ -48,9 +48,16 @@ pub struct LinkLoad {
     /// Whether it is (one of) the bottleneck edges.
     pub bottleneck: bool,
     /// Measured, a to b, from interface counters; `None` before two readings.
+    #[serde(default, deserialize_with = "measured")]
     pub a_to_b: Option<BitsPerSec>,
     /// Measured, b to a.
+    #[serde(default, deserialize_with = "measured")]
     pub b_to_a: Option<BitsPerSec>,
+}
+
+/// A measured rate may be zero; a stated one, which [`BitsPerSec`] reads, may not.
+fn measured<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<BitsPerSec>, D::Error> {
+    Ok(Option::<u64>::deserialize(d)?.map(BitsPerSec))
 }
 
 /// How a switch answers.
@@ -89,7 +96,8 @@ pub struct EpochInfo {
     pub stages: Stages,
 }
 
-/// From the first sign of a change to jobs that follow it; milliseconds since the first sign.
+/// From the first sign of a change to jobs that follow it; milliseconds since the first sign. In time, `inferred` comes
+/// before `believed`: the tree is inferred first and must then hold still.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stages {
     /// The first sign: when.
@@ -162,4 +170,16 @@ pub enum Level {
     Warning,
     /// Look at it now.
     Error,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_link_reads_back() {
+        let load = LinkLoad { a: "s0".into(), b: "n0".into(), a_to_b: Some(BitsPerSec(0)), b_to_a: None, ..LinkLoad::default() };
+        let text = serde_json::to_string(&load).unwrap();
+        assert_eq!(serde_json::from_str::<LinkLoad>(&text).unwrap(), load);
+    }
 }

@@ -9,7 +9,9 @@
 //! ```
 //! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
 //! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the new one.
+use crate::plan::Verified;
 use nix::fcntl::{Flock, FlockArg};
+use schedules::epoch::{self, Epoch, EpochError, Pointer};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -98,12 +100,21 @@ impl Store {
         Ok(folders.max(current(&self.dir).ok().flatten().map_or(0, |line| line.number)))
     }
 
-    /// Writes an epoch's folder, then points `current` to it. Publishing the same content again is harmless.
+    /// Publishes an epoch: its folder first, then `current`. Publishing the same content again is harmless.
     ///
     /// # Errors
     /// [`PublishError::Taken`] where the number holds other content, [`PublishError::Io`] where the system
     /// refuses; `current` then points where it did before.
-    pub(crate) fn put(&self, number: u64, files: &[(String, Vec<u8>)], pointer: &str) -> Result<(), PublishError> {
+    pub fn publish(&self, verified: &Verified) -> Result<Pointer, PublishError> {
+        let epoch = verified.epoch();
+        let files = epoch.files();
+        let manifest = files.last().map_or(&[][..], |(_, bytes)| bytes);
+        let pointer = Pointer::new(epoch.number, manifest);
+        self.put(epoch.number, &files, &format!("{pointer}\n"))?;
+        Ok(pointer)
+    }
+
+    fn put(&self, number: u64, files: &[(&str, Vec<u8>)], pointer: &str) -> Result<(), PublishError> {
         let epochs = self.dir.join("epochs");
         let folder = epochs.join(folder_name(number));
         if folder.exists() {
@@ -163,30 +174,54 @@ impl Store {
     }
 }
 
-/// The line in `current`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CurrentLine {
-    /// The epoch's number.
-    pub number: u64,
-    /// The whole line without its end, as the epoch's reader takes it.
-    pub line: String,
+/// Publishes one epoch, without a daemon.
+///
+/// # Errors
+/// Those of [`Store::open`] and [`Store::publish`].
+pub fn publish(dir: &Path, verified: &Verified) -> Result<Pointer, PublishError> {
+    Store::open(dir, KEEP)?.publish(verified)
 }
 
 /// Reads which epoch is current; `None` where none was published yet.
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where `current` holds something else.
-pub fn current(dir: &Path) -> io::Result<Option<CurrentLine>> {
+pub fn current(dir: &Path) -> io::Result<Option<Pointer>> {
     let path = dir.join("current");
     let mut text = String::new();
     match File::open(&path).and_then(|f| f.take(256).read_to_string(&mut text)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    let line = text.trim_end_matches('\n');
-    match line.split_once(' ').and_then(|(number, _)| number.parse().ok()) {
-        Some(number) => Ok(Some(CurrentLine { number, line: line.to_owned() })),
-        None => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{}: no epoch pointer", path.display()))),
+    text.parse().map(Some).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {e}", path.display())))
+}
+
+/// A shared directory whose current epoch cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CurrentError {
+    /// The pointer cannot be read.
+    #[error("{0}")]
+    Pointer(#[from] io::Error),
+    /// What it points to cannot be used.
+    #[error(transparent)]
+    Epoch(#[from] EpochError),
+}
+
+/// Reads the current epoch whole; `None` where none was published yet.
+///
+/// # Errors
+/// [`CurrentError`] naming what is missing or altered.
+pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentError> {
+    let Some(pointer) = current(dir)? else { return Ok(None) };
+    Ok(Some(Epoch::open(&pointer, reader(dir.join(pointer.folder())))?))
+}
+
+/// Reads files of an epoch's folder, up to one octet beyond the limit.
+pub(crate) fn reader(folder: PathBuf) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> {
+    move |name, limit| {
+        let mut bytes = Vec::new();
+        File::open(folder.join(name))?.take(limit + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 }
 
@@ -205,9 +240,9 @@ pub fn numbers(epochs: &Path) -> io::Result<Vec<u64>> {
     Ok(found)
 }
 
-/// The folder of an epoch below `epochs/`.
-pub fn folder_name(number: u64) -> String {
-    format!("{number:08}")
+/// The name of an epoch's folder below `epochs/`.
+fn folder_name(number: u64) -> String {
+    epoch::folder(number).trim_start_matches("epochs/").to_owned()
 }
 
 fn lock(dir: &Path) -> Result<Flock<File>, PublishError> {
@@ -237,7 +272,7 @@ fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
     }
 }
 
-fn write_folder(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), PublishError> {
+fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), PublishError> {
     let _ = fs::remove_dir_all(folder);
     make_dir(folder, 0o755)?;
     for (name, bytes) in files {
@@ -260,9 +295,14 @@ fn sync_dir(dir: &Path) -> Result<(), PublishError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::{Millis, Topology, TopologyFile};
 
-    fn files(text: &str) -> Vec<(String, Vec<u8>)> {
-        vec![("manifest.json".to_owned(), text.into()), ("topology.yaml".to_owned(), b"switches: []".to_vec())]
+    fn files(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+        vec![("manifest.json", text.into()), ("topology.yaml", b"switches: []".to_vec())]
+    }
+
+    fn put(store: &Store, number: u64, text: &str) -> Result<(), PublishError> {
+        store.put(number, &files(text), &format!("{}\n", Pointer::new(number, text.as_bytes())))
     }
 
     fn dir() -> tempfile::TempDir {
@@ -274,27 +314,38 @@ mod tests {
         let dir = dir();
         let store = Store::open(dir.path(), KEEP).unwrap();
         assert_eq!((store.highest().unwrap(), current(dir.path()).unwrap()), (0, None));
-        store.put(1, &files("a"), "1 sha256:aa\n").unwrap();
-        store.put(2, &files("b"), "2 sha256:bb\n").unwrap();
-        assert_eq!(current(dir.path()).unwrap().unwrap(), CurrentLine { number: 2, line: "2 sha256:bb".into() });
+        put(&store, 1, "a").unwrap();
+        put(&store, 2, "b").unwrap();
+        assert_eq!(current(dir.path()).unwrap(), Some(Pointer::new(2, b"b")));
         assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [1, 2]);
         assert_eq!(fs::read(dir.path().join("epochs/00000001/manifest.json")).unwrap(), b"a");
         let mode = |p: &str| fs::metadata(dir.path().join(p)).unwrap().permissions().mode() & 0o7777;
-        assert_eq!(
-            [mode("jobs"), mode("epochs/00000002"), mode("epochs/00000002/manifest.json"), mode("current")],
-            [0o1777, 0o755, 0o644, 0o644]
-        );
+        let modes = [mode("jobs"), mode("epochs/00000002"), mode("epochs/00000002/manifest.json"), mode("current")];
+        assert_eq!(modes, [0o1777, 0o755, 0o644, 0o644]);
+    }
+
+    #[test]
+    fn a_published_epoch_reads_back_whole_and_an_altered_one_is_told() {
+        let dir = dir();
+        let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
+        let verified = Verified::plan(3, Millis(5), file, Topology::default()).unwrap();
+        let pointer = publish(dir.path(), &verified).unwrap();
+        assert_eq!(current(dir.path()).unwrap(), Some(pointer));
+        assert_eq!(current_epoch(dir.path()).unwrap().as_ref(), Some(verified.epoch()));
+        fs::write(dir.path().join("epochs/00000003/network.json"), "{}").unwrap();
+        let problem = current_epoch(dir.path()).unwrap_err().to_string();
+        assert!(problem.contains("epoch 3") && problem.contains("network.json"), "{problem}");
     }
 
     #[test]
     fn a_number_is_never_used_for_other_content() {
         let dir = dir();
         let store = Store::open(dir.path(), KEEP).unwrap();
-        store.put(7, &files("a"), "7 sha256:aa\n").unwrap();
-        store.put(7, &files("a"), "7 sha256:aa\n").unwrap();
-        let refused = store.put(7, &files("b"), "7 sha256:bb\n").unwrap_err().to_string();
+        put(&store, 7, "a").unwrap();
+        put(&store, 7, "a").unwrap();
+        let refused = put(&store, 7, "b").unwrap_err().to_string();
         assert!(refused.contains("above 7"), "{refused}");
-        assert_eq!(current(dir.path()).unwrap().unwrap().line, "7 sha256:aa");
+        assert_eq!(current(dir.path()).unwrap(), Some(Pointer::new(7, b"a")));
     }
 
     #[test]
@@ -319,16 +370,14 @@ mod tests {
         assert_eq!(store.highest().unwrap(), 2);
         assert_eq!(fs::read_dir(dir.path().join("epochs")).unwrap().count(), 1);
         assert!(!dir.path().join("current.new").exists());
-        store.put(3, &files("c"), "3 sha256:cc\n").unwrap();
+        put(&store, 3, "c").unwrap();
     }
 
     #[test]
     fn keeps_the_last_epochs_and_always_the_current_one() {
         let dir = dir();
         let store = Store::open(dir.path(), 3).unwrap();
-        for n in 1..=9 {
-            store.put(n, &files(&n.to_string()), &format!("{n} sha256:00\n")).unwrap();
-        }
+        (1..=9).for_each(|n| put(&store, n, &n.to_string()).unwrap());
         assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [7, 8, 9]);
     }
 
@@ -336,6 +385,6 @@ mod tests {
     fn a_pointer_that_is_none_is_told() {
         let dir = dir();
         fs::write(dir.path().join("current"), "garbage").unwrap();
-        assert!(current(dir.path()).unwrap_err().to_string().contains("no epoch pointer"));
+        assert!(current(dir.path()).unwrap_err().to_string().contains("current: pointer"));
     }
 }

@@ -1,0 +1,490 @@
+//! What the controller decides, without I/O and without a clock: events in, effects out.
+//!
+//! ```text
+//! Observed --> views --infer--> topology --judge--> candidate --hold-down--> believed --Plan--> Planned --Publish--> Published
+//! ```
+//! Time is an argument. The inference runs on [`Event::Tick`] only, so that a burst of answers is judged once;
+//! [`Core::deadline`] says when the next tick is wanted.
+mod belief;
+mod candidate;
+mod event;
+mod reads;
+mod show;
+
+pub use event::{Effect, Event, Known, Order, PlanSummary, Resumed};
+
+use crate::api::{EpochInfo, EventLine, Level, Stages};
+use crate::jobs::Jobs;
+use crate::journal::Header;
+use crate::loads::Meter;
+use crate::watch::{self, TrapKind};
+use belief::Belief;
+use candidate::{Absent, Candidate, Judgement, Settled};
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Fact, Observation, Table};
+use inventory::topology::Alarm;
+use inventory::topology_file::TopologyFile;
+use inventory::view::{self, Views};
+use inventory::{Millis, Topology, infer};
+use reads::Reads;
+use schedules::job::JobRecord;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+/// Lines kept for the event panel.
+const LINES: usize = 300;
+/// Epochs kept for the epoch panel.
+const EPOCHS: usize = 64;
+/// Pause before publishing is tried again, at first and at most, in ms.
+const RETRY_MS: (u64, u64) = (2_000, 60_000);
+
+/// How the core behaves beyond the inventory's timing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// The shared directory's name, for viewers.
+    pub directory: String,
+    /// A host seen nowhere is dropped after so many ms, given evidence that it is gone.
+    pub gone_after: u64,
+    /// The first epoch waits so many ms for switches that do not answer and hosts that are not seen.
+    pub patience: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { directory: String::new(), gone_after: 30_000, patience: 10_000 }
+    }
+}
+
+/// How far an epoch in the making is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Phase {
+    Planning,
+    /// There is no plan for this tree.
+    Unplannable,
+    Publishing,
+    /// Publishing failed; the next try is due then.
+    Failed(Millis),
+}
+
+/// An epoch in the making.
+#[derive(Debug, Clone)]
+struct Task {
+    ticket: u64,
+    number: u64,
+    candidate: Candidate,
+    changes: Vec<String>,
+    stages: Stages,
+    summary: Option<PlanSummary>,
+    phase: Phase,
+    /// How often publishing failed.
+    failures: u32,
+}
+
+/// The controller's mind.
+#[derive(Debug)]
+pub struct Core {
+    inventory: Inventory,
+    options: Options,
+    started: Millis,
+    ticked: Millis,
+    wake: bool,
+    dirty: bool,
+    views: Views,
+    reads: Reads,
+    topology: Topology,
+    judgement: Option<Judgement>,
+    absent: Absent,
+    belief: Belief,
+    settled: Option<Settled>,
+    task: Option<Task>,
+    tickets: u64,
+    highest: u64,
+    meter: Meter,
+    jobs: Jobs,
+    epochs: Vec<EpochInfo>,
+    lines: VecDeque<EventLine>,
+    /// The controller's own alarms, by what they are about.
+    troubles: BTreeMap<String, String>,
+    /// Every alarm told, so that each is told once.
+    told: Vec<Alarm>,
+}
+
+impl Core {
+    /// A core that knows nothing yet; feed it [`Event::Started`] first.
+    pub fn new(inventory: Inventory, options: Options) -> Core {
+        Core {
+            inventory,
+            options,
+            started: Millis::default(),
+            ticked: Millis::default(),
+            wake: false,
+            dirty: false,
+            views: Views::new(),
+            reads: Reads::default(),
+            topology: Topology::default(),
+            judgement: None,
+            absent: Absent::new(),
+            belief: Belief::default(),
+            settled: None,
+            task: None,
+            tickets: 0,
+            highest: 0,
+            meter: Meter::default(),
+            jobs: Jobs::default(),
+            epochs: Vec::new(),
+            lines: VecDeque::new(),
+            troubles: BTreeMap::new(),
+            told: Vec::new(),
+        }
+    }
+
+    /// Takes an event and says what is to be done.
+    pub fn handle(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, &mut effects),
+            Event::Tick => self.tick(now, &mut effects),
+            Event::Observed(observation) => self.observe(now, &observation, &mut effects),
+            Event::Trap { source, kind } => self.trap(now, source, kind, &mut effects),
+            Event::Job(record) => self.job(now, record),
+            Event::JobGone { id } => self.jobs.gone(&id),
+            Event::Trouble { about, problem } => self.trouble(&about, problem),
+            Event::Planned { ticket, summary } => self.planned(now, ticket, summary, &mut effects),
+            Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
+            Event::Published { ticket } => self.published(now, ticket, &mut effects),
+            Event::PublishFailed { ticket, problem } => self.publish_failed(now, ticket, problem),
+            Event::InventoryChanged(inventory) => self.change_inventory(now, *inventory, &mut effects),
+        }
+        effects
+    }
+
+    /// The core a journal began with.
+    pub fn begin(header: Header) -> Core {
+        let mut core = Core::new(header.inventory, header.options);
+        if let Some(resumed) = header.resumed {
+            core.highest = resumed.highest;
+            core.topology = resumed.current.as_ref().map(|k| k.network.clone()).unwrap_or_default();
+            core.settled = resumed.current.map(|k| Settled::new(k.number, Candidate::new(k.network, k.file)));
+            resumed.views.keys().for_each(|switch| core.reads.known(switch));
+            core.views = resumed.views;
+            core.dirty = true;
+        }
+        core
+    }
+
+    /// With what a journal goes on from here.
+    pub fn header(&self) -> Header {
+        let known = |s: &Settled| Known { number: s.number, network: s.network.clone(), file: s.key.clone() };
+        let resumed = Resumed { views: self.views.clone(), current: self.settled.as_ref().map(known), highest: self.highest };
+        let resumed = (!self.views.is_empty()).then(|| Box::new(resumed));
+        let heddle = env!("CARGO_PKG_VERSION").to_owned();
+        Header { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
+    }
+
+    /// When the next [`Event::Tick`] is wanted; in the past: at once.
+    pub fn deadline(&self) -> Option<Millis> {
+        let looking = !self.looking(self.ticked).is_empty();
+        if self.wake || (self.dirty && !looking) {
+            return Some(Millis(0));
+        }
+        let gone = self.absent.values().map(|since| Millis(since.0 + self.options.gone_after));
+        let patience = (looking || self.settled.is_none()).then(|| Millis(self.started.0 + self.options.patience));
+        let retry = self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None });
+        let belief = self.belief.deadline(self.reads.waiting());
+        let all = self.reads.deadlines().chain(gone).chain(patience).chain(retry).chain(belief);
+        all.filter(|at| *at > self.ticked).min()
+    }
+
+    fn start(
+        &mut self,
+        now: Millis,
+        current: Option<Known>,
+        highest: u64,
+        epochs: Vec<EpochInfo>,
+        problem: Option<String>,
+        fx: &mut Vec<Effect>,
+    ) {
+        (self.started, self.highest, self.epochs) = (now, highest, epochs);
+        self.topology = current.as_ref().map(|k| k.network.clone()).unwrap_or_default();
+        self.settled = current.map(|k| Settled::new(k.number, Candidate::new(k.network, k.file)));
+        let text = match &self.settled {
+            Some(s) => format!("started; epoch {} is current, {} hosts", s.number, s.key.hosts.len()),
+            None => "started; nothing is published yet".to_owned(),
+        };
+        self.say(now, Level::Info, text, fx);
+        self.trouble("current", problem.map(|p| format!("{p}; a new epoch follows the first whole look at the network")));
+        for switch in self.inventory.switches.keys().cloned().collect::<Vec<_>>() {
+            self.read(now, &switch, Table::ALL.to_vec(), fx);
+        }
+    }
+
+    fn observe(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+        let switch = observation.reporter.as_str();
+        if !self.inventory.switches.contains_key(switch) {
+            return; // A late answer of a switch that left the inventory.
+        }
+        if let Fact::Pulse(pulse) = &observation.fact {
+            let view = self.views.get(switch);
+            let before = view.filter(|v| v.stale.is_none()).and_then(|v| v.pulse.as_ref());
+            let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.looking(switch);
+            let tables = if first_look { Vec::new() } else { watch::after_pulse(before, pulse) };
+            self.meter.record(observation.at, switch, pulse);
+            if !tables.is_empty() {
+                self.belief.sign(now);
+                self.read(now, switch, tables, fx);
+            }
+        }
+        self.dirty |= view::apply(&mut self.views, observation);
+        self.wake |= self.reads.answered(switch, &observation.fact);
+    }
+
+    fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapKind, fx: &mut Vec<Effect>) {
+        let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
+            self.trouble("traps", Some(format!("{source} sends traps but is no switch of the inventory; they are ignored")));
+            return;
+        };
+        match watch::after_trap(kind) {
+            tables if tables.is_empty() => fx.push(Effect::Poll { switch }),
+            tables => {
+                self.belief.sign(now);
+                self.read(now, &switch, tables, fx);
+            }
+        }
+    }
+
+    fn read(&mut self, now: Millis, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
+        self.reads.asked(now, switch, &tables, millis(self.inventory.timing.full));
+        fx.push(Effect::Read { switch: switch.to_owned(), tables });
+    }
+
+    fn job(&mut self, now: Millis, record: JobRecord) {
+        if let Some(epoch) = self.epochs.last_mut().filter(|e| record.epoch == e.number && e.stages.taken_up.is_none()) {
+            // The job's clock is another machine's: its word counts only between publishing and now.
+            let at = record.epoch_since.clamp(epoch.at.min(now), now);
+            epoch.stages.taken_up = Some(at.since(epoch.stages.seen));
+        }
+        self.jobs.record(now, record);
+    }
+
+    fn tick(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        (self.ticked, self.wake) = (now, false);
+        for switch in self.reads.due(now) {
+            self.read(now, &switch, Table::ALL.to_vec(), fx);
+        }
+        let looking = self.looking(now);
+        if self.dirty && looking.is_empty() {
+            self.dirty = false;
+            let topology = infer::infer(&self.inventory, &self.views);
+            if !inventory::diff::diff(&self.topology, &topology).is_empty() {
+                self.belief.sign(now);
+            }
+            self.topology = topology;
+        }
+        let judgement = self.judge(now, &looking);
+        let hold = millis(self.inventory.timing.hold_down);
+        self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
+        let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
+        self.judgement = Some(judgement);
+        if self.reads.search(now, missing) {
+            self.search(fx);
+        }
+        self.decide(now, fx);
+        self.jobs.forget_old(now);
+        self.tell(now, fx);
+    }
+
+    /// Switches whose first look is under way. One that takes too long must not keep the others from being judged.
+    fn looking(&self, now: Millis) -> Vec<String> {
+        let patient = now.since(self.started) < self.options.patience;
+        self.inventory.switches.keys().filter(|s| patient && self.reads.looking(s)).cloned().collect()
+    }
+
+    /// The judgement of the present views; before everything had its first look there is none to make.
+    fn judge(&mut self, now: Millis, looking: &[String]) -> Judgement {
+        if !looking.is_empty() {
+            return Judgement {
+                candidate: Err(vec![format!("the first look at {} is under way", looking.join(", "))]),
+                alarms: Vec::new(),
+            };
+        }
+        let gone_after = self.options.gone_after;
+        let mut judgement =
+            candidate::judge(now, &self.inventory, &self.views, &self.topology, self.settled.as_ref(), &mut self.absent, gone_after);
+        if self.settled.is_none() && now.since(self.started) < self.options.patience {
+            let silent = self.views.iter().filter(|(_, v)| v.stale.is_some()).map(|(name, _)| format!("switch \"{name}\" does not answer"));
+            let unseen = |file: &TopologyFile| {
+                let hosts = self.inventory.hosts.keys().filter(|h| !file.hosts.contains_key(*h));
+                hosts.map(|h| format!("host \"{h}\" is not seen yet")).collect::<Vec<_>>()
+            };
+            let unseen = judgement.candidate.as_ref().map(|c| unseen(&c.key)).unwrap_or_default();
+            let reasons: Vec<String> = silent.chain(unseen).collect();
+            if !reasons.is_empty() {
+                judgement.candidate = Err(reasons);
+            }
+        }
+        judgement
+    }
+
+    /// Hosts that speak no LLDP turn up in forwarding databases, which no cheap counter announces.
+    fn search(&self, fx: &mut Vec<Effect>) {
+        for (switch, view) in self.views.iter().filter(|(_, v)| v.stale.is_none()) {
+            let counted = view.pulse.as_ref().is_some_and(|p| p.lldp_last_change.is_some());
+            let tables = if counted { vec![Table::Fdb] } else { vec![Table::Lldp, Table::Fdb] };
+            fx.push(Effect::Read { switch: switch.clone(), tables });
+        }
+    }
+
+    /// Starts, drops or repeats the making of an epoch.
+    fn decide(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        let wanted = self.belief.held().map(|h| &h.candidate.key);
+        let busy = matches!(&self.task, Some(Task { phase: Phase::Publishing, .. }));
+        if !busy && self.task.as_ref().is_some_and(|t| Some(&t.candidate.key) != wanted) {
+            self.task = None;
+            self.trouble("publish", None);
+            self.trouble("plan", None);
+        }
+        match &mut self.task {
+            Some(task) if matches!(task.phase, Phase::Failed(at) if now >= at) => {
+                task.phase = Phase::Publishing;
+                fx.push(Effect::Publish { ticket: task.ticket });
+            }
+            Some(_) => {}
+            None => {
+                if let Some(held) = self.belief.believed(now, self.reads.waiting()).cloned() {
+                    self.order(now, held, fx);
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, now: Millis, held: belief::Held, fx: &mut Vec<Effect>) {
+        let seen = self.belief.first_sign().unwrap_or(held.since).min(held.since);
+        let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
+        self.tickets += 1;
+        let number = self.highest + 1;
+        let Candidate { file, network, .. } = held.candidate.clone();
+        fx.push(Effect::Plan(Box::new(Order { ticket: self.tickets, number, at: now, file, network })));
+        self.task = Some(Task {
+            ticket: self.tickets,
+            number,
+            candidate: held.candidate,
+            changes: held.changes,
+            stages,
+            summary: None,
+            phase: Phase::Planning,
+            failures: 0,
+        });
+    }
+
+    fn planned(&mut self, now: Millis, ticket: u64, summary: PlanSummary, fx: &mut Vec<Effect>) {
+        if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket && t.phase == Phase::Planning) {
+            task.stages.planned = Some(now.since(task.stages.seen));
+            task.summary = Some(summary);
+            task.phase = Phase::Publishing;
+            self.highest = task.number; // From here on the number may be in use, whatever happens.
+            fx.push(Effect::Publish { ticket });
+        }
+    }
+
+    fn unplannable(&mut self, ticket: u64, problem: &str) {
+        if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
+            task.phase = Phase::Unplannable;
+            let stays = self.stays();
+            self.trouble("plan", Some(format!("no schedule for the tree as it is now: {problem}; {stays}")));
+        }
+    }
+
+    fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<Effect>) {
+        let Some(mut task) = self.task.take_if(|t| t.ticket == ticket) else { return };
+        task.stages.published = Some(now.since(task.stages.seen));
+        let summary = task.summary.unwrap_or_else(|| PlanSummary { phases: 0, bottleneck: Default::default(), hosts: 0 });
+        let text = format!(
+            "epoch {} published: {} hosts, {} phases, {} ms after the first sign; {}",
+            task.number,
+            summary.hosts,
+            summary.phases,
+            now.since(task.stages.seen),
+            task.changes.join("; ")
+        );
+        self.epochs.push(EpochInfo {
+            number: task.number,
+            at: now,
+            changes: task.changes,
+            phases: summary.phases,
+            bottleneck: summary.bottleneck,
+            hosts: summary.hosts,
+            stages: task.stages,
+        });
+        let surplus = self.epochs.len().saturating_sub(EPOCHS);
+        self.epochs.drain(..surplus);
+        self.settled = Some(Settled::new(task.number, task.candidate));
+        self.wake = true;
+        for trouble in ["publish", "plan", "current"] {
+            self.trouble(trouble, None);
+        }
+        self.say(now, Level::Info, text, fx);
+    }
+
+    fn publish_failed(&mut self, now: Millis, ticket: u64, problem: String) {
+        if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
+            let pause = (RETRY_MS.0 << task.failures.min(6)).min(RETRY_MS.1);
+            task.phase = Phase::Failed(Millis(now.0 + pause));
+            task.failures += 1;
+            let stays = self.stays();
+            self.trouble("publish", Some(format!("{problem}; {stays}")));
+        }
+    }
+
+    fn change_inventory(&mut self, now: Millis, inventory: Inventory, fx: &mut Vec<Effect>) {
+        let old = std::mem::replace(&mut self.inventory, inventory);
+        for name in old.switches.keys().filter(|n| !self.inventory.switches.contains_key(*n)) {
+            self.views.remove(name);
+            self.reads.forget(name);
+            self.meter.forget(name);
+        }
+        for switch in self.inventory.switches.keys().cloned().collect::<Vec<_>>() {
+            self.read(now, &switch, Table::ALL.to_vec(), fx);
+        }
+        self.dirty = true;
+        self.trouble("inventory", None);
+        let text = format!("inventory read again: {} switches, {} hosts", self.inventory.switches.len(), self.inventory.hosts.len());
+        self.say(now, Level::Info, text, fx);
+    }
+
+    fn stays(&self) -> String {
+        self.settled.as_ref().map_or_else(|| "nothing is published yet".to_owned(), |s| format!("epoch {} stays", s.number))
+    }
+
+    fn trouble(&mut self, about: &str, problem: Option<String>) {
+        let before = match problem.clone() {
+            Some(text) => self.troubles.insert(about.to_owned(), text),
+            None => self.troubles.remove(about),
+        };
+        self.wake |= before != problem;
+    }
+
+    fn say(&mut self, at: Millis, level: Level, text: String, fx: &mut Vec<Effect>) {
+        let line = EventLine { at, level, text };
+        self.lines.push_back(line.clone());
+        let surplus = self.lines.len().saturating_sub(LINES);
+        self.lines.drain(..surplus);
+        fx.push(Effect::Say(line));
+    }
+
+    /// Tells alarms that are new and alarms that are over.
+    fn tell(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        let alarms = self.alarms();
+        let told = std::mem::replace(&mut self.told, alarms.clone());
+        for alarm in alarms.iter().filter(|a| !told.contains(a)) {
+            self.say(now, Level::Warning, alarm.text.clone(), fx);
+        }
+        for alarm in told.iter().filter(|a| !alarms.contains(a)) {
+            self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
+        }
+    }
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

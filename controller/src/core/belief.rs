@@ -1,0 +1,139 @@
+//! Hold-down: a change must hold still before it is believed.
+use super::candidate::{Candidate, Settled};
+use inventory::{Millis, diff};
+
+/// A flapping change is believed after this many hold-downs, whatever it then is.
+const MOST_HOLDS: u64 = 10;
+/// Signs closer than this belong to one story; the first of them is when it was seen.
+const STORY_MS: u64 = 5_000;
+
+/// A candidate that differs from what is published, and how long it has held.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Held {
+    /// What would be published.
+    pub(crate) candidate: Candidate,
+    /// When the published tree was first contradicted.
+    pub(crate) since: Millis,
+    /// Since when it is this candidate.
+    pub(crate) from: Millis,
+    /// When it is believed if nothing else moves.
+    pub(crate) due: Millis,
+    /// When it is believed even while tables are being read again.
+    latest: Millis,
+    /// What differs from the published tree.
+    pub(crate) changes: Vec<String>,
+}
+
+/// Candidates on their way from seen to believed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Belief {
+    held: Option<Held>,
+    sign: Option<(Millis, Millis)>,
+}
+
+impl Belief {
+    /// Something moved: a counter, a trap, the inferred tree.
+    pub(crate) fn sign(&mut self, now: Millis) {
+        self.sign = match self.sign {
+            Some((first, last)) if now.since(last) <= STORY_MS => Some((first, now)),
+            _ => Some((now, now)),
+        };
+    }
+
+    /// When the present story began.
+    pub(crate) fn first_sign(&self) -> Option<Millis> {
+        self.sign.map(|(first, _)| first)
+    }
+
+    /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the hold-down in ms.
+    pub(crate) fn weigh(&mut self, now: Millis, candidate: Option<Candidate>, settled: Option<&Settled>, hold: u64) {
+        let Some(candidate) = candidate.filter(|c| settled.is_none_or(|s| s.key != c.key)) else {
+            self.held = None;
+            return;
+        };
+        if self.held.as_ref().is_some_and(|held| held.candidate.key == candidate.key) {
+            return;
+        }
+        let since = self.held.as_ref().map_or(now, |held| held.since);
+        let latest = Millis(since.0 + MOST_HOLDS * hold);
+        let due = Millis((now.0 + hold).min(latest.0));
+        let changes = match settled {
+            Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).collect(),
+            None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],
+        };
+        self.held = Some(Held { candidate, since, from: now, due, latest, changes });
+    }
+
+    /// The candidate on its way.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        self.held.as_ref()
+    }
+
+    /// The candidate, once it has held still; `reading` says that tables asked for are still to come, which
+    /// puts it off, but not for ever.
+    pub(crate) fn believed(&self, now: Millis, reading: bool) -> Option<&Held> {
+        self.held.as_ref().filter(|h| now >= h.due && (!reading || now >= h.latest))
+    }
+
+    /// When [`Belief::believed`] may turn.
+    pub(crate) fn deadline(&self, reading: bool) -> Option<Millis> {
+        self.held.as_ref().map(|h| if reading { h.latest } else { h.due })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::candidate::tests::candidate;
+
+    const HOLD: u64 = 500;
+
+    #[test]
+    fn a_change_is_believed_after_it_held_still() {
+        let mut b = Belief::default();
+        b.weigh(Millis(0), Some(candidate("s0")), None, HOLD);
+        assert_eq!(b.believed(Millis(499), false), None);
+        b.weigh(Millis(300), Some(candidate("s1")), None, HOLD);
+        assert_eq!(b.believed(Millis(799), false), None);
+        assert_eq!(b.believed(Millis(800), false).unwrap().candidate, candidate("s1"));
+        assert_eq!(b.believed(Millis(800), true), None);
+        assert!(b.believed(Millis(5000), true).is_some());
+    }
+
+    #[test]
+    fn flapping_puts_it_off_but_not_for_ever() {
+        let mut b = Belief::default();
+        let mut believed_at = None;
+        for t in (0..10_000).step_by(100) {
+            b.weigh(Millis(t), Some(candidate(["s0", "s1"][(t / 100 % 2) as usize])), None, HOLD);
+            if b.believed(Millis(t), false).is_some() && believed_at.is_none() {
+                believed_at = Some(t);
+            }
+        }
+        assert_eq!(believed_at, Some(5000));
+    }
+
+    #[test]
+    fn what_goes_back_is_forgotten() {
+        let settled = Settled::new(4, candidate("s0"));
+        let mut b = Belief::default();
+        b.weigh(Millis(0), Some(candidate("s1")), Some(&settled), HOLD);
+        assert!(b.held().is_some());
+        b.weigh(Millis(100), Some(candidate("s0")), Some(&settled), HOLD);
+        assert_eq!(b.held(), None);
+        b.weigh(Millis(200), Some(candidate("s1")), Some(&settled), HOLD);
+        b.weigh(Millis(300), None, Some(&settled), HOLD);
+        assert_eq!(b.believed(Millis(9000), false), None);
+    }
+
+    #[test]
+    fn signs_close_together_are_one_story() {
+        let mut b = Belief::default();
+        for t in [1000, 3000, 7000] {
+            b.sign(Millis(t));
+        }
+        assert_eq!(b.first_sign(), Some(Millis(1000)));
+        b.sign(Millis(12_001));
+        assert_eq!(b.first_sign(), Some(Millis(12_001)));
+    }
+}

@@ -1,0 +1,401 @@
+//! From the inferred network to what could be published: a whole tree with every host in its place, or the
+//! reasons why there is none.
+//!
+//! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way neither a
+//! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Interface, StpState};
+use inventory::topology::{Alarm, Grade, Link, LinkState, Node, NodeKind};
+use inventory::topology_file::TopologyFile;
+use inventory::view::{View, Views};
+use inventory::{Millis, Topology};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// A network that could be published.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Candidate {
+    /// As inferred, with hosts that keep their place put back.
+    pub(crate) network: Topology,
+    /// The same as a topology file.
+    pub(crate) file: TopologyFile,
+    /// The file in one fixed order: equal keys need no new epoch.
+    pub(crate) key: TopologyFile,
+}
+
+/// What is published.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settled {
+    /// The epoch's number.
+    pub(crate) number: u64,
+    /// See [`Candidate::network`].
+    pub(crate) network: Topology,
+    /// See [`Candidate::key`].
+    pub(crate) key: TopologyFile,
+}
+
+impl Candidate {
+    /// Pairs a network with its topology file.
+    pub(crate) fn new(network: Topology, file: TopologyFile) -> Candidate {
+        let key = key(&file);
+        Candidate { network, file, key }
+    }
+}
+
+impl Settled {
+    /// A candidate once it is published.
+    pub(crate) fn new(number: u64, candidate: Candidate) -> Settled {
+        Settled { number, network: candidate.network, key: candidate.key }
+    }
+}
+
+/// The file with everything in a fixed order: the order of hosts and cables is no difference.
+fn key(file: &TopologyFile) -> TopologyFile {
+    let mut key = file.clone();
+    key.switches.sort();
+    key.hosts.sort_keys();
+    for link in &mut key.links {
+        if link.a > link.b {
+            std::mem::swap(&mut link.a, &mut link.b);
+        }
+        link.state = link.state.filter(|s| *s == LinkState::Blocked);
+    }
+    key.links.sort_by(|x, y| (&x.a, &x.b, x.rate, x.state).cmp(&(&y.a, &y.b, y.rate, y.state)));
+    key.clusters.sort_keys();
+    key.clusters.values_mut().for_each(|hosts| hosts.sort());
+    key
+}
+
+/// What one inference comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Judgement {
+    /// What could be published, or why nothing can.
+    pub(crate) candidate: Result<Candidate, Vec<String>>,
+    /// Hosts that are not where they belong, and the like.
+    pub(crate) alarms: Vec<Alarm>,
+}
+
+/// Since when hosts of the published tree are seen nowhere.
+pub(crate) type Absent = BTreeMap<String, Millis>;
+
+/// Judges an inferred network at `now`. `absent` is kept up to date; a host is given up `gone_after` ms after
+/// it vanished, given evidence.
+pub(crate) fn judge(
+    now: Millis,
+    inventory: &Inventory,
+    views: &Views,
+    topology: &Topology,
+    settled: Option<&Settled>,
+    absent: &mut Absent,
+    gone_after: u64,
+) -> Judgement {
+    let hosts = hosts(topology);
+    let mut network = topology.clone();
+    network.links.retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
+    let mut alarms = Vec::new();
+    let placed: HashSet<String> = network.links.iter().filter(|l| hosts.contains(l.b.as_str())).map(|l| l.b.clone()).collect();
+    absent.retain(|host, _| !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host)));
+    if let Some(settled) = settled {
+        for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
+            let since = *absent.entry(host.clone()).or_insert(now);
+            let unknown = !inventory.hosts.contains_key(host) && !topology.nodes.iter().any(|n| n.name == *host);
+            let gone = is_gone(views, topology, settled, host);
+            let elsewhere = topology.links.iter().any(|l| l.b == *host);
+            if unknown || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
+                continue;
+            }
+            alarms.push(absence(host, settled, elsewhere, gone, gone_after));
+            put_back(&mut network, settled, host);
+        }
+    }
+    let candidate = whole(inventory, views, network);
+    Judgement { candidate, alarms }
+}
+
+/// The tree of a network, or why it is none.
+fn whole(inventory: &Inventory, views: &Views, network: Topology) -> Result<Candidate, Vec<String>> {
+    let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(network.kind(n), Some(NodeKind::Switch | NodeKind::Unmanaged)));
+    let doubt = |l: &Link| match l.state {
+        LinkState::Unknown if in_transition(views, l) => Some("STP is between states"),
+        LinkState::Unknown => Some("its ends do not say whether it forwards"),
+        LinkState::Forwarding if l.grade == Grade::Ambiguous => Some("more than one reading fits the evidence"),
+        LinkState::Forwarding | LinkState::Blocked => None,
+    };
+    let mut reasons: Vec<String> =
+        network.links.iter().filter(between).filter_map(|l| Some(format!("link {}-{}: {}", l.a, l.b, doubt(l)?))).collect();
+    let file = file(inventory, &network);
+    reasons.extend(cut_off(&file));
+    if reasons.is_empty() {
+        reasons.extend(file.tree().err().map(|e| e.to_string()));
+    }
+    if reasons.is_empty() { Ok(Candidate::new(network, file)) } else { Err(reasons) }
+}
+
+/// The network as a topology file: hosts in inventory order, only switches that forwarding links connect.
+fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
+    let mut file = network.to_file();
+    file.switches.retain(|s| network.kind(s) != Some(NodeKind::Router)); // Beyond a router there is another tree.
+    let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
+    file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
+    for (name, host) in &mut file.hosts {
+        host.ranks = inventory.hosts.get(name).map_or(host.ranks, |h| h.ranks);
+    }
+    let reached = reached(&file);
+    let needed: HashSet<&str> = file.hosts.values().map(|h| h.switch.as_str()).collect();
+    let keep: HashSet<String> = file.switches.iter().filter(|s| reached.contains(*s) || needed.contains(s.as_str())).cloned().collect();
+    file.switches.retain(|s| keep.contains(s));
+    file.links.retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
+    file
+}
+
+/// The switches that forwarding links connect to the first host's.
+fn reached(file: &TopologyFile) -> BTreeSet<String> {
+    let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
+    for link in file.links.iter().filter(|l| l.state != Some(LinkState::Blocked)) {
+        near.entry(&link.a).or_default().push(&link.b);
+        near.entry(&link.b).or_default().push(&link.a);
+    }
+    let mut reached = BTreeSet::new();
+    let mut open: Vec<&str> = file.hosts.values().next().map(|h| h.switch.as_str()).into_iter().collect();
+    while let Some(switch) = open.pop() {
+        if reached.insert(switch.to_owned()) {
+            open.extend(near.get(switch).into_iter().flatten());
+        }
+    }
+    reached
+}
+
+/// Names the hosts that forwarding links do not reach.
+fn cut_off(file: &TopologyFile) -> Option<String> {
+    let reached = reached(file);
+    let lost: Vec<&str> = file.hosts.iter().filter(|(_, h)| !reached.contains(&h.switch)).map(|(n, _)| n.as_str()).collect();
+    let first = file.hosts.keys().next()?;
+    (!lost.is_empty()).then(|| format!("no forwarding link leads from \"{first}\" to {}", lost.join(", ")))
+}
+
+/// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
+fn carries(views: &Views, link: &Link) -> bool {
+    link.state != LinkState::Blocked && link.grade != Grade::Ambiguous && !in_transition(views, link)
+}
+
+/// Whether STP is on its way to forwarding at an end of the link.
+fn in_transition(views: &Views, link: &Link) -> bool {
+    let moving = |switch: &str, port: &str| {
+        let view = views.get(switch)?;
+        let index = interface(view, port)?.index;
+        let port = view.bridge.as_ref()?.ports.iter().find(|p| p.if_index == index)?;
+        Some(matches!(port.state, Some(StpState::Listening | StpState::Learning)))
+    };
+    link.state != LinkState::Forwarding && [moving(&link.a, &link.a_port), moving(&link.b, &link.b_port)].contains(&Some(true))
+}
+
+/// Whether there is evidence that a host is gone from its published place, else what is missing for it.
+fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) -> Result<(), String> {
+    let Some(place) = settled.network.links.iter().find(|l| l.b == host) else { return Ok(()) };
+    let (switch, port) = (place.a.as_str(), place.a_port.as_str());
+    match views.get(switch) {
+        Some(view) if view.stale.is_none() => match view.interfaces.as_ref().map(|_| interface(view, port)) {
+            Some(Some(i)) if i.up && !topology.links.iter().any(|l| l.a == switch && l.a_port == port && l.b != host) => {
+                Err(format!("port {port} of \"{switch}\" is up"))
+            }
+            Some(_) => Ok(()),
+            None => Err(format!("the interfaces of \"{switch}\" were not read yet")),
+        },
+        // A switch that neither answers nor is linked to another one any more has lost power, with all hosts on it.
+        _ if !is_linked(topology, switch) => Ok(()),
+        _ => Err(format!("switch \"{switch}\" does not answer")),
+    }
+}
+
+/// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
+fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), String>, gone_after: u64) -> Alarm {
+    let place = settled.key.hosts.get(host).map_or("", |h| h.switch.as_str());
+    let until = match gone {
+        _ if elsewhere => "until its new place is certain and forwards".to_owned(),
+        Ok(()) => format!("its port there is down, so it is dropped {} s after it vanished", gone_after / 1000),
+        Err(why) => format!("{why}, so it stays there: check host and cable"),
+    };
+    let seen = if elsewhere { "on its way" } else { "seen nowhere" };
+    let text = format!("host \"{host}\": {seen}, epoch {} keeps it on \"{place}\"; {until}", settled.number);
+    Alarm { about: host.to_owned(), text }
+}
+
+/// Puts a host back where the published network has it.
+fn put_back(network: &mut Topology, settled: &Settled, host: &str) {
+    let node = || settled.network.nodes.iter().find(|n| n.name == host).cloned();
+    let named = || Node { name: host.to_owned(), kind: NodeKind::Host, chassis: None, stale: true };
+    if !network.nodes.iter().any(|n| n.name == host) {
+        network.nodes.push(node().unwrap_or_else(named));
+    }
+    if let Some(link) = settled.network.links.iter().find(|l| l.b == host) {
+        let evidence = vec![format!("as in epoch {}; the host is seen nowhere now", settled.number)];
+        network.links.push(Link { state: LinkState::Forwarding, evidence, ..link.clone() });
+    }
+}
+
+/// Whether a link leads from the switch to something that is no host.
+fn is_linked(topology: &Topology, switch: &str) -> bool {
+    let hosts = hosts(topology);
+    topology.links.iter().any(|l| (l.a == switch || l.b == switch) && !hosts.contains(l.b.as_str()))
+}
+
+fn hosts(topology: &Topology) -> HashSet<&str> {
+    topology.nodes.iter().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.as_str()).collect()
+}
+
+fn interface<'a>(view: &'a View, name: &str) -> Option<&'a Interface> {
+    view.interfaces.as_ref()?.iter().find(|i| i.name == name)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use inventory::BitsPerSec;
+    use inventory::observation::{Bridge, BridgePort};
+
+    const GONE: u64 = 30_000;
+
+    fn node(name: &str, kind: NodeKind) -> Node {
+        Node { name: name.into(), kind, chassis: None, stale: false }
+    }
+
+    fn link(a: &str, a_port: &str, b: &str, state: LinkState) -> Link {
+        Link {
+            a: a.into(),
+            a_port: a_port.into(),
+            b: b.into(),
+            b_port: "up".into(),
+            members: Vec::new(),
+            rate_bps: BitsPerSec::GIGABIT,
+            state,
+            grade: Grade::Certain,
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Two switches, n0 on s0, n1 on s1, and n2 on `switch`.
+    fn network(switch: &str) -> Topology {
+        let nodes = ["s0", "s1"].map(|s| node(s, NodeKind::Switch)).into_iter();
+        let nodes = nodes.chain(["n0", "n1", "n2"].map(|h| node(h, NodeKind::Host))).collect();
+        let f = LinkState::Forwarding;
+        let links = vec![link("s0", "p9", "s1", f), link("s0", "p0", "n0", f), link("s1", "p1", "n1", f), link(switch, "p2", "n2", f)];
+        Topology { nodes, links, ..Topology::default() }
+    }
+
+    /// A candidate with n2 on `switch`.
+    pub(crate) fn candidate(switch: &str) -> Candidate {
+        whole(&inventory(), &Views::new(), network(switch)).unwrap()
+    }
+
+    fn inventory() -> Inventory {
+        let text = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nhosts: [n2, n1, n0]\nsnmp: {default: {version: 2c, community: c}}";
+        Inventory::parse("i.yaml", text).unwrap()
+    }
+
+    /// Both switches answer; every port has the given state.
+    fn views(up: bool, state: StpState) -> Views {
+        let ports = ["p0", "p1", "p2", "p9"];
+        let interface = |(i, name): (usize, &&str)| Interface { index: i as u32 + 1, name: (*name).into(), up, ..Interface::default() };
+        let port = |i: u32| BridgePort { number: i, if_index: i, state: Some(state), designated_bridge: None, designated_port: None };
+        let view = View {
+            interfaces: Some(ports.iter().enumerate().map(interface).collect()),
+            bridge: Some(Bridge { ports: (1..=4).map(port).collect(), ..Bridge::default() }),
+            ..View::default()
+        };
+        ["s0", "s1"].map(|s| (s.to_owned(), view.clone())).into()
+    }
+
+    fn settled() -> Settled {
+        Settled::new(4, candidate("s0"))
+    }
+
+    /// The network without n2's link.
+    fn without_n2() -> Topology {
+        let mut t = network("s0");
+        t.links.pop();
+        t
+    }
+
+    fn judge_at(now: u64, views: &Views, topology: &Topology, absent: &mut Absent) -> Judgement {
+        judge(Millis(now), &inventory(), views, topology, Some(&settled()), absent, GONE)
+    }
+
+    #[test]
+    fn order_is_no_difference_but_the_file_keeps_the_inventorys() {
+        let c = candidate("s0");
+        assert_eq!(c.file.hosts.keys().collect::<Vec<_>>(), ["n2", "n1", "n0"]);
+        let mut turned = network("s0");
+        turned.links.reverse();
+        turned.nodes.reverse();
+        assert_eq!(whole(&Inventory::default(), &Views::new(), turned).unwrap().key, c.key);
+        assert_ne!(candidate("s1").key, c.key);
+    }
+
+    #[test]
+    fn a_host_with_its_port_down_keeps_its_place_for_a_while_and_is_then_dropped() {
+        let (views, mut absent) = (views(false, StpState::Disabled), Absent::new());
+        let first = judge_at(0, &views, &without_n2(), &mut absent);
+        assert_eq!(first.candidate.unwrap().key, settled().key);
+        assert!(first.alarms[0].text.contains("\"n2\": seen nowhere, epoch 4 keeps it on \"s0\""), "{:?}", first.alarms);
+        let last = judge_at(GONE, &views, &without_n2(), &mut absent);
+        assert_eq!(last.candidate.unwrap().key.hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+    }
+
+    #[test]
+    fn without_evidence_a_host_keeps_its_place_for_ever() {
+        let mut absent = Absent::new();
+        let mut silent = views(false, StpState::Forwarding);
+        silent.get_mut("s0").unwrap().stale = Some((Millis(0), "no answer".into()));
+        for (views, why) in [(views(true, StpState::Forwarding), "port p2 of \"s0\" is up"), (silent, "switch \"s0\" does not answer")] {
+            judge_at(0, &views, &without_n2(), &mut absent);
+            let late = judge_at(100 * GONE, &views, &without_n2(), &mut absent);
+            assert_eq!(late.candidate.unwrap().key, settled().key);
+            assert!(late.alarms[0].text.contains(why), "{:?}", late.alarms);
+        }
+    }
+
+    #[test]
+    fn a_host_whose_new_port_does_not_forward_yet_keeps_its_old_place() {
+        let mut topology = network("s1");
+        topology.links[3].state = LinkState::Unknown;
+        let mut views = views(true, StpState::Forwarding);
+        for port in &mut views.get_mut("s1").unwrap().bridge.as_mut().unwrap().ports {
+            port.state = Some(StpState::Learning);
+        }
+        let moving = judge_at(0, &views, &topology, &mut Absent::new());
+        assert_eq!(moving.candidate.unwrap().key, settled().key);
+    }
+
+    #[test]
+    fn a_host_that_moved_is_where_it_is_now() {
+        let mut absent = Absent::from([("n2".to_owned(), Millis(0))]);
+        let moved = judge_at(10, &views(true, StpState::Forwarding), &network("s1"), &mut absent);
+        assert_eq!(moved.candidate.unwrap().key, candidate("s1").key);
+        assert!(absent.is_empty() && moved.alarms.is_empty());
+    }
+
+    #[test]
+    fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
+        let reason = |topology: &Topology, state| {
+            judge(Millis(0), &inventory(), &views(true, state), topology, None, &mut Absent::new(), GONE).candidate.unwrap_err().join("; ")
+        };
+        let mut moving = network("s0");
+        moving.links[0].state = LinkState::Unknown;
+        assert!(reason(&moving, StpState::Listening).contains("link s0-s1: STP is between states"));
+        let mut cut = network("s0");
+        cut.links.remove(0);
+        assert!(reason(&cut, StpState::Forwarding).contains("no forwarding link leads from \"n2\" to n1"));
+        let mut loop_ = network("s0");
+        loop_.links.push(link("s0", "p8", "s1", LinkState::Forwarding));
+        assert!(reason(&loop_, StpState::Forwarding).contains("loop"));
+        let mut ambiguous = network("s0");
+        ambiguous.links[0].grade = Grade::Ambiguous;
+        assert!(reason(&ambiguous, StpState::Forwarding).contains("more than one reading"));
+    }
+
+    #[test]
+    fn a_switch_without_hosts_that_nothing_connects_is_left_out() {
+        let mut t = network("s0");
+        t.nodes.push(node("s7", NodeKind::Switch));
+        assert_eq!(whole(&inventory(), &Views::new(), t).unwrap().key, candidate("s0").key);
+    }
+}

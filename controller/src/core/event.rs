@@ -1,0 +1,211 @@
+//! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
+use crate::api::{EpochInfo, EventLine};
+use crate::watch::TrapKind;
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Fact, Observation, Table};
+use inventory::topology_file::TopologyFile;
+use inventory::view::Views;
+use inventory::{Millis, Topology};
+use schedules::job::JobRecord;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::IpAddr;
+
+/// What happened. Everything the core decides on comes in as one of these, so a recorded stream of them can be replayed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The shell is up and has read the shared directory.
+    Started {
+        /// The current epoch as found there.
+        current: Option<Known>,
+        /// The highest epoch number in use there, published or not.
+        highest: u64,
+        /// Epochs published before, newest last.
+        epochs: Vec<EpochInfo>,
+        /// Why the current epoch could not be read, if it could not.
+        problem: Option<String>,
+    },
+    /// The time [`Core::deadline`] asked for has come.
+    Tick,
+    /// A device answered, or did not.
+    Observed(Observation),
+    /// A device sent a notification.
+    Trap {
+        /// Its address.
+        source: IpAddr,
+        /// What it says.
+        kind: TrapKind,
+    },
+    /// A job's record, as read.
+    Job(JobRecord),
+    /// A job's file is gone.
+    JobGone {
+        /// The record's id.
+        id: String,
+    },
+    /// Something is wrong with what the shell does, or no longer wrong.
+    Trouble {
+        /// What it is about: `inventory`, `jobs`, `traps`, `journal`.
+        about: String,
+        /// Object, place, problem, consequence, hint; `None`: over.
+        problem: Option<String>,
+    },
+    /// A plan is made and verified; the shell holds it ready.
+    Planned {
+        /// Which one.
+        ticket: u64,
+        /// What it comes to.
+        summary: PlanSummary,
+    },
+    /// There is no plan.
+    PlanFailed {
+        /// Which one.
+        ticket: u64,
+        /// Why.
+        problem: String,
+    },
+    /// `current` points to the epoch.
+    Published {
+        /// Which plan.
+        ticket: u64,
+    },
+    /// Nothing was published.
+    PublishFailed {
+        /// Which plan.
+        ticket: u64,
+        /// Why.
+        problem: String,
+    },
+    /// The inventory was read again and is good.
+    InventoryChanged(Box<Inventory>),
+}
+
+/// An epoch as found on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// Its number.
+    pub number: u64,
+    /// Its `network.json`.
+    pub network: Topology,
+    /// Its `topology.yaml`.
+    pub file: TopologyFile,
+}
+
+/// What a plan comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanSummary {
+    /// Phases of the all-to-all among all hosts.
+    pub phases: u64,
+    /// The bottleneck edge, from and to.
+    pub bottleneck: (String, String),
+    /// Hosts planned for.
+    pub hosts: u32,
+}
+
+/// What is to be done. Each effect that has an outcome answers by an event.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Ask a switch for its pulse now.
+    Poll {
+        /// The switch.
+        switch: String,
+    },
+    /// Read tables of a switch; each answers by one [`Event::Observed`].
+    Read {
+        /// The switch.
+        switch: String,
+        /// The tables.
+        tables: Vec<Table>,
+    },
+    /// Plan and verify; answers by [`Event::Planned`] or [`Event::PlanFailed`]. Replaces a plan under way.
+    Plan(Box<Order>),
+    /// Publish the plan; answers by [`Event::Published`] or [`Event::PublishFailed`].
+    Publish {
+        /// Which one.
+        ticket: u64,
+    },
+    /// Tell the operator.
+    Say(EventLine),
+}
+
+/// What an epoch is to be made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Order {
+    /// Which plan the answer is about.
+    pub ticket: u64,
+    /// The epoch's number.
+    pub number: u64,
+    /// When it was ordered: the epoch's time.
+    pub at: Millis,
+    /// The tree to plan on.
+    pub file: TopologyFile,
+    /// The network as discovered.
+    pub network: Topology,
+}
+
+/// What a core knew at a moment, as far as a journal needs it to go on from there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// What the devices said.
+    pub views: Views,
+    /// What is published.
+    pub current: Option<Known>,
+    /// The highest epoch number in use.
+    pub highest: u64,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Started { .. } => f.write_str("started"),
+            Event::Tick => f.write_str("tick"),
+            Event::Observed(o) => write!(f, "{}: {}", o.reporter, word(&o.fact)),
+            Event::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
+            Event::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
+            Event::JobGone { id } => write!(f, "job {id} gone"),
+            Event::Trouble { about, problem } => write!(f, "trouble with {about}: {}", problem.as_deref().unwrap_or("over")),
+            Event::Planned { ticket, summary } => write!(f, "plan {ticket} made: {} phases", summary.phases),
+            Event::PlanFailed { ticket, problem } => write!(f, "plan {ticket} failed: {problem}"),
+            Event::Published { ticket } => write!(f, "plan {ticket} published"),
+            Event::PublishFailed { ticket, problem } => write!(f, "plan {ticket} not published: {problem}"),
+            Event::InventoryChanged(_) => f.write_str("inventory changed"),
+        }
+    }
+}
+
+fn word(fact: &Fact) -> String {
+    match fact {
+        Fact::System(_) => "system".to_owned(),
+        Fact::Interfaces(_) => "interfaces".to_owned(),
+        Fact::Lldp(_) => "lldp".to_owned(),
+        Fact::Bridge(_) => "bridge".to_owned(),
+        Fact::Fdb(_) => "fdb".to_owned(),
+        Fact::Arp(_) => "arp".to_owned(),
+        Fact::Pulse(_) => "pulse".to_owned(),
+        Fact::Failed { table: None, problem } => format!("failed: {problem}"),
+        Fact::Failed { table: Some(table), problem } => format!("{table:?} failed: {problem}"),
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Effect::Poll { switch } => write!(f, "poll {switch}"),
+            Effect::Read { switch, tables } if tables.len() == Table::ALL.len() => write!(f, "read {switch}: everything"),
+            Effect::Read { switch, tables } => write!(f, "read {switch}: {tables:?}"),
+            Effect::Plan(order) => {
+                write!(
+                    f,
+                    "plan {} as epoch {}: {}",
+                    order.ticket,
+                    order.number,
+                    order.file.hosts.keys().cloned().collect::<Vec<_>>().join(" ")
+                )
+            }
+            Effect::Publish { ticket } => write!(f, "publish plan {ticket}"),
+            Effect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
+        }
+    }
+}

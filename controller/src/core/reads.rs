@@ -1,0 +1,143 @@
+//! Which tables are asked for and not answered yet, and when every switch is due for a full look.
+use inventory::Millis;
+use inventory::observation::{Fact, Table};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How long to wait between two searches for what is missing, at least and at most.
+const SEARCH_MS: (u64, u64) = (1_000, 30_000);
+
+#[derive(Debug, Clone, Default)]
+struct Switch {
+    waiting: BTreeSet<Table>,
+    looked: bool,
+    full_due: Millis,
+}
+
+/// Reading, by switch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reads {
+    switches: BTreeMap<String, Switch>,
+    /// Since when something is searched for, and when to look next.
+    search: Option<(Millis, Millis)>,
+}
+
+impl Reads {
+    /// Tables of a switch are asked for; a full look puts the next one off.
+    pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[Table], full: u64) {
+        let s = self.switches.entry(switch.to_owned()).or_default();
+        s.waiting.extend(tables);
+        if tables.len() == Table::ALL.len() {
+            s.full_due = Millis(now.0 + full);
+        }
+    }
+
+    /// A switch was looked at before this record of it begins.
+    pub(crate) fn known(&mut self, switch: &str) {
+        self.switches.entry(switch.to_owned()).or_default().looked = true;
+    }
+
+    /// A switch answered, or did not. Returns whether that was the last thing it was asked for.
+    pub(crate) fn answered(&mut self, switch: &str, fact: &Fact) -> bool {
+        let Some(s) = self.switches.get_mut(switch) else { return false };
+        let before = s.waiting.len();
+        match fact {
+            Fact::Failed { table: None, .. } => s.waiting.clear(),
+            fact => {
+                if let Some(table) = table(fact) {
+                    s.waiting.remove(&table);
+                }
+            }
+        }
+        let last = before > 0 && s.waiting.is_empty();
+        s.looked |= last;
+        last
+    }
+
+    /// Whether the first look at a switch is still under way.
+    pub(crate) fn looking(&self, switch: &str) -> bool {
+        self.switches.get(switch).is_none_or(|s| !s.looked)
+    }
+
+    /// Whether anything asked for is still to come.
+    pub(crate) fn waiting(&self) -> bool {
+        self.switches.values().any(|s| !s.waiting.is_empty())
+    }
+
+    /// Switches due for a full look.
+    pub(crate) fn due(&self, now: Millis) -> Vec<String> {
+        self.switches.iter().filter(|(_, s)| now >= s.full_due).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Forgets a switch that left the inventory.
+    pub(crate) fn forget(&mut self, switch: &str) {
+        self.switches.remove(switch);
+    }
+
+    /// Whether to look again for what is missing: often at first, then ever more rarely.
+    pub(crate) fn search(&mut self, now: Millis, missing: bool) -> bool {
+        match self.search {
+            _ if !missing => {
+                self.search = None;
+                false
+            }
+            None => {
+                self.search = Some((now, Millis(now.0 + SEARCH_MS.0)));
+                false
+            }
+            Some((since, due)) => {
+                let pause = (now.since(since) / 4).clamp(SEARCH_MS.0, SEARCH_MS.1);
+                let look = now >= due;
+                self.search = Some((since, if look { Millis(now.0 + pause) } else { due }));
+                look
+            }
+        }
+    }
+
+    /// The moments at which something is due.
+    pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
+        self.switches.values().map(|s| s.full_due).chain(self.search.map(|(_, due)| due))
+    }
+}
+
+/// The table whose content or failure a fact is; `None` for a pulse or a silent device.
+fn table(fact: &Fact) -> Option<Table> {
+    match fact {
+        Fact::System(_) => Some(Table::System),
+        Fact::Interfaces(_) => Some(Table::Interfaces),
+        Fact::Lldp(_) => Some(Table::Lldp),
+        Fact::Bridge(_) => Some(Table::Bridge),
+        Fact::Fdb(_) => Some(Table::Fdb),
+        Fact::Arp(_) => Some(Table::Arp),
+        Fact::Pulse(_) => None,
+        Fact::Failed { table, .. } => *table,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_ends_with_the_last_table_or_with_silence() {
+        let mut r = Reads::default();
+        r.asked(Millis(0), "s0", &[Table::Fdb, Table::Arp], 1000);
+        assert!(r.looking("s0") && r.looking("s9") && r.waiting());
+        assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
+        assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
+        assert!(r.answered("s0", &Fact::Failed { table: Some(Table::Arp), problem: String::new() }));
+        assert!(!r.looking("s0") && !r.waiting());
+        r.asked(Millis(0), "s1", &Table::ALL, 1000);
+        assert!(r.answered("s1", &Fact::Failed { table: None, problem: String::new() }));
+        assert_eq!(r.due(Millis(999)), ["s0"]);
+        assert_eq!(r.due(Millis(1000)), ["s0", "s1"]);
+    }
+
+    #[test]
+    fn searches_grow_rare() {
+        let mut r = Reads::default();
+        let looks: Vec<u64> = (0..100).map(|s| s * 1000).filter(|t| r.search(Millis(*t), true)).collect();
+        assert_eq!(looks[..5], [1000, 2000, 3000, 4000, 5000]);
+        assert!(looks.len() < 20, "{looks:?}");
+        assert!(!r.search(Millis(200_000), false) && r.deadlines().next().is_none());
+    }
+}

@@ -1,0 +1,133 @@
+//! What the core believes, for viewers.
+use super::Core;
+use crate::api::{LinkLoad, Pending, Snapshot, SwitchStatus};
+use inventory::topology::{Alarm, Link, LinkState};
+use inventory::{BitsPerSec, Millis, Topology, Tree};
+use schedules::bound;
+use std::collections::HashMap;
+
+impl Core {
+    /// Everything a viewer needs, as of `now`.
+    pub fn snapshot(&self, now: Millis) -> Snapshot {
+        Snapshot {
+            at: now,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            directory: self.options.directory.clone(),
+            topology: self.topology.clone(),
+            loads: self.loads(),
+            switches: self.switches(),
+            epochs: self.epochs.clone(),
+            pending: self.belief.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
+            jobs: self.jobs.status(now),
+            events: self.lines.iter().cloned().collect(),
+            alarms: self.alarms(),
+        }
+    }
+
+    /// Everything an operator should look at, each once.
+    pub(super) fn alarms(&self) -> Vec<Alarm> {
+        let mut alarms = self.topology.alarms.clone();
+        if let Some(judgement) = &self.judgement {
+            // Of a host that keeps its place the inference knows only that it is left out.
+            alarms.retain(|a| !(a.text.contains("seen nowhere") && judgement.alarms.iter().any(|j| j.about == a.about)));
+            alarms.extend(judgement.alarms.iter().cloned());
+            if let Err(reasons) = &judgement.candidate {
+                let text = format!("network: no whole tree to plan on: {}; {}", reasons.join("; "), self.stays());
+                alarms.push(Alarm { about: "network".to_owned(), text });
+            }
+        }
+        alarms.extend(self.troubles.iter().map(|(about, text)| Alarm { about: about.clone(), text: text.clone() }));
+        alarms.sort();
+        alarms.dedup();
+        alarms
+    }
+
+    fn loads(&self) -> Vec<LinkLoad> {
+        let tree = match self.judgement.as_ref().map(|j| &j.candidate) {
+            Some(Ok(candidate)) => candidate.file.tree().ok(),
+            _ => self.settled.as_ref().and_then(|s| s.key.tree().ok()),
+        };
+        let figures = tree.map(|t| Figures::of(&t));
+        self.topology.links.iter().map(|link| self.load(link, figures.as_ref())).collect()
+    }
+
+    fn load(&self, link: &Link, figures: Option<&Figures>) -> LinkLoad {
+        let (a_to_b, b_to_a) = self.measured(link).unzip();
+        let aapc_load = figures.and_then(|f| f.load(link)).unwrap_or(0);
+        let capacity = figures.map_or(1, |f| bound::link_capacity(link.rate_bps, f.unit));
+        LinkLoad {
+            a: link.a.clone(),
+            b: link.b.clone(),
+            aapc_load,
+            capacity,
+            phases: aapc_load.div_ceil(capacity),
+            bottleneck: aapc_load > 0 && figures.is_some_and(|f| f.most == aapc_load),
+            a_to_b,
+            b_to_a,
+        }
+    }
+
+    /// What passes a link, a to b and b to a: counted at `a`, or at `b` where `a` counts nothing.
+    fn measured(&self, link: &Link) -> Option<(BitsPerSec, BitsPerSec)> {
+        let at = |switch: &str, port: &str| {
+            let interfaces = self.views.get(switch)?.interfaces.as_ref()?;
+            self.meter.rate(switch, interfaces.iter().find(|i| i.name == port)?.index)
+        };
+        let sum = |switch: &str, ports: Vec<&str>| {
+            let rates: Vec<_> = ports.into_iter().filter_map(|p| at(switch, p)).collect();
+            let total = |f: fn(&crate::loads::Rate) -> u64| BitsPerSec(rates.iter().map(f).sum());
+            (!rates.is_empty()).then(|| (total(|r| r.outward.0), total(|r| r.inward.0)))
+        };
+        let end = |switch: &str, port: &str, members: Vec<&str>| sum(switch, vec![port]).or_else(|| sum(switch, members));
+        end(&link.a, &link.a_port, link.members.iter().map(|m| m.a_port.as_str()).collect()).or_else(|| {
+            end(&link.b, &link.b_port, link.members.iter().map(|m| m.b_port.as_str()).collect()).map(|(out, inward)| (inward, out))
+        })
+    }
+
+    fn switches(&self) -> Vec<SwitchStatus> {
+        let status = |(name, switch): (&String, &inventory::inventory_file::Switch)| {
+            let view = self.views.get(name);
+            SwitchStatus {
+                name: name.clone(),
+                address: switch.address.to_string(),
+                seen: view.and_then(|v| v.seen),
+                problem: view.and_then(|v| v.stale.as_ref()).map(|(_, problem)| problem.clone()),
+                root_bridge: self.topology.root_bridge.as_deref() == Some(name),
+                top_changes: view.and_then(|v| v.pulse.as_ref()).and_then(|p| p.top_changes),
+            }
+        };
+        self.inventory.switches.iter().map(status).collect()
+    }
+
+    /// The network as last inferred.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+}
+
+/// Messages of one all-to-all by link, and what they are measured in.
+struct Figures {
+    loads: HashMap<(String, String), u64>,
+    most: u64,
+    unit: BitsPerSec,
+}
+
+impl Figures {
+    fn of(tree: &Tree) -> Figures {
+        let loads = bound::loads(tree);
+        let named = tree.top_down().iter().filter_map(|&v| {
+            let (from, to) = tree.ends(2 * v)?;
+            Some((pair(tree.name(from), tree.name(to)), loads[2 * v as usize]))
+        });
+        let unit = bound::slowest_host_link(tree).unwrap_or(BitsPerSec::GIGABIT);
+        Figures { most: loads.iter().copied().max().unwrap_or(0), loads: named.collect(), unit }
+    }
+
+    fn load(&self, link: &Link) -> Option<u64> {
+        self.loads.get(&pair(&link.a, &link.b)).copied().filter(|_| link.state != LinkState::Blocked)
+    }
+}
+
+fn pair(a: &str, b: &str) -> (String, String) {
+    if a < b { (a.to_owned(), b.to_owned()) } else { (b.to_owned(), a.to_owned()) }
+}

@@ -1,0 +1,94 @@
+//! What was published before: the epochs kept in a shared directory, and what changed from one to the next.
+use crate::api::{EpochInfo, Stages};
+use crate::publish::{current, numbers, reader};
+use inventory::{Millis, Topology, diff};
+use schedules::bound;
+use schedules::epoch::{Lean, Pointer, folder};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+const LIMIT: u64 = 64 << 20;
+
+/// An epoch in the shared directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Number, time, changes, figures; stages are known to the controller that published it only.
+    #[serde(flatten)]
+    pub info: EpochInfo,
+    /// Whether `current` points to it.
+    pub current: bool,
+    /// Why it cannot be used, if it cannot; the figures are then empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Every epoch kept in a shared directory, oldest first.
+///
+/// # Errors
+/// The system's refusal to list the directory; a damaged epoch is an entry with a problem.
+pub fn read(dir: &Path) -> io::Result<Vec<Entry>> {
+    let pointed = current(dir).ok().flatten().map(|p| p.number);
+    let mut before: Option<Topology> = None;
+    let mut entries = Vec::new();
+    for number in numbers(&dir.join("epochs"))? {
+        let is_current = pointed == Some(number);
+        match open(dir, number) {
+            Ok((mut info, network)) => {
+                info.changes = match &before {
+                    Some(before) => diff::diff(before, &network).iter().map(ToString::to_string).collect(),
+                    None => Vec::new(),
+                };
+                before = Some(network);
+                entries.push(Entry { info, current: is_current, problem: None });
+            }
+            Err(problem) => {
+                let info = EpochInfo { number, ..EpochInfo::default() };
+                entries.push(Entry { info, current: is_current, problem: Some(problem) });
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// An entry for people: a line, and one a change.
+pub fn text(entry: &Entry) -> String {
+    let info = &entry.info;
+    let mark = if entry.current { "*" } else { " " };
+    let head = match &entry.problem {
+        Some(problem) => format!("{mark} {:>6}  {problem}\n", info.number),
+        None => {
+            let at = i64::try_from(info.at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+            let at = at.map_or_else(|| "at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
+            let (from, to) = &info.bottleneck;
+            format!("{mark} {:>6}  {at}  {} hosts, {} phases, bottleneck {from} -> {to}\n", info.number, info.hosts, info.phases)
+        }
+    };
+    info.changes.iter().fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
+}
+
+/// Reads an epoch without its plans: those of a thousand hosts take megabytes, and nobody asks for them here.
+fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology), String> {
+    #[derive(Deserialize)]
+    struct Made {
+        at: Millis,
+    }
+    let mut read = reader(dir.join(folder(number)));
+    let mut bytes = |name: &str| read(name, LIMIT).map_err(|e| format!("epoch {number}, {name}: {e}"));
+    let manifest = bytes("manifest.json")?;
+    let network: Topology = serde_json::from_slice(&bytes("network.json")?).map_err(|e| format!("epoch {number}, network.json: {e}"))?;
+    let made: Made = serde_json::from_slice(&manifest).map_err(|e| format!("epoch {number}, manifest.json: {e}"))?;
+    let lean = Lean::open(&Pointer::new(number, &manifest), read).map_err(|e| e.to_string())?;
+    let tree = lean.topology.tree().map_err(|e| format!("epoch {number}: {e}"))?;
+    let bound = bound::bound(&tree);
+    let info = EpochInfo {
+        number,
+        at: made.at,
+        changes: Vec::new(),
+        phases: bound.phases,
+        bottleneck: bound.edge,
+        hosts: tree.hosts(),
+        stages: Stages { seen: made.at, ..Stages::default() },
+    };
+    Ok((info, network))
+}

@@ -1,0 +1,175 @@
+//! The journal: every event the core decided on, one JSON line each, so that a field report can be replayed.
+//!
+//! The first line of a file says with what the core began. When a file is full it becomes `FILE.1` and a new one
+//! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
+//! serializes without them. Pulses that tell nothing new are left out; nothing is decided on them.
+use crate::core::{Core, Event, Options, Resumed};
+use crate::watch;
+use inventory::Millis;
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Fact, Pulse};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// A file larger than this is put aside and a new one begun: 64 MiB.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// The first line: with what the core began.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Header {
+    /// heddle's version.
+    pub heddle: String,
+    /// The inventory, without secrets.
+    pub inventory: Inventory,
+    /// See [`Options`].
+    pub options: Options,
+    /// What the core knew already, where the file continues another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Box<Resumed>>,
+}
+
+/// Every further line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// When the core took the event.
+    pub at: Millis,
+    /// The event.
+    pub event: Event,
+}
+
+/// A journal being written.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    limit: u64,
+    pulses: HashMap<String, Pulse>,
+}
+
+impl Journal {
+    /// Begins a journal; a file of that name from an earlier run becomes `FILE.1`. `limit` is in bytes.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn begin(path: &Path, limit: u64, header: &Header) -> io::Result<Journal> {
+        let file = fresh(path)?;
+        let mut journal = Journal { path: path.to_owned(), file, bytes: 0, limit, pulses: HashMap::new() };
+        journal.write(header)?;
+        Ok(journal)
+    }
+
+    /// Records an event that `core` is about to take.
+    ///
+    /// # Errors
+    /// The system's refusal; the journal is then of no further use.
+    pub fn record(&mut self, at: Millis, event: &Event, core: &Core) -> io::Result<()> {
+        if self.is_quiet(event) {
+            return Ok(());
+        }
+        if self.bytes >= self.limit {
+            self.file = fresh(&self.path)?;
+            self.bytes = 0;
+            self.write(&core.header())?;
+        }
+        self.write(&Line { at, event: event.clone() })
+    }
+
+    /// Whether an event is a pulse that says what the one before it said.
+    fn is_quiet(&mut self, event: &Event) -> bool {
+        let Event::Observed(observation) = event else { return false };
+        match &observation.fact {
+            Fact::Pulse(pulse) => {
+                let before = self.pulses.insert(observation.reporter.clone(), pulse.clone());
+                before.is_some_and(|before| watch::after_pulse(Some(&before), pulse).is_empty())
+            }
+            // The next pulse says that the device is back.
+            Fact::Failed { table: None, .. } => {
+                self.pulses.remove(&observation.reporter);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.bytes += text.len() as u64;
+        self.file.write_all(&text)
+    }
+}
+
+/// An empty file of that name; the former one is put aside.
+fn fresh(path: &Path) -> io::Result<File> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".1");
+    match fs::rename(path, &aside) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    // Names, addresses and users of the cluster are in it: for its owner only.
+    OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A journal that cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is none of a journal.
+    #[error("{path}:{line}: {problem}; expected a journal written by `heddle controller --journal`")]
+    Line {
+        /// The journal.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Runs a core over a journal and writes what it decided, the same every time. A torn last line, which a crash
+/// leaves, is passed over with a note.
+///
+/// # Errors
+/// [`ReplayError`], also for a refusal to write to `out`.
+pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
+    let io = |source| ReplayError::Io { path: path.to_owned(), source };
+    let bad = |line: usize, problem: String| ReplayError::Line { path: path.to_owned(), line, problem };
+    let mut lines = BufReader::new(File::open(path).map_err(io)?).split(b'\n').enumerate().peekable();
+    let (_, first) = lines.next().ok_or_else(|| bad(1, "empty file".to_owned()))?;
+    let header: Header = serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
+    let mut core = Core::begin(header);
+    let mut began = None;
+    while let Some((n, line)) = lines.next() {
+        let line: Line = match serde_json::from_slice(&line.map_err(io)?) {
+            Ok(line) => line,
+            Err(e) if lines.peek().is_none() => {
+                writeln!(out, "line {}: torn, passed over: {e}", n + 1).map_err(io)?;
+                break;
+            }
+            Err(e) => return Err(bad(n + 1, e.to_string())),
+        };
+        let at = line.at.since(*began.get_or_insert(line.at));
+        let subject = line.event.to_string();
+        let effects = core.handle(line.at, line.event);
+        if !effects.is_empty() {
+            writeln!(out, "{:>8}.{:03} {subject}", at / 1000, at % 1000).map_err(io)?;
+        }
+        for effect in effects {
+            writeln!(out, "{:12} {effect}", "").map_err(io)?;
+        }
+    }
+    Ok(())
+}

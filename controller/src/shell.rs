@@ -1,0 +1,399 @@
+//! Carries out what the core decides: asks switches, plans, publishes, records, serves.
+//!
+//! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
+mod clock;
+mod poller;
+
+use crate::api::Level;
+use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary};
+use crate::history;
+use crate::http::{self, HttpError, Shown, Token};
+use crate::journal::{Journal, MAX_BYTES};
+use crate::plan::Verified;
+use crate::publish::{self, PublishError, Store};
+use crate::spool::{Scan, Spool};
+use crate::watch::TrapKind;
+use agent::AccessError;
+use clock::Clock;
+use inventory::inventory_file::Inventory;
+use inventory::topology_file::FileError;
+use poller::Pollers;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+/// The inference runs at most this often, however many answers come in.
+const TICK: Duration = Duration::from_millis(20);
+/// Viewers get a snapshot at least this often.
+const SHOW: Duration = Duration::from_secs(1);
+/// How often jobs' records are looked at.
+const SCAN: Duration = Duration::from_millis(500);
+/// Events waiting for the core; pollers wait where it is slower than they are.
+const QUEUE: usize = 1024;
+
+/// What the daemon is started with.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The operator's inventory.
+    pub inventory: PathBuf,
+    /// The shared directory.
+    pub dir: PathBuf,
+    /// Where the API listens.
+    pub listen: SocketAddr,
+    /// The file with the API's token.
+    pub token_file: Option<PathBuf>,
+    /// Where events are recorded.
+    pub journal: Option<PathBuf>,
+}
+
+/// Why the daemon does not start, or stops.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// The inventory cannot be used.
+    #[error(transparent)]
+    Inventory(#[from] InventoryError),
+    /// The shared directory cannot be used.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// The API cannot be served.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The journal cannot be written.
+    #[error("journal {path}: {source}; nothing was started")]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system refused something it never should.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+}
+
+/// An inventory that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InventoryError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no inventory.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A secret it names cannot be had.
+    #[error("{path}: {problem}")]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// Which and why.
+        problem: String,
+    },
+    /// A credential cannot be used.
+    #[error("{path}: {source}")]
+    Access {
+        /// The file.
+        path: PathBuf,
+        /// Which and why.
+        source: AccessError,
+    },
+}
+
+/// What runs elsewhere and has come back.
+enum Done {
+    Planned(u64, Result<Box<Verified>, String>),
+    Published(u64, Result<(), String>),
+}
+
+/// Runs the daemon until SIGTERM or SIGINT.
+///
+/// # Errors
+/// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
+pub async fn run(config: Config) -> Result<(), ShellError> {
+    let (inventory, pollers) = load(&config)?;
+    let token = config.token_file.as_deref().map(Token::read).transpose()?;
+    let listener = http::bind(config.listen, token.as_ref()).await?;
+    let store = Store::open(&config.dir, publish::KEEP)?;
+    let options = Options { directory: config.dir.display().to_string(), ..Options::default() };
+    let core = Core::new(inventory.clone(), options);
+    let journal = match &config.journal {
+        Some(path) => {
+            let failed = |source| ShellError::Journal { path: path.clone(), source };
+            Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
+        }
+        None => None,
+    };
+    let (events, queue) = mpsc::channel(QUEUE);
+    let (done, finished) = mpsc::unbounded_channel();
+    let (shown, look) = watch::channel(Shown::new(core.snapshot(Clock::default().now())));
+    tracing::info!("API on http://{}", listener.local_addr()?);
+    let serving = tokio::spawn(http::serve(listener, token, look));
+    let mut shell = Shell {
+        clock: Clock::default(),
+        core,
+        journal,
+        store: Arc::new(store),
+        plan: None,
+        publishing: None,
+        pollers: Pollers::default(),
+        traps: JoinSet::new(),
+        events,
+        done,
+        shown,
+        show: false,
+        config,
+    };
+    let started = shell.started()?;
+    shell.watch_network(&inventory, pollers);
+    shell.step(started);
+    let outcome = shell.run(queue, finished).await;
+    serving.abort();
+    outcome
+}
+
+/// Reads the inventory, its secrets, and makes a client per switch.
+fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), InventoryError> {
+    let path = &config.inventory;
+    let text = std::fs::read_to_string(path).map_err(|source| InventoryError::Read { path: path.clone(), source })?;
+    let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
+    agent::access::read_secrets(&mut inventory).map_err(|problem| InventoryError::Secret { path: path.clone(), problem })?;
+    let clients = agent::clients(&inventory).map_err(|source| InventoryError::Access { path: path.clone(), source })?;
+    Ok((inventory, clients))
+}
+
+struct Shell {
+    clock: Clock,
+    core: Core,
+    journal: Option<Journal>,
+    store: Arc<Store>,
+    /// The plan made last, held ready for publishing.
+    plan: Option<(u64, Arc<Verified>)>,
+    publishing: Option<JoinHandle<()>>,
+    pollers: Pollers,
+    traps: JoinSet<()>,
+    events: mpsc::Sender<Event>,
+    done: mpsc::UnboundedSender<Done>,
+    shown: watch::Sender<Shown>,
+    show: bool,
+    config: Config,
+}
+
+impl Shell {
+    /// What the shared directory holds.
+    fn started(&self) -> Result<Event, ShellError> {
+        let dir = &self.config.dir;
+        let (current, problem) = match publish::current_epoch(dir) {
+            Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
+            Err(e) => (None, Some(e.to_string())),
+        };
+        let number = current.as_ref().map_or(0, |c| c.number);
+        let usable = |e: &history::Entry| e.problem.is_none() && e.info.number <= number;
+        let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
+        Ok(Event::Started { current, highest: self.store.highest()?, epochs, problem })
+    }
+
+    async fn run(&mut self, mut queue: mpsc::Receiver<Event>, mut finished: mpsc::UnboundedReceiver<Done>) -> Result<(), ShellError> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut show = tokio::time::interval(SHOW);
+        let mut spooling = self.watch_jobs();
+        let mut ticked = tokio::time::Instant::now();
+        let mut batch = Vec::new();
+        loop {
+            let wanted = self.core.deadline().map(|at| self.clock.instant(at).max(ticked + TICK));
+            let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| tokio::time::Instant::now() + SHOW));
+            tokio::select! {
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                _ = hangup.recv() => self.reload(),
+                Some(done) = finished.recv() => self.finish(done),
+                _ = tick, if wanted.is_some() => {
+                    ticked = tokio::time::Instant::now();
+                    self.step(Event::Tick);
+                }
+                n = queue.recv_many(&mut batch, QUEUE) => {
+                    debug_assert!(n > 0, "the shell holds a sender itself");
+                    batch.drain(..).for_each(|event| self.step(event));
+                }
+                _ = show.tick() => self.show = true,
+            }
+            if std::mem::take(&mut self.show) {
+                self.shown.send_replace(Shown::new(self.core.snapshot(self.clock.now())));
+            }
+        }
+        tracing::info!("stopping; what is published stays");
+        spooling.abort_all();
+        if let Some(publishing) = self.publishing.take() {
+            let _ = publishing.await; // An epoch half written would only be swept at the next start.
+        }
+        Ok(())
+    }
+
+    /// Gives the core an event and carries out what it says.
+    fn step(&mut self, event: Event) {
+        let now = self.clock.now();
+        if let Some(Err(e)) = self.journal.as_mut().map(|j| j.record(now, &event, &self.core)) {
+            self.journal = None;
+            let problem = format!("journal {}: {e}; no further events are recorded", path(&self.config.journal));
+            self.step(Event::Trouble { about: "journal".to_owned(), problem: Some(problem) });
+        }
+        for effect in self.core.handle(now, event) {
+            self.carry_out(effect);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Poll { switch } => self.pollers.poll(&switch),
+            Effect::Read { switch, tables } => self.pollers.read(&switch, &tables),
+            Effect::Plan(order) => self.plan(*order),
+            Effect::Publish { ticket } => self.publish(ticket),
+            Effect::Say(line) => {
+                self.show = true;
+                match line.level {
+                    Level::Info => tracing::info!("{}", line.text),
+                    Level::Warning => tracing::warn!("{}", line.text),
+                    Level::Error => tracing::error!("{}", line.text),
+                }
+            }
+        }
+    }
+
+    fn plan(&mut self, order: Order) {
+        let done = self.done.clone();
+        tokio::task::spawn_blocking(move || {
+            let Order { ticket, number, at, file, network } = order;
+            let plan = Verified::plan(number, at, file, network).map(Box::new).map_err(|e| e.to_string());
+            let _ = done.send(Done::Planned(ticket, plan)); // Nobody waits once the shell stops.
+        });
+    }
+
+    fn publish(&mut self, ticket: u64) {
+        let Some((_, plan)) = self.plan.as_ref().filter(|(held, _)| *held == ticket) else {
+            let problem = "its plan is gone".to_owned();
+            return self.step(Event::PublishFailed { ticket, problem });
+        };
+        let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
+        self.publishing = Some(tokio::task::spawn_blocking(move || {
+            let outcome = store.publish(&plan).map(drop).map_err(|e| e.to_string());
+            let _ = done.send(Done::Published(ticket, outcome));
+        }));
+    }
+
+    fn finish(&mut self, done: Done) {
+        match done {
+            Done::Planned(ticket, Ok(plan)) => {
+                let bound = &plan.epoch().alltoall.bound;
+                let summary =
+                    PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts: plan.epoch().alltoall.hosts.len() as u32 };
+                self.plan = Some((ticket, plan.into()));
+                self.step(Event::Planned { ticket, summary });
+            }
+            Done::Planned(ticket, Err(problem)) => self.step(Event::PlanFailed { ticket, problem }),
+            Done::Published(ticket, Ok(())) => {
+                self.plan = None;
+                self.step(Event::Published { ticket });
+            }
+            Done::Published(ticket, Err(problem)) => self.step(Event::PublishFailed { ticket, problem }),
+        }
+    }
+
+    /// SIGHUP: the inventory is read again; a bad one changes nothing.
+    fn reload(&mut self) {
+        match load(&self.config) {
+            Ok((inventory, clients)) => {
+                self.watch_network(&inventory, clients);
+                self.step(Event::InventoryChanged(Box::new(inventory)));
+            }
+            Err(e) => {
+                let problem = Some(format!("{e}; the inventory read before stays in force"));
+                self.step(Event::Trouble { about: "inventory".to_owned(), problem });
+            }
+        }
+    }
+
+    fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::Client)>) {
+        self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
+        self.traps.abort_all();
+        if let Some(traps) = inventory.traps.clone() {
+            self.traps.spawn(hear(traps.listen, self.events.clone()));
+        }
+    }
+
+    fn watch_jobs(&self) -> JoinSet<()> {
+        let mut spool = Spool::new(&self.config.dir.join("jobs"));
+        let events = self.events.clone();
+        let mut set = JoinSet::new();
+        set.spawn(async move {
+            let mut every = tokio::time::interval(SCAN);
+            let mut refused = None;
+            loop {
+                every.tick().await;
+                let Ok((back, scan)) = tokio::task::spawn_blocking(move || {
+                    let scan = spool.scan();
+                    (spool, scan)
+                })
+                .await
+                else {
+                    return;
+                };
+                spool = back;
+                let changed = refused != scan.refused;
+                refused = scan.refused.clone();
+                for event in job_events(scan, changed) {
+                    if events.send(event).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        set
+    }
+}
+
+fn job_events(scan: Scan, refusals_changed: bool) -> Vec<Event> {
+    let mut events: Vec<Event> = scan.records.into_iter().map(Event::Job).collect();
+    events.extend(scan.gone.into_iter().map(|id| Event::JobGone { id }));
+    if refusals_changed {
+        let problem = scan.refused.map(|(count, example)| {
+            format!("jobs/: {count} of its files are no job records and are ignored, one of them: {example}; remove them")
+        });
+        events.push(Event::Trouble { about: "jobs".to_owned(), problem });
+    }
+    events
+}
+
+/// Hears traps; where that fails, polls find the same a little later.
+async fn hear(listen: SocketAddr, events: mpsc::Sender<Event>) {
+    let mut traps = match agent::traps(listen).await {
+        Ok(traps) => traps,
+        Err(e) => {
+            let _ = events.send(Event::Trouble { about: "traps".to_owned(), problem: Some(e.to_string()) }).await;
+            return;
+        }
+    };
+    while let Some(trap) = traps.next().await {
+        let kind = match trap.kind {
+            agent::TrapKind::LinkUp | agent::TrapKind::LinkDown => TrapKind::Link,
+            agent::TrapKind::LldpChange => TrapKind::Lldp,
+            agent::TrapKind::TopologyChange => TrapKind::Stp,
+            agent::TrapKind::Other => TrapKind::Other,
+        };
+        if events.send(Event::Trap { source: trap.from, kind }).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn path(journal: &Option<PathBuf>) -> String {
+    journal.as_ref().map(|p| p.display().to_string()).unwrap_or_default()
+}

@@ -1,0 +1,113 @@
+//! One task a switch: a dead one never delays the others.
+use super::clock::Clock;
+use crate::core::Event;
+use agent::Client;
+use futures_util::stream::{self, StreamExt};
+use inventory::observation::{Fact, Observation, Source, Table};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+/// Tables asked for at once at one switch; agents work on one at a time.
+const AT_ONCE: usize = 2;
+
+/// What a switch is to be asked, merged: asking twice before it is done reads once.
+#[derive(Debug, Default)]
+struct Wanted {
+    tables: Mutex<BTreeSet<Table>>,
+    read: Notify,
+    poll: Notify,
+}
+
+impl Wanted {
+    fn take(&self) -> BTreeSet<Table> {
+        std::mem::take(&mut *self.tables.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The tasks that ask switches.
+#[derive(Debug, Default)]
+pub(super) struct Pollers {
+    tasks: JoinSet<()>,
+    wanted: HashMap<String, Arc<Wanted>>,
+}
+
+impl Pollers {
+    /// Replaces all tasks by one a client, each polling every `period`.
+    pub(super) fn start(&mut self, clients: Vec<(String, Client)>, period: Duration, clock: &Clock, events: &mpsc::Sender<Event>) {
+        (self.tasks, self.wanted) = Default::default();
+        for (name, client) in clients {
+            let wanted = Arc::new(Wanted::default());
+            self.wanted.insert(name.clone(), Arc::clone(&wanted));
+            let switch = Switch { name, client, wanted, clock: clock.clone(), events: events.clone() };
+            self.tasks.spawn(async move {
+                tokio::join!(switch.poll(period), switch.read());
+            });
+        }
+    }
+
+    /// Asks for a pulse now.
+    pub(super) fn poll(&self, switch: &str) {
+        if let Some(wanted) = self.wanted.get(switch) {
+            wanted.poll.notify_one();
+        }
+    }
+
+    /// Asks for tables.
+    pub(super) fn read(&self, switch: &str, tables: &[Table]) {
+        if let Some(wanted) = self.wanted.get(switch) {
+            wanted.tables.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
+            wanted.read.notify_one();
+        }
+    }
+}
+
+struct Switch {
+    name: String,
+    client: Client,
+    wanted: Arc<Wanted>,
+    clock: Clock,
+    events: mpsc::Sender<Event>,
+}
+
+impl Switch {
+    async fn poll(&self, period: Duration) {
+        let mut every = tokio::time::interval(period);
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = every.tick() => {}
+                () = self.wanted.poll.notified() => {}
+            }
+            self.tell(self.client.pulse().await).await;
+        }
+    }
+
+    async fn read(&self) {
+        loop {
+            self.wanted.read.notified().await;
+            let mut tables = self.wanted.take();
+            // Every agent has a system group: where it gets no answer, nothing else needs to be waited for.
+            if tables.remove(&Table::System) {
+                let system = self.client.read(Table::System).await;
+                let mute = matches!(system, Fact::Failed { table: None, .. });
+                self.tell(system).await;
+                if mute {
+                    continue;
+                }
+            }
+            let mut facts = stream::iter(tables.into_iter().map(|t| self.client.read(t))).buffered(AT_ONCE);
+            while let Some(fact) = facts.next().await {
+                self.tell(fact).await;
+            }
+        }
+    }
+
+    async fn tell(&self, fact: Fact) {
+        let observation = Observation { at: self.clock.now(), reporter: self.name.clone(), source: Source::Snmp, fact };
+        let _ = self.events.send(Event::Observed(observation)).await; // The shell stops first, and this task with it.
+    }
+}

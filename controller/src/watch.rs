@@ -1,0 +1,85 @@
+//! What has to be read again when a switch's cheap counters moved or it sent a trap: only what can have changed.
+use inventory::observation::{Pulse, Table};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What a notification says has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrapKind {
+    /// linkDown or linkUp (RFC 2863).
+    Link,
+    /// newRoot or topologyChange (RFC 4188).
+    Stp,
+    /// lldpRemTablesChange (IEEE 802.1AB-2005, 11.5.1).
+    Lldp,
+    /// Anything else, such as coldStart: worth a look at the counters.
+    Other,
+}
+
+/// The tables a trap makes worth reading; empty: poll the counters.
+pub fn after_trap(kind: TrapKind) -> Vec<Table> {
+    match kind {
+        TrapKind::Link => vec![Table::Interfaces, Table::Bridge],
+        TrapKind::Stp => vec![Table::Bridge, Table::Fdb],
+        TrapKind::Lldp => vec![Table::Lldp],
+        TrapKind::Other => Vec::new(),
+    }
+}
+
+/// The tables worth reading after `now`, given the pulse before it; without one, all.
+pub fn after_pulse(before: Option<&Pulse>, now: &Pulse) -> Vec<Table> {
+    let Some(before) = before else { return Table::ALL.to_vec() };
+    if now.uptime < before.uptime {
+        return Table::ALL.to_vec();
+    }
+    let mut tables = BTreeSet::new();
+    // The time since the last change goes back when there was one, also where the counter is missing or wraps.
+    let stp_moved = now.top_changes != before.top_changes || now.since_top_change < before.since_top_change;
+    if stp_moved || now.stp_states != before.stp_states {
+        tables.extend([Table::Bridge, Table::Fdb]);
+    }
+    if now.lldp_last_change != before.lldp_last_change {
+        tables.insert(Table::Lldp);
+    }
+    if now.up != before.up {
+        tables.extend([Table::Interfaces, Table::Bridge]);
+    }
+    tables.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::observation::StpState;
+
+    fn pulse() -> Pulse {
+        Pulse {
+            uptime: 1000,
+            top_changes: Some(4),
+            since_top_change: Some(500),
+            stp_states: vec![(1, StpState::Forwarding)],
+            lldp_last_change: Some(700),
+            up: vec![(2, true)],
+            octets: vec![(2, 10, 20)],
+        }
+    }
+
+    #[test]
+    fn counters_that_only_run_on_ask_for_nothing() {
+        let later = Pulse { uptime: 1100, since_top_change: Some(600), octets: vec![(2, 99, 99)], ..pulse() };
+        assert_eq!(after_pulse(Some(&pulse()), &later), []);
+    }
+
+    #[test]
+    fn each_change_asks_for_its_tables_only() {
+        let after = |now: Pulse| after_pulse(Some(&pulse()), &now);
+        assert_eq!(after(Pulse { top_changes: Some(5), ..pulse() }), [Table::Bridge, Table::Fdb]);
+        assert_eq!(after(Pulse { since_top_change: Some(3), ..pulse() }), [Table::Bridge, Table::Fdb]);
+        assert_eq!(after(Pulse { stp_states: vec![(1, StpState::Blocking)], ..pulse() }), [Table::Bridge, Table::Fdb]);
+        assert_eq!(after(Pulse { lldp_last_change: Some(900), ..pulse() }), [Table::Lldp]);
+        assert_eq!(after(Pulse { up: vec![(2, false)], ..pulse() }), [Table::Interfaces, Table::Bridge]);
+        assert_eq!(after(Pulse { uptime: 3, ..pulse() }), Table::ALL);
+        assert_eq!(after_pulse(None, &pulse()), Table::ALL);
+    }
+}
