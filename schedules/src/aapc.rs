@@ -1,7 +1,7 @@
 //! All-to-all personalized communication in contention-free phases.
 //!
 //! Source: aapc-2005 and aapc-2007, Figure 4 (the six steps, named below), Table 3 (the mapping of step 2).
-//! Input: a tree whose hosts are leaves, one message a pair of hosts, every edge of unit capacity.
+//! Input: a tree, one message a pair of hosts, every edge of unit capacity.
 //! Guarantee: every ordered pair of hosts once, no two messages of a phase on one directed edge, and as many phases
 //! as the bottleneck edge has load ([`crate::bound::bound`]), so no schedule has fewer.
 //! Cost: O(hosts² + phases); each message's phase is in closed form.
@@ -166,6 +166,8 @@ fn lcm(a: usize, b: usize) -> usize {
 mod tests {
     use super::*;
     use crate::sample::{any_tree, star, topology};
+    use inventory::BitsPerSec;
+    use inventory::tree::Cable;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
@@ -208,6 +210,17 @@ mod tests {
         assert_eq!(table(&star(&[2])), ["01 10"]);
         assert_eq!(table(&star(&[1, 0, 1])), ["01 10"]);
         assert_eq!(table(&star(&[3])), ["01 12 20", "02 10 21"]);
+    }
+
+    #[test]
+    fn hosts_cabled_to_hosts_are_served_too() {
+        for cables in [[(0, 1), (1, 2), (2, 3), (3, 4)], [(0, 1), (0, 2), (0, 3), (0, 4)], [(0, 1), (0, 2), (2, 3), (2, 4)]] {
+            let names = ["n0", "n1", "n2", "n3", "n4"];
+            let cables = cables.map(|(a, b)| Cable { a: names[a], b: names[b], rate: BitsPerSec::GIGABIT });
+            let tree = Tree::new(&names.map(|name| (name, 1)), &[], &cables).unwrap();
+            crate::verify::alltoall(&tree, &crate::alltoall::plan(&tree, crate::sync::SyncKind::Sender)).unwrap();
+            crate::verify::allgather(&tree, &crate::allgather::plan(&tree)).unwrap();
+        }
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //! what it got last.
 //!
 //! Source: allgather-switched-clusters, Algorithm 1 (LR1).
-//! Input: a tree whose hosts are leaves.
+//! Input: a tree.
 //! Guarantee: no directed edge carries two of the ring's messages (Theorem 1), so at unit capacity it is optimal.
 //! Cost: O(nodes log nodes).
 //! Deviations: none.

@@ -12,8 +12,6 @@ pub const MINIMAL_HOSTS: u32 = 1024;
 
 /// Plans the all-to-all among the tree's hosts: phases by [`crate::aapc`], synchronizations by [`crate::sync`], the
 /// minimal set up to [`MINIMAL_HOSTS`], else the chain.
-///
-/// Hosts are leaves of the tree, as everywhere in heddle; [`crate::verify::alltoall`] refuses what comes of another tree.
 pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS { Reduction::Minimal } else { Reduction::Chain };
     plan_reduced(tree, sync, reduction)

@@ -11,7 +11,7 @@
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`sync`] | which messages wait for which |
 //! | [`alltoall`] | both together: the all-to-all as planned |
-//! | [`slice`] | one host's own steps of it |
+//! | [`mod@slice`] | one host's own steps of it |
 //! | [`allgather`] | the logical ring |
 //! | [`verify`] | checks schedules without knowing how they were planned |
 //! | [`json`] | schedules as the contract's JSON |

@@ -1,16 +1,17 @@
-//! The schedule's root: the switch at a bottleneck edge from which no subtree holds more than half of the hosts.
+//! The schedule's root: the node at a bottleneck edge from which no subtree holds more than half of the hosts.
 //!
 //! Source: aapc-2007 section 4.1.
-//! Input: a tree of at least three hosts, hosts being leaves.
+//! Input: a tree of at least three hosts.
 //! Guarantee: the largest subtree's link is a bottleneck link (Lemma 1), so the AAPC needs `m0 * (n - m0)` phases.
 //! Cost: O(nodes log nodes).
-//! Deviations: branches without hosts are skipped everywhere; the paper lets only some of them occur.
+//! Deviations: branches without hosts are skipped everywhere; the paper lets only some of them occur. A host that others are
+//! cabled to counts as if it hung from a switch in its place; the paper knows hosts as leaves only.
 use inventory::tree::{Node, Tree};
 
 /// The root and the hosts of its subtrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// The switch.
+    /// The switch; or the host, where others are cabled to it.
     pub node: Node,
     /// Hosts per subtree in ascending order; largest subtree first, of equal ones that of the smallest host number.
     pub subtrees: Vec<Vec<Node>>,
@@ -34,6 +35,9 @@ pub fn schedule_root(tree: &Tree) -> Root {
             subtrees[subtree_of[v as usize]].push(v);
         }
     }
+    if tree.is_host(node) {
+        subtrees.push(vec![node]);
+    }
     subtrees.retain(|hosts| !hosts.is_empty());
     subtrees.iter_mut().for_each(|hosts| hosts.sort_unstable());
     subtrees.sort_by_key(|hosts| (std::cmp::Reverse(hosts.len()), hosts[0]));
@@ -52,7 +56,7 @@ fn walk_to_root(tree: &Tree) -> Node {
     loop {
         let mut branches = neighbours[at as usize].iter().map(|&(w, _)| w).filter(|&w| w != from && hosts_behind(at, w) > 0);
         match (branches.next(), branches.next()) {
-            (Some(only), None) => (at, from) = (only, at),
+            (Some(only), None) if !tree.is_host(at) => (at, from) = (only, at),
             _ => return at,
         }
     }

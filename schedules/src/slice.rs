@@ -18,6 +18,8 @@ pub struct Token {
 }
 
 /// What a host does in one phase. Sending and receiving go on at the same time; only sending waits for tokens.
+///
+/// Tokens point to later phases, so it cannot hang, whether hosts end each step before the next or receive whenever something comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The phase, from 0; phases in which the host is idle have no step.
