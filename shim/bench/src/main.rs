@@ -1,1 +1,204 @@
-fn main() {}
+//! Times MPI_Alltoall and MPI_Allgather across the ranks it runs on, and checks every byte if asked.
+//!
+//! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime preloaded or without.
+use clap::{Parser, ValueEnum};
+use mpi::collective::SystemOperation;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Time MPI_Alltoall and MPI_Allgather; rank 0 prints a line per collective and block size.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Which collective
+    #[arg(long, value_enum, default_value = "alltoall")]
+    collective: Which,
+    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u64).range(1..1 << 30))]
+    size: Vec<u64>,
+    /// Time for each collective and size
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+    /// Number of calls of each collective and size, whatever time they take
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    iterations: Option<u64>,
+    /// Go through the sizes again and again until the time is over, printing a line a second
+    #[arg(long)]
+    watch: bool,
+    /// Check every byte of every call; a wrong one ends the job with exit status 1
+    #[arg(long)]
+    check: bool,
+    /// Print JSON, an object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Alltoall,
+    Allgather,
+    Both,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collective {
+    Alltoall,
+    Allgather,
+}
+
+impl Collective {
+    fn name(self) -> &'static str {
+        if self == Collective::Alltoall { "alltoall" } else { "allgather" }
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let Some(universe) = mpi::initialize() else {
+        eprintln!("bench: MPI is initialized already");
+        return ExitCode::from(64);
+    };
+    let world = universe.world();
+    let collectives: &[Collective] = match args.collective {
+        Which::Alltoall => &[Collective::Alltoall],
+        Which::Allgather => &[Collective::Allgather],
+        Which::Both => &[Collective::Alltoall, Collective::Allgather],
+    };
+    let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| args.size.iter().map(move |&size| (c, size))).collect();
+    if args.watch {
+        watch(&world, &args, &wanted);
+    } else {
+        for &(collective, block) in &wanted {
+            let mut bench = Bench::new(&world, collective, block, args.check);
+            match args.iterations {
+                Some(n) => bench.calls(n),
+                None => bench.run(Duration::from_secs_f64(args.seconds)),
+            }
+            bench.print(&args);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// A line a second about the calls since the last one, until the time is over.
+fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(Collective, u64)]) {
+    let began = Instant::now();
+    let share = Duration::from_secs(1) / wanted.len() as u32;
+    while agreed(world, began.elapsed().as_secs_f64() < args.seconds) {
+        for &(collective, block) in wanted {
+            let mut bench = Bench::new(world, collective, block, args.check);
+            bench.run(share);
+            bench.print(args);
+        }
+    }
+}
+
+/// Rank 0's word, for all.
+fn agreed(world: &SimpleCommunicator, mut go_on: bool) -> bool {
+    world.process_at_rank(0).broadcast_into(&mut go_on);
+    go_on
+}
+
+/// One collective with blocks of one size.
+struct Bench<'a> {
+    world: &'a SimpleCommunicator,
+    collective: Collective,
+    block: usize,
+    check: bool,
+    send: Vec<u8>,
+    receive: Vec<u8>,
+    /// Seconds of each call on this rank.
+    took: Vec<f64>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(world: &'a SimpleCommunicator, collective: Collective, block: u64, check: bool) -> Bench<'a> {
+        let (block, ranks) = (block as usize, world.size() as usize);
+        let blocks = if collective == Collective::Alltoall { ranks } else { 1 };
+        let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
+        Bench { world, collective, block, check, send, receive, took: Vec::new() }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let began = Instant::now();
+        let mut batch = 1;
+        loop {
+            self.calls(batch);
+            if !agreed(self.world, began.elapsed() < time) {
+                return;
+            }
+            // A tenth of the time between two looks at the clock, so that the looks do not count.
+            let each = began.elapsed().as_secs_f64() / self.took.len() as f64;
+            let mut next = ((time.as_secs_f64() / 10.0 / each) as u64).clamp(1, 1000);
+            self.world.process_at_rank(0).broadcast_into(&mut next);
+            batch = next;
+        }
+    }
+
+    fn calls(&mut self, number: u64) {
+        for _ in 0..number {
+            if self.check {
+                self.fill();
+            }
+            self.world.barrier();
+            let began = Instant::now();
+            match self.collective {
+                Collective::Alltoall => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
+                Collective::Allgather => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
+            }
+            self.took.push(began.elapsed().as_secs_f64());
+            if self.check {
+                self.verify();
+            }
+        }
+    }
+
+    /// What rank `from` sends to rank `to` at byte `i` of call `call`.
+    fn byte(call: usize, from: usize, to: usize, i: usize) -> u8 {
+        (i.wrapping_mul(31) ^ (i >> 8) ^ from.wrapping_mul(101) ^ to.wrapping_mul(57) ^ call.wrapping_mul(7)) as u8
+    }
+
+    fn fill(&mut self) {
+        let (call, me) = (self.took.len(), self.world.rank() as usize);
+        for (to, block) in self.send.chunks_mut(self.block).enumerate() {
+            block.iter_mut().enumerate().for_each(|(i, byte)| *byte = Self::byte(call, me, to, i));
+        }
+        self.receive.fill(0xa5);
+    }
+
+    fn verify(&self) {
+        let (call, me) = (self.took.len() - 1, self.world.rank() as usize);
+        let to = if self.collective == Collective::Alltoall { me } else { 0 };
+        for (from, block) in self.receive.chunks(self.block).enumerate() {
+            if let Some(i) = (0..block.len()).find(|&i| block[i] != Self::byte(call, from, to, i)) {
+                let (name, expected) = (self.collective.name(), Self::byte(call, from, to, i));
+                eprintln!("bench: {name}, call {call}: rank {me} got byte {i} from rank {from} wrong: {}, expected {expected}", block[i]);
+                self.world.abort(1);
+            }
+        }
+    }
+
+    /// A call takes as long as it takes its slowest rank.
+    fn print(&mut self, args: &Args) {
+        let mut slowest = vec![0.0; self.took.len()];
+        self.world.all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
+        if self.world.rank() != 0 || slowest.is_empty() {
+            return;
+        }
+        slowest.sort_by(f64::total_cmp);
+        let median = slowest[slowest.len() / 2];
+        let (name, block, ranks, calls) = (self.collective.name(), self.block, self.world.size(), slowest.len());
+        let rate = block as f64 * f64::from(ranks - 1) / median / 1e6;
+        if args.json {
+            println!(
+                "{{\"collective\":\"{name}\",\"block\":{block},\"ranks\":{ranks},\"calls\":{calls},\"median_seconds\":{median:e},\"checked\":{}}}",
+                args.check
+            );
+        } else {
+            let checked = if args.check { ", every byte checked" } else { "" };
+            println!("{name} {block} B x {ranks} ranks: {:.3} ms median of {calls} calls, {rate:.2} MB/s per rank{checked}", median * 1e3);
+        }
+    }
+}
