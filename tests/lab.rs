@@ -1,0 +1,391 @@
+//! The lab on the real kernel, with real snmpd, lldpd and both MPIs. Without root or a program it needs, `heddle lab up` fails
+//! and says which command gives it; so do these tests.
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yaml");
+
+/// No command of these tests takes longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// Labs come up one after the other: two cores carry one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a command to its end, or kills it and fails after the limit.
+fn run(command: &mut Command) -> Output {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let read = |mut from: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            from.read_to_end(&mut all).map(|_| all)
+        })
+    };
+    let (out, err) = (read(Box::new(out)), read(Box::new(err)));
+    let end = Instant::now() + LIMIT;
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if Instant::now() > end => {
+                child.kill().unwrap();
+                panic!("{command:?} (process {pid}) took longer than {LIMIT:?}");
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    Output { status, stdout: out.join().unwrap().unwrap(), stderr: err.join().unwrap().unwrap() }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A lab of this test run that is taken down whatever happens.
+struct Lab {
+    name: String,
+}
+
+impl Lab {
+    fn new(test: &str) -> Lab {
+        Lab { name: format!("t{}-{test}", std::process::id()) }
+    }
+
+    fn up(test: &str, file: &str) -> Lab {
+        let lab = Lab::new(test);
+        lab.ok(&["up", file]);
+        lab
+    }
+
+    /// `heddle lab COMMAND --name NAME REST...`
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(HEDDLE);
+        command.args(["lab", arguments[0], "--name", &self.name]).args(&arguments[1..]).env_remove("HEDDLE_LAB");
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        run(&mut self.command(arguments))
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// The message of a refusal: bad input is exit status 64.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stderr)
+    }
+
+    fn exec(&self, node: &str, program: &[&str]) -> String {
+        self.ok(&[&["exec", node, "--"], program].concat())
+    }
+
+    /// Values below an object of a switch, as the head node sees them.
+    fn walk(&self, address: &str, object: &str) -> Vec<String> {
+        let walk = ["snmpbulkwalk", "-v2c", "-c", "public", "-Oqvn", address, object];
+        let all = self.exec("ctl", &[&["env", "MIBS="][..], &walk].concat());
+        all.lines().map(|l| l.trim().trim_matches('"').trim().to_owned()).collect()
+    }
+
+    fn status(&self) -> Value {
+        serde_json::from_str(&self.ok(&["status", "--format", "json"])).unwrap()
+    }
+
+    /// State of the cable between two nodes.
+    fn cable(&self, a: &str, b: &str) -> String {
+        let status = self.status();
+        let joins = |c: &&Value| (c["a"][0] == a && c["b"][0] == b) || (c["a"][0] == b && c["b"][0] == a);
+        status["cables"].as_array().unwrap().iter().find(joins).map_or("none", |c| c["state"].as_str().unwrap()).to_owned()
+    }
+
+    fn await_cable(&self, a: &str, b: &str, state: &str) {
+        let end = Instant::now() + LIMIT;
+        while self.cable(a, b) != state {
+            assert!(Instant::now() < end, "{a}-{b} is {} and does not become {state}", self.cable(a, b));
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Everything on this machine that carries the lab's name.
+    fn left(&self) -> Vec<String> {
+        let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|e| e.path());
+        let mut left: Vec<String> = names.map(|p| p.display().to_string()).filter(|p| p.contains(&self.name)).collect();
+        let directory = PathBuf::from("/run/heddle-lab").join(&self.name);
+        left.extend(directory.exists().then(|| directory.display().to_string()));
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        left.extend(mounts.lines().filter(|m| m.contains(&self.name)).map(str::to_owned));
+        left.extend(self.processes());
+        left
+    }
+
+    /// Processes of the lab: those whose command line or environment names it.
+    fn processes(&self) -> Vec<String> {
+        let own = std::process::id().to_string();
+        let all = fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
+        let mut found = Vec::new();
+        for process in all.filter(|p| !p.ends_with(&own)) {
+            let line = fs::read(process.join("cmdline")).unwrap_or_default();
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            if text(&line).contains(&self.name) || text(&environment).contains(&self.name) {
+                found.push(format!("{} {}", process.display(), text(&line).replace('\0', " ")));
+            }
+        }
+        found
+    }
+
+    fn down(&self) {
+        self.ok(&["down"]);
+        assert_eq!(self.left(), Vec::<String>::new());
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.command(&["down"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn a_lab_comes_up_is_what_the_file_says_and_leaves_nothing() {
+    let _turn = turn();
+    let lab = Lab::up("up", DEMO);
+    let status = lab.status();
+    assert_eq!(status["up"], true);
+    assert_eq!(status["nodes"].as_array().unwrap().len(), 1 + 4 + 12);
+    for cable in status["cables"].as_array().unwrap() {
+        let expected = if cable["expect_blocked"] == true { "blocking" } else { "forwarding" };
+        assert_eq!(cable["state"], expected, "{cable}");
+    }
+    assert_eq!(lab.exec("n7", &["hostname"]), "n7\n");
+    assert_eq!(lab.output(&["exec", "s1", "--", "sh", "-c", "exit 7"]).status.code(), Some(7));
+    assert!(lab.refused(&["exec", "n99", "--", "true"]).contains("no such node; nodes: ctl, s0"));
+    assert!(lab.refused(&["up", DEMO]).contains("already up"));
+    assert!(lab.refused(&["exec", "ctl", "--", "no-such-program"]).contains("no-such-program"));
+    let inventory = fs::read_to_string(Path::new("/run/heddle-lab").join(&lab.name).join("inventory.yaml")).unwrap();
+    inventory::inventory_file::Inventory::parse("inventory.yaml", &inventory).unwrap();
+    lab.down();
+    assert!(lab.refused(&["status"]).contains("not up"));
+    lab.ok(&["down"]);
+}
+
+#[test]
+fn agents_answer_with_the_real_network() {
+    let _turn = turn();
+    let lab = Lab::up("snmp", TWO);
+    // dot1dStpDesignatedRoot: the first switch of the file is the root bridge, for both.
+    let root = lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.2.5");
+    assert_eq!((root.len(), &root), (1, &lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.5")));
+    assert!(root[0].starts_with("10 00 02 4C 01 00 00 00"), "{root:?}");
+    // dot1dStpPortState: three forwarding ports; dot1dBaseBridgeAddress is the root's.
+    assert_eq!(lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.15.1.3"), ["5", "5", "5"]);
+    // lldpRemSysName and lldpRemPortId, once each neighbour has spoken.
+    let end = Instant::now() + LIMIT;
+    let neighbours = loop {
+        let mut names = lab.walk("10.78.1.1", ".1.0.8802.1.1.2.1.4.1.1.9");
+        names.sort();
+        if names.len() >= 3 || Instant::now() > end {
+            break names;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert_eq!(neighbours, ["n0", "n1", "s1"]);
+    // dot1dTpFdbStatus: every host announces itself, so the far switch has learned all four.
+    let learned = || lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.4.3.1.3").iter().filter(|s| *s == "3").count();
+    while learned() < 4 {
+        assert!(Instant::now() < end, "s0 has learned {} stations", learned());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // ifHighSpeed tells the shaped rate.
+    assert_eq!(lab.walk("10.78.1.1", ".1.3.6.1.2.1.31.1.1.1.15").iter().filter(|s| *s == "20").count(), 3);
+    // SNMPv3 authPriv.
+    let v3 = ["-l", "authPriv", "-u", "mon256", "-a", "SHA-256", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
+    let get = [&["env", "MIBS=", "snmpget", "-v3"], &v3[..], &["-Oqvn", "10.78.1.2", ".1.3.6.1.2.1.1.5.0"]].concat();
+    assert_eq!(lab.exec("ctl", &get).trim().trim_matches('"'), "s1");
+    lab.down();
+}
+
+#[test]
+fn recabling_is_seen_by_stp_and_by_its_counters() {
+    let _turn = turn();
+    let lab = Lab::up("move", TWO);
+    let changes = |address: &str| lab.walk(address, ".1.3.6.1.2.1.17.2.4")[0].parse::<u32>().unwrap();
+    let before = (changes("10.78.1.1"), changes("10.78.1.2"));
+    let said = lab.ok(&["move", "n1", "s1"]);
+    assert!(said.contains("n1: from s0 swp3 to s1 swp4"), "{said}");
+    lab.await_cable("n1", "s1", "forwarding");
+    assert_eq!(lab.cable("n1", "s0"), "none");
+    assert!(changes("10.78.1.1") > before.0 && changes("10.78.1.2") > before.1);
+    // Its own interface and address are still there, and so is the way to the others: MAC of n0 behind s1's trunk.
+    assert!(lab.exec("n1", &["ip", "-br", "addr", "show", "eth0"]).contains("10.77.0.2/16"));
+    lab.ok(&["cut", "s0-s1"]);
+    assert_eq!(lab.cable("s0", "s1"), "down");
+    assert!(lab.refused(&["cut", "s0-s1"]).contains("no cable"));
+    lab.ok(&["join", "s0-s1", "--rate", "30M"]);
+    lab.await_cable("s0", "s1", "forwarding");
+    assert!(lab.exec("s0", &["tc", "qdisc", "show", "dev", "swp1"]).contains("rate 30Mbit"));
+    assert!(lab.refused(&["move", "n1", "s1"]).contains("there already"));
+    assert!(lab.refused(&["move", "s0", "s1"]).contains("expected a host and a switch"));
+    assert!(lab.refused(&["join", "n0-s1"]).contains("between two switches"));
+    // Inside the head node the lab can be recabled too, but not taken down.
+    lab.exec("ctl", &[HEDDLE, "lab", "move", "n1", "s0"]);
+    let inside = lab.output(&["exec", "ctl", "--", HEDDLE, "lab", "down"]);
+    assert!(text(&inside.stderr).contains("cannot be taken down from inside"), "{}", text(&inside.stderr));
+    lab.down();
+}
+
+#[test]
+fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
+    let _turn = turn();
+    let lab = Lab::new("kill");
+    for moment in [50, 150, 400, 1500] {
+        let mut up = lab.command(&["up", TWO]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(moment));
+        up.kill().unwrap();
+        up.wait().unwrap();
+        if moment == 400 {
+            lab.down();
+        }
+    }
+    assert_ne!(lab.left(), Vec::<String>::new(), "the last was killed in the middle of its work");
+    lab.ok(&["up", TWO]);
+    assert_eq!(lab.exec("n3", &["hostname"]), "n3\n");
+    lab.down();
+}
+
+#[test]
+fn two_labs_stand_side_by_side() {
+    let _turn = turn();
+    let (one, other) = (Lab::up("one", TWO), Lab::up("other", TWO));
+    one.ok(&["cut", "s0-s1"]);
+    assert_eq!((one.cable("s0", "s1").as_str(), other.cable("s0", "s1").as_str()), ("down", "forwarding"));
+    assert_eq!(one.exec("ctl", &["hostname"]), other.exec("ctl", &["hostname"]));
+    one.down();
+    assert_eq!(other.status()["up"], true);
+    assert_eq!(other.walk("10.78.1.2", ".1.3.6.1.2.1.1.5"), ["s1"]);
+    other.down();
+}
+
+#[test]
+fn forty_switches_come_up() {
+    let _turn = turn();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("forty.yaml");
+    let names: Vec<String> = (0..40).map(|i| format!("s{i}")).collect();
+    let mut topology = format!("switches: [{}]\nhosts:\n", names.join(", "));
+    for i in 0..8 {
+        topology += &format!("  n{i}: {{switch: s{}, rate: 20M}}\n", i * 5);
+    }
+    topology += "links:\n";
+    for i in 1..40 {
+        topology += &format!("  - {{a: s{}, b: s{i}, rate: 100M}}\n", (i - 1) / 3);
+    }
+    fs::write(&file, topology).unwrap();
+    let lab = Lab::up("forty", file.to_str().unwrap());
+    assert_eq!(lab.status()["nodes"].as_array().unwrap().len(), 1 + 40 + 8);
+    assert_eq!(lab.walk("10.78.1.40", ".1.3.6.1.2.1.1.5"), ["s39"]);
+    lab.down();
+}
+
+const HELLO: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int rank, size, length;
+    char name[MPI_MAX_PROCESSOR_NAME];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Get_processor_name(name, &length);
+    int *out = malloc(size * sizeof(int)), *in = malloc(size * sizeof(int));
+    for (int i = 0; i < size; i++) out[i] = 1000 * rank + i;
+    MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++) if (in[i] != 1000 * i + rank) MPI_Abort(MPI_COMM_WORLD, 3);
+    printf("rank %d of %d on %s, word %s\n", rank, size, name, getenv("HEDDLE_VERBOSE") ? getenv("HEDDLE_VERBOSE") : "-");
+    fflush(stdout);
+    if (argc > 1) sleep(atoi(argv[1]));
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Compiles the program above for an MPI.
+fn hello(directory: &Path, mpi: &str) -> String {
+    let (source, program) = (directory.join("hello.c"), directory.join(mpi));
+    fs::write(&source, HELLO).unwrap();
+    let compiler = format!("mpicc.{mpi}");
+    let compiled = Command::new(&compiler).arg(&source).arg("-o").arg(&program).status();
+    let hint = "apt-get install libopenmpi-dev libmpich-dev";
+    assert!(compiled.is_ok_and(|s| s.success()), "{compiler} is missing or failed; run: {hint}");
+    program.display().to_string()
+}
+
+#[test]
+fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
+    let _turn = turn();
+    let directory = tempfile::tempdir().unwrap();
+    let lab = Lab::up("mpi", TWO);
+    for mpi in ["openmpi", "mpich"] {
+        let program = hello(directory.path(), mpi);
+        let mut lines: Vec<String> = lab.hello(mpi, &[], &[&program]);
+        lines.sort();
+        let expected: Vec<String> = (0..4).map(|r| format!("rank {r} of 4 on n{r}, word 1")).collect();
+        assert_eq!(lines, expected, "{mpi}");
+        let mut lines = lab.hello(mpi, &["--per-host", "2", "-n", "3", "--hosts", "n2,n1"], &[&program]);
+        lines.sort();
+        let expected = ["rank 0 of 3 on n2, word 1", "rank 1 of 3 on n2, word 1", "rank 2 of 3 on n1, word 1"];
+        assert_eq!(lines, expected, "{mpi}");
+        // The time limit ends everything, and so does the death of the launcher.
+        let late = lab.output(&["mpirun", "--mpi", mpi, "--no-shim", "--timeout", "5", "--", &program, "600"]);
+        assert_eq!(late.status.code(), Some(124), "{mpi}: {}", text(&late.stderr));
+        lab.await_no_rank(&program);
+        let mut command = lab.command(&["mpirun", "--mpi", mpi, "--no-shim", "--", &program, "600"]);
+        let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+        launcher.kill().unwrap();
+        launcher.wait().unwrap();
+        lab.await_no_rank(&program);
+    }
+    assert!(lab.refused(&["mpirun", "--mpi", "mpich", "-n", "9", "--no-shim", "--", "true"]).contains("--per-host"));
+    assert!(lab.refused(&["mpirun", "--mpi", "mpich", "--hosts", "s0", "--no-shim", "--", "true"]).contains("not a host"));
+    lab.down();
+}
+
+impl Lab {
+    fn hello(&self, mpi: &str, flags: &[&str], program: &[&str]) -> Vec<String> {
+        let arguments = [&["mpirun", "--mpi", mpi, "--no-shim", "--timeout", "100"], flags, &["--"], program].concat();
+        let output = run(self.command(&arguments).env("HEDDLE_VERBOSE", "1"));
+        assert!(output.status.success(), "{mpi}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout).lines().filter(|l| l.starts_with("rank")).map(str::to_owned).collect()
+    }
+
+    /// No process of the job is left: launcher, agents, daemons, ranks.
+    fn await_no_rank(&self, program: &str) {
+        let end = Instant::now() + Duration::from_secs(20);
+        let job = |p: &String| ["mpirun", "mpiexec", "orted", "hydra", "agent", "session", program].iter().any(|w| p.contains(w));
+        loop {
+            let left: Vec<String> = self.processes().into_iter().filter(job).collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < end, "left over: {left:#?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
