@@ -1,6 +1,9 @@
 //! `heddle tui`: the cluster in the terminal.
 use crate::Outcome;
 use anyhow::Context;
+use lab::Lab;
+use lab::plan::CONTROL;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
 /// Flags of `heddle tui`.
@@ -18,7 +21,7 @@ pub(crate) struct Args {
     /// Print one picture of the snapshot as plain text and end
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
     print: Option<(u16, u16)>,
-    /// Move cables of this lab from the keyboard
+    /// Show the controller on the head node of this lab, and move the lab's cables from the keyboard
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
     /// Colours: default, light, colour-blind or mono; NO_COLOR in the environment means mono
@@ -31,10 +34,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let options = tui::Options { theme: if no_color { tui::Theme::Mono } else { args.theme }, ascii: args.ascii, lab: None };
+    let mut options = tui::Options { theme: if no_color { tui::Theme::Mono } else { args.theme }, ascii: args.ascii, lab: None };
     if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
         print!("{}", tui::print(file, size, &options)?);
         return Ok(Outcome::Done);
+    }
+    if let Some(name) = &args.lab {
+        let lab = Lab::open(name)?;
+        if args.snapshot.is_none() && !on_head_node(name) {
+            return go_there(&lab);
+        }
+        options.lab = Some(Box::new(Cables(lab)));
     }
     tui::run(source(args)?, options)?;
     Ok(Outcome::Done)
@@ -47,6 +57,37 @@ fn source(args: &Args) -> anyhow::Result<tui::Source> {
     let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
     let token = args.token_file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
     Ok(tui::Source::Http { url: format!("http://{}", args.connect), token })
+}
+
+/// A lab's controller listens on the loopback interface of the lab's head node: the interface must run there too.
+fn on_head_node(name: &str) -> bool {
+    let is = |variable: &str, value: &str| std::env::var(variable).is_ok_and(|v| v == value);
+    is("HEDDLE_LAB", name) && is("HOSTNAME", CONTROL)
+}
+
+/// Becomes the same command on the lab's head node; terminal and signals go with it.
+fn go_there(lab: &Lab) -> anyhow::Result<Outcome> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let error = lab.exec(CONTROL, std::iter::once(program.into_os_string()).chain(std::env::args_os().skip(1))).exec();
+    Err(anyhow::Error::new(error).context(format!("lab {}: entering its head node", lab.name())))
+}
+
+/// The lab behind the keys that move cables.
+struct Cables(Lab);
+
+impl tui::LabControl for Cables {
+    fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String> {
+        let (from, to) = self.0.move_host(host, switch).map_err(|e| e.to_string())?;
+        Ok(format!("cable of {host} moved from {} {} to {} {}", from.node, from.port, to.node, to.port))
+    }
+
+    fn cut(&mut self, a: &str, b: &str) -> Result<String, String> {
+        self.0.cut(a, b).map(|_| format!("{a}-{b} cut; J joins it again")).map_err(|e| e.to_string())
+    }
+
+    fn join(&mut self, a: &str, b: &str) -> Result<String, String> {
+        self.0.join(a, b, None).map(|_| format!("{a}-{b} joined again")).map_err(|e| e.to_string())
+    }
 }
 
 /// `80x24` as columns and lines.

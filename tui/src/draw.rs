@@ -129,6 +129,10 @@ impl App {
             return Line::styled("✖ unreachable", p.bad);
         }
         let Some(snapshot) = self.picture() else { return Line::styled("○ waiting", p.warn) };
+        if !self.look.live {
+            let at = figures::clock(snapshot.at, &self.look.zone);
+            return Line::styled(format!("‖ recorded {at}"), p.dim);
+        }
         if let Some(silence) = self.silence() {
             return Line::styled(format!("○ silent for {}", figures::age(silence)), p.warn);
         }
@@ -137,10 +141,7 @@ impl App {
                 let left = change.due.since(self.clock());
                 Line::styled(format!("◔ change in {:.1} s", left as f64 / 1e3), p.warn)
             }
-            None if self.look.live => Line::styled("● live", p.good),
-            None => {
-                Line::styled(format!("‖ recorded {}", figures::instant(snapshot.at, &self.look.zone).get(..19).unwrap_or_default()), p.dim)
-            }
+            None => Line::styled("● live", p.good),
         }
     }
 

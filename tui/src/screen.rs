@@ -6,7 +6,7 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use std::io::{self, Stdout};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
 /// The thread that draws, while the terminal is taken over.
@@ -23,20 +23,21 @@ impl Screen {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let report = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |panic| match *OWNER.lock().unwrap_or_else(PoisonError::into_inner) {
-                // Whoever drew is gone; a message on the alternate screen would be gone with it.
-                Some(owner) if owner == thread::current().id() => {
+            std::panic::set_hook(Box::new(move |panic| {
+                let owner = *owner();
+                if owner == Some(thread::current().id()) {
+                    // Whoever drew is gone; a message on the alternate screen would be gone with it.
                     leave();
-                    report(panic);
+                } else if owner.is_some() {
+                    // The interface goes on; it says itself which of its threads failed.
+                    return;
                 }
-                // The interface goes on; it says itself which of its threads failed.
-                Some(_) => {}
-                None => report(panic),
+                report(panic);
             }));
         });
-        *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
-        enable_raw_mode()?;
-        let entered = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
+        *owner() = Some(thread::current().id());
+        let entered = enable_raw_mode()
+            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture))
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         match entered {
             Ok(terminal) => Ok(Screen { terminal }),
@@ -51,12 +52,54 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         leave();
-        *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Nothing can be done about an error here: the terminal may be gone already.
+fn owner() -> MutexGuard<'static, Option<ThreadId>> {
+    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives the terminal back, once: a second time would put the cursor onto what was written since. Nothing can be done about an
+/// error here, the terminal may be gone already.
 fn leave() {
-    let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
-    let _ = disable_raw_mode();
+    if owner().take().is_some() {
+        let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    #[ignore = "what the next test runs in a terminal"]
+    fn panics() {
+        let _screen = Screen::enter().unwrap();
+        panic!("deliberate panic");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_and_can_be_read() {
+        let socket = format!("heddle-panic-{}", std::process::id());
+        let tmux = |arguments: &[&str]| {
+            let out = Command::new("tmux").args(["-L", &socket]).args(arguments).output();
+            String::from_utf8(out.unwrap_or_else(|e| panic!("tmux: {e}; this test needs it: apt-get install tmux")).stdout).unwrap()
+        };
+        let program = std::env::current_exe().unwrap();
+        let line = format!("{} --exact screen::tests::panics --ignored --nocapture; stty -a; exec sleep 60", program.display());
+        tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "40", "-s", "t", &format!("env RUST_BACKTRACE=0 sh -c '{line}'")]);
+        let end = Instant::now() + Duration::from_secs(30);
+        let mut shown = String::new();
+        while Instant::now() < end && !shown.contains("echoctl") {
+            std::thread::sleep(Duration::from_millis(50));
+            shown = tmux(&["capture-pane", "-p", "-t", "t"]);
+        }
+        let modes = tmux(&["display-message", "-p", "-t", "t", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]);
+        tmux(&["kill-server"]);
+        assert!(shown.contains("deliberate panic") && shown.contains(" icanon ") && shown.contains(" echo "), "{shown}");
+        assert_eq!(modes.trim(), "0 0 1");
+    }
 }
