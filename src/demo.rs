@@ -1,10 +1,75 @@
-//! `heddle demo`
+//! `heddle demo`: the main job on real input, watched in the terminal interface or told as text.
+mod cluster;
+mod story;
+
 use crate::Outcome;
+use anyhow::Context;
+use inventory::TopologyFile;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// The cluster of the demo where no other is asked for.
+const TOPOLOGY: &str = include_str!("../lab/topologies/demo.yaml");
 
 /// Flags of `heddle demo`.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The cluster to emulate; without it four switches in a ring and twelve hosts
+    #[arg(long, value_name = "FILE")]
+    topology: Option<PathBuf>,
+    /// The MPI the job runs on
+    #[arg(long, value_enum, default_value_t = Mpi::Openmpi)]
+    mpi: Mpi,
+    /// Tell the story as text and check every step, also on a terminal
+    #[arg(long)]
+    text: bool,
+    /// The lab's name
+    #[arg(long, default_value = "demo")]
+    name: String,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("demo: not built yet")
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Mpi {
+    /// Open MPI
+    Openmpi,
+    /// MPICH
+    Mpich,
+}
+
+impl From<Mpi> for lab::mpi::Mpi {
+    fn from(mpi: Mpi) -> Self {
+        match mpi {
+            Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
+            Mpi::Mpich => lab::mpi::Mpi::Mpich,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let (name, text) = match &args.topology {
+        Some(path) => {
+            (path.display().to_string(), std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?)
+        }
+        None => ("demo.yaml".to_owned(), TOPOLOGY.to_owned()),
+    };
+    let file = TopologyFile::parse(&name, &text)?;
+    let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
+    cluster::down_on_signal(&args.name)?;
+    match play(args, file, watched) {
+        Ok(()) => Ok(Outcome::Done),
+        Err(error) => {
+            eprintln!("heddle demo: FAILED: {error:#}");
+            Ok(Outcome::CheckFailed)
+        }
+    }
+}
+
+fn play(args: &Args, file: TopologyFile, watched: bool) -> anyhow::Result<()> {
+    let mut cluster = story::begin(&args.name, file, args.mpi.into())?;
+    if watched {
+        story::watch(&mut cluster)?;
+        return cluster.down();
+    }
+    story::tell(&mut cluster)?;
+    story::end(&mut cluster)
 }

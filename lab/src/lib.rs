@@ -137,6 +137,14 @@ impl Lab {
         command
     }
 
+    /// Runs `work` on a thread inside a node's network: the sockets it opens are that node's.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] if the node's namespace is gone or `work` fails.
+    pub fn within_network<T: Send>(&self, node: &str, work: impl FnOnce() -> std::io::Result<T> + Send) -> Result<T> {
+        netns::within(&netns::path(&self.name, node), work)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

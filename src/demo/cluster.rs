@@ -1,0 +1,167 @@
+//! The demo's moving parts: the lab, the controller on its head node, a job across its hosts.
+use anyhow::{Context, bail, ensure};
+use controller::api::Snapshot;
+use inventory::TopologyFile;
+use lab::mpi::{Job, Mpi};
+use lab::plan::CONTROL;
+use lab::{Lab, Options};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// A lab with what runs in it. Dropping it takes all of it down.
+pub(crate) struct Cluster {
+    pub(crate) file: TopologyFile,
+    pub(crate) lab: Lab,
+    program: PathBuf,
+    mpi: Mpi,
+    logs: PathBuf,
+    daemon: Option<Child>,
+    job: Option<Child>,
+    is_up: bool,
+}
+
+impl Cluster {
+    /// Brings the lab up.
+    pub(crate) fn up(name: &str, file: TopologyFile, mpi: Mpi) -> anyhow::Result<Cluster> {
+        let program = std::env::current_exe().context("the path of this program")?;
+        let lab = Lab::up(name, &file, Options::default(), &program)?;
+        let logs = lab.dir();
+        Ok(Cluster { file, lab, program, mpi, logs, daemon: None, job: None, is_up: true })
+    }
+
+    /// Starts the controller on the head node.
+    pub(crate) fn start_controller(&mut self) -> anyhow::Result<()> {
+        let log = File::create(self.logs.join("controller.log"))?;
+        let mut command = self.lab.exec(CONTROL, [&self.program]);
+        command.arg("controller").arg("--inventory").arg(self.lab.inventory_path()).arg("--dir").arg(self.lab.shared_dir());
+        self.daemon = Some(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?);
+        Ok(())
+    }
+
+    /// Starts the benchmark on all hosts, every byte checked, for at most `limit`. Its lines arrive on the channel.
+    pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
+        let bench = self.program.with_file_name("lib").join(format!("bench-{}", self.mpi));
+        let installed = self.program.with_file_name("../lib/heddle").join(format!("bench-{}", self.mpi));
+        let bench = [bench, installed]
+            .into_iter()
+            .find(|p| p.is_file())
+            .context("the benchmark program is not beside this one; run: make build")?;
+        let job = Job { timeout: Some(limit + Duration::from_secs(60)), ..Job::new(self.mpi) };
+        let mut command = self.lab.mpirun(&job, [bench]);
+        command.args(["--watch", "--check", "--collective", "both", "--size", "65536", "--seconds", &limit.as_secs().to_string()]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(self.logs.join("job.log"))?).spawn()?;
+        let (send, lines) = mpsc::channel();
+        let out = child.stdout.take().context("the job's output")?;
+        std::thread::spawn(move || BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        self.job = Some(child);
+        Ok(lines)
+    }
+
+    /// Waits for the job to end by itself, and well.
+    pub(crate) fn job_end(&mut self, limit: Duration) -> anyhow::Result<()> {
+        let mut job = self.job.take().context("no job was started")?;
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if let Some(status) = job.try_wait()? {
+                ensure!(status.success(), "the job ended with {status}: {}", self.tail("job.log"));
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let _ = job.kill(); // It is beyond its time; `down` sweeps what it leaves.
+        bail!("the job did not end within {limit:?}: {}", self.tail("job.log"))
+    }
+
+    /// Polls the controller's API until `found` finds what it looks for; says what was waited for if it does not.
+    pub(crate) fn wait<T>(&mut self, what: &str, limit: Duration, mut found: impl FnMut(&Snapshot) -> Option<T>) -> anyhow::Result<T> {
+        let start = Instant::now();
+        let mut last = None;
+        while start.elapsed() < limit {
+            self.all_run()?;
+            // Until the controller listens there is nobody to answer; the limit says when that is an error.
+            if let Ok(snapshot) = self.snapshot() {
+                if let Some(t) = found(&snapshot) {
+                    return Ok(t);
+                }
+                last = Some(snapshot);
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let alarms = last.map(|s| s.alarms.iter().map(|a| format!("\n  {}: {}", a.about, a.text)).collect::<String>()).unwrap_or_default();
+        bail!("waited {limit:?} for {what} in vain{alarms}\n{}", self.tail("controller.log"))
+    }
+
+    fn all_run(&mut self) -> anyhow::Result<()> {
+        let ended = |child: &mut Option<Child>| child.as_mut().map(Child::try_wait).transpose().map(Option::flatten);
+        if let Some(status) = ended(&mut self.daemon)? {
+            bail!("the controller ended with {status}: {}", self.tail("controller.log"));
+        }
+        if let Some(status) = ended(&mut self.job)? {
+            bail!("the job ended early with {status}: {}", self.tail("job.log"));
+        }
+        Ok(())
+    }
+
+    /// What the controller knows now, asked on the head node's loopback.
+    fn snapshot(&self) -> anyhow::Result<Snapshot> {
+        let ask = || {
+            let mut answer = ureq::get("http://127.0.0.1:7171/v1/snapshot").call().map_err(io::Error::other)?;
+            answer.body_mut().read_json().map_err(io::Error::other)
+        };
+        Ok(self.lab.within_network(CONTROL, ask)?)
+    }
+
+    /// The terminal interface, on this terminal until it is quit.
+    pub(crate) fn watch(&self) -> anyhow::Result<()> {
+        let status = Command::new(&self.program).args(["tui", "--lab", self.lab.name()]).status()?;
+        ensure!(status.success(), "the terminal interface ended with {status}");
+        Ok(())
+    }
+
+    fn tail(&self, log: &str) -> String {
+        let text = std::fs::read_to_string(self.logs.join(log)).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(12)..].join("\n")
+    }
+
+    /// Takes everything down.
+    pub(crate) fn down(&mut self) -> anyhow::Result<()> {
+        self.is_up = false;
+        for mut child in self.job.take().into_iter().chain(self.daemon.take()) {
+            let _ = child.kill(); // Already ended is as good.
+            let _ = child.wait();
+        }
+        Ok(Lab::down(self.lab.name())?)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.is_up {
+            let _ = self.down(); // On the way out of an error; the first error is the one to tell.
+        }
+    }
+}
+
+/// Ctrl-C and SIGTERM take the lab down, too.
+pub(crate) fn down_on_signal(name: &str) -> anyhow::Result<()> {
+    let name = name.to_owned();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::spawn(move || {
+        use tokio::signal::unix::{SignalKind, signal};
+        runtime.block_on(async {
+            let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            eprintln!("heddle demo: stopped; taking the cluster down");
+            if let Err(error) = Lab::down(&name) {
+                eprintln!("heddle demo: {error}");
+            }
+            std::process::exit(130);
+        });
+    });
+    Ok(())
+}

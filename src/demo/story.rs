@@ -1,0 +1,148 @@
+//! The story: discover, plan, run, recable, follow. Each step is checked, not only told.
+use super::cluster::Cluster;
+use anyhow::{Context, ensure};
+use controller::api::{EpochInfo, JobStatus, Snapshot};
+use inventory::topology::{LinkState, NodeKind};
+use inventory::{Topology, TopologyFile};
+use lab::mpi::Mpi;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// On a terminal: everything running, the interface in front, until it is quit.
+pub(crate) fn watch(cluster: &mut Cluster) -> anyhow::Result<()> {
+    first_epoch(cluster)?;
+    step("start a job on every host; it runs until you quit");
+    cluster.start_job(Duration::from_secs(3600))?;
+    println!("  next: the terminal interface. M moves a cable, ? lists the keys, q quits and takes everything down");
+    std::thread::sleep(Duration::from_secs(2));
+    cluster.watch()
+}
+
+/// Without a terminal: the same as text, every step checked.
+pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
+    let first = first_epoch(cluster)?;
+    step("run all-to-all and allgather across all hosts, every byte checked, the runtime loaded");
+    let lines = cluster.start_job(Duration::from_secs(45))?;
+    let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| following(s, first.number).cloned())?;
+    told(&format!("job {} on {} ranks follows epoch {}: {}", job.record.program, job.record.ranks, first.number, ways(&job)));
+    let line = lines.recv_timeout(PATIENCE).context("the job printed nothing")?;
+    told(&format!("it says: {line}"));
+
+    let (host, target) = cable_to_move(&cluster.file).context("the topology has no host that could move")?;
+    step(&format!("move the cable of {host} to {target} while the job runs"));
+    cluster.lab.move_host(&host, &target)?;
+    let second = cluster.wait("a new epoch", PATIENCE, |s| s.epochs.last().filter(|e| e.number > first.number).cloned())?;
+    check_move(cluster, &host, &target)?;
+    second.changes.iter().for_each(|change| told(change));
+
+    step("the running job takes the new epoch up, without a restart");
+    let same = job.record.id.clone();
+    let follows = cluster.wait("the running job to take up the new epoch", PATIENCE, |s| {
+        following(s, second.number).filter(|j| j.record.id == same).cloned()
+    })?;
+    told(&format!("the same job, {}, now follows epoch {}: {}", follows.record.id, second.number, ways(&follows)));
+    let stages = cluster.wait("the stage times", PATIENCE, |s| {
+        s.epochs.iter().find(|e| e.number == second.number).filter(|e| e.stages.taken_up.is_some()).cloned()
+    })?;
+    told(&timeline(&stages));
+
+    step("the job ends by itself and found every byte right");
+    cluster.job_end(Duration::from_secs(120))?;
+    if let Some(last) = lines.try_iter().last() {
+        told(&last);
+    }
+    Ok(())
+}
+
+pub(crate) fn end(cluster: &mut Cluster) -> anyhow::Result<()> {
+    step("take everything down");
+    cluster.down()?;
+    ensure!(!cluster.lab.dir().exists(), "{} is left behind", cluster.lab.dir().display());
+    told("nothing is left behind");
+    println!("\nheddle demo: every step checked. On a terminal, `heddle demo` opens the interface on the same cluster.");
+    Ok(())
+}
+
+/// Brings the cluster up.
+pub(crate) fn begin(name: &str, file: TopologyFile, mpi: Mpi) -> anyhow::Result<Cluster> {
+    let (switches, trunks, hosts) = (file.switches.len(), file.links.len(), file.hosts.len());
+    step(&format!("emulate {switches} switches, {trunks} cables between them, {hosts} hosts; snmpd and lldpd on each switch"));
+    let start = Instant::now();
+    let cluster = Cluster::up(name, file, mpi)?;
+    told(&format!("up in {:.1} s; STP has converged", start.elapsed().as_secs_f64()));
+    Ok(cluster)
+}
+
+/// Controller, tree, epoch 1.
+fn first_epoch(cluster: &mut Cluster) -> anyhow::Result<EpochInfo> {
+    let file = cluster.file.clone();
+    step("start the controller; it knows the switches' management addresses, a community and the hosts' names");
+    cluster.start_controller()?;
+    let (epoch, found) = cluster.wait("epoch 1", PATIENCE, |s| s.epochs.last().cloned().map(|e| (e, s.topology.clone())))?;
+    check_tree(&file, &found)?;
+    print!("{}", inventory::export::text(&found).lines().map(|l| format!("    {l}\n")).collect::<String>());
+    let (from, to) = &epoch.bottleneck;
+    told(&format!("epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary", epoch.number, epoch.hosts, epoch.phases));
+    Ok(epoch)
+}
+
+fn step(text: &str) {
+    println!("\n== {text}");
+}
+
+fn told(text: &str) {
+    println!("   {text}");
+}
+
+/// Every cable of the file was found, in the state STP must give it, and no other.
+fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
+    let pair = |a: &str, b: &str, blocked: bool| (a.min(b).to_owned(), a.max(b).to_owned(), blocked);
+    let mut expected: BTreeSet<_> = file.links.iter().map(|l| pair(&l.a, &l.b, l.state == Some(LinkState::Blocked))).collect();
+    expected.extend(file.hosts.iter().map(|(name, h)| pair(name, &h.switch, false)));
+    let seen: BTreeSet<_> = found.links.iter().map(|l| pair(&l.a, &l.b, l.state == LinkState::Blocked)).collect();
+    ensure!(seen == expected, "the network found differs from the cables laid: found {seen:?}, laid {expected:?}");
+    let hosts = found.nodes.iter().filter(|n| n.kind == NodeKind::Host).count();
+    ensure!(hosts == file.hosts.len(), "{hosts} hosts found, {} laid", file.hosts.len());
+    Ok(())
+}
+
+fn check_move(cluster: &mut Cluster, host: &str, target: &str) -> anyhow::Result<()> {
+    cluster.wait("the host on its new switch", PATIENCE, |s| {
+        let mut of_host = s.topology.links.iter().filter(|l| l.b == host || l.a == host);
+        let only = of_host.next().filter(|_| of_host.next().is_none());
+        only.filter(|l| l.a == target || l.b == target).map(drop)
+    })
+}
+
+/// The last host goes to the first switch it is not on.
+fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
+    let (name, host) = file.hosts.last()?;
+    let target = file.switches.iter().find(|s| **s != host.switch)?;
+    Some((name.clone(), target.clone()))
+}
+
+/// The running job that follows this epoch and already made a planned call under it.
+fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
+    snapshot.jobs.iter().find(|j| j.running && j.record.epoch == epoch && j.record.calls.iter().any(|c| c.way != "native"))
+}
+
+fn ways(job: &JobStatus) -> String {
+    let way = |c: &schedules::job::CallTotal| format!("{} by {} ({} calls of {} B)", c.collective, c.way, c.calls, c.block);
+    job.record.calls.iter().map(way).collect::<Vec<_>>().join(", ")
+}
+
+fn timeline(epoch: &EpochInfo) -> String {
+    let s = &epoch.stages;
+    let show = |name: &str, at: Option<u64>| at.map(|ms| format!("{name} +{ms} ms")).unwrap_or_default();
+    [
+        "seen".to_owned(),
+        show("believed", s.believed),
+        show("inferred", s.inferred),
+        show("planned", s.planned),
+        show("published", s.published),
+        show("taken up", s.taken_up),
+    ]
+    .join(", ")
+}
