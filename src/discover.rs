@@ -5,6 +5,7 @@ use inventory::export;
 use inventory::infer::infer;
 use inventory::inventory_file::Inventory;
 use inventory::view::{Views, apply};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Flags of `heddle discover`.
@@ -48,12 +49,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     for alarm in &topology.alarms {
         eprintln!("heddle: {}", alarm.text);
     }
-    match args.format {
-        Format::Text => print!("{}", export::text(&topology)),
-        Format::Json => println!("{}", serde_json::to_string_pretty(&topology)?),
-        Format::Dot => print!("{}", export::dot(&topology)),
+    let answered = views.values().any(|v| v.seen.is_some());
+    if !answered {
+        eprintln!("heddle: no switch answered; nothing is known of the network");
+    }
+    let text = match args.format {
+        Format::Text => export::text(&topology),
+        Format::Json => serde_json::to_string_pretty(&topology)? + "\n",
+        Format::Dot => export::dot(&topology),
         Format::Slurm => match export::slurm(&topology) {
-            Ok(conf) => print!("{conf}"),
+            Ok(conf) => conf,
             Err(e) => {
                 eprintln!("heddle: {e}");
                 return Ok(Outcome::CheckFailed);
@@ -62,12 +67,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Format::Topology => {
             let mut file = topology.to_file();
             inventory.rank(&mut file);
-            print!("{}", file.to_yaml());
+            file.to_yaml()
         }
+    };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // A reader that has seen enough, like head, is no error.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
+        _ => Ok(if answered { Outcome::Done } else { Outcome::CheckFailed }),
     }
-    let answered = views.values().any(|v| v.seen.is_some());
-    if !answered {
-        eprintln!("heddle: no switch answered; nothing is known of the network");
-    }
-    Ok(if answered { Outcome::Done } else { Outcome::CheckFailed })
 }

@@ -5,7 +5,7 @@ use crate::tables::{self, Objects, pulse};
 use crate::walk::{Answers, Walk};
 use inventory::inventory_file::{Switch, Timing};
 use inventory::observation::{Fact, Table};
-use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient};
+use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient, UdpTransport};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub struct Client {
 
 /// Why a table could not be read.
 enum Failure {
+    /// The agent lost the session, as after a restart: a new one may do.
+    Session(String),
     /// The agent does not talk to us at all.
     Mute(String),
     /// It does, but not about this.
@@ -64,7 +66,9 @@ impl Client {
                 }
                 fact
             }
-            Err(Failure::Mute(problem)) => Fact::Failed { table: (table != Table::System).then_some(table), problem },
+            Err(Failure::Mute(problem) | Failure::Session(problem)) => {
+                Fact::Failed { table: (table != Table::System).then_some(table), problem }
+            }
             Err(Failure::Table(problem)) => Fact::Failed { table: Some(table), problem },
         }
     }
@@ -78,11 +82,18 @@ impl Client {
                 self.rows.store(pulse.up.len(), Relaxed);
                 Fact::Pulse(pulse)
             }
-            Err(Failure::Mute(problem) | Failure::Table(problem)) => Fact::Failed { table: None, problem },
+            Err(Failure::Mute(problem) | Failure::Session(problem) | Failure::Table(problem)) => Fact::Failed { table: None, problem },
         }
     }
 
     async fn walk(&self, objects: Objects) -> Result<Answers, Failure> {
+        match self.try_walk(&objects).await {
+            Err(Failure::Session(_)) => self.try_walk(&objects).await,
+            other => other,
+        }
+    }
+
+    async fn try_walk(&self, objects: &Objects) -> Result<Answers, Failure> {
         let mut walk = Walk::new(objects.scalars, objects.columns, self.rows.load(Relaxed));
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
@@ -106,8 +117,9 @@ impl Client {
                 Ok(varbinds) => {
                     walk.take(varbinds).map_err(|e| Failure::Table(format!("{} answers nonsense: {e}", self.address)))?;
                 }
-                // RFC 3416 lets GETBULK answers be cut short, never tooBig; some agents say it all the same.
-                Err(e) if too_big(&e) && repetitions > 1 => most = repetitions / 2,
+                // An answer to GETBULK that does not fit is to be cut short (RFC 3416, 4.2.3). Some agents say tooBig
+                // all the same, and net-snmp under SNMPv3 says genErr.
+                Err(e) if too_much(&e) && repetitions > 1 => most = repetitions / 2,
                 Err(e) => return Err(self.failure(&e).await),
             }
         }
@@ -119,14 +131,22 @@ impl Client {
         if let Some(session) = slot.as_ref() {
             return Ok(session.clone());
         }
+        let session = self.connect().await.map_err(|e| Failure::Mute(format!("{}: no socket to ask from: {e}", self.address)))?;
+        Ok(slot.insert(session).clone())
+    }
+
+    async fn connect(&self) -> snmp::Result<UdpClient> {
+        let any = if self.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let transport = UdpTransport::builder().bind(any).receive_capacity(snmp::MAX_UDP_PAYLOAD).build().await?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO).unwrap_or_else(|_| Retry::none());
-        let session = snmp::Client::builder(self.address, self.access.auth.clone())
+        snmp::Client::builder(self.address, self.access.auth.clone())
             .request_timeout(self.timeout)
             .retry(retry)
-            .connect()
+            // Refusals (wrong key, unknown user, forgotten engine) come unsigned: RFC 3414, 3.2. Heard, they end a
+            // request with their reason; unheard, all of them look like a switch that is down.
+            .allow_unauthenticated_v3_time_correction(true)
+            .build_with(&transport)
             .await
-            .map_err(|e| Failure::Mute(format!("{}: no socket to ask from: {e}", self.address)))?;
-        Ok(slot.insert(session).clone())
     }
 
     /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine state on a
@@ -143,6 +163,7 @@ impl Client {
                 tries(self.retries + 1),
                 self.timeout.as_millis()
             )),
+            Error::Report { status, .. } if forgot(status) => Failure::Session(format!("{address} lost the session: {}", refusal(status))),
             Error::Report { status, .. } => Failure::Mute(format!("{address} refuses {words}: {}", refusal(status))),
             Error::Auth { .. } => Failure::Mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
             Error::Network { source, .. } => Failure::Mute(format!("no answer from {address}: {source}")),
@@ -153,12 +174,17 @@ impl Client {
     }
 }
 
-fn too_big(error: &Error) -> bool {
-    matches!(error.exchange_source(), Error::Snmp { status: ErrorStatus::TooBig, .. })
+fn too_much(error: &Error) -> bool {
+    matches!(error.exchange_source(), Error::Snmp { status: ErrorStatus::TooBig | ErrorStatus::GenErr, .. })
 }
 
 fn tries(n: u32) -> String {
     if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }
+}
+
+/// Whether the agent forgot who it was; what it answers to a new session is worth asking.
+fn forgot(status: &snmp::v3::ReportStatus) -> bool {
+    matches!(status, snmp::v3::ReportStatus::UnknownEngineId { .. } | snmp::v3::ReportStatus::NotInTimeWindow { .. })
 }
 
 fn refusal(status: &snmp::v3::ReportStatus) -> &'static str {
@@ -168,8 +194,8 @@ fn refusal(status: &snmp::v3::ReportStatus) -> &'static str {
         R::WrongDigest { .. } => "wrong auth key or protocol",
         R::DecryptionError { .. } => "wrong priv key or protocol",
         R::UnsupportedSecurityLevel { .. } => "it wants another security level (auth and priv?)",
-        R::NotInTimeWindow { .. } => "clocks disagree; asked anew next time",
-        R::UnknownEngineId { .. } => "it restarted as another engine; asked anew next time",
+        R::NotInTimeWindow { .. } => "its clock does not agree with itself",
+        R::UnknownEngineId { .. } => "it is another engine now",
         _ => "an unknown report",
     }
 }

@@ -1,7 +1,7 @@
 //! What changed between two topologies, in words for operators. Evidence, alarms and order are no change: they differ
 //! from look to look while the network is the same.
 use crate::BitsPerSec;
-use crate::order::natural;
+use crate::order::{Natural, natural};
 use crate::topology::{Grade, Link, LinkState, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -122,7 +122,7 @@ fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
 }
 
 /// Where each host hangs, by its name in natural order.
-fn places(t: &Topology) -> BTreeMap<Vec<(String, u64)>, (String, BTreeSet<Place>)> {
+fn places(t: &Topology) -> BTreeMap<Natural, (String, BTreeSet<Place>)> {
     let mut places: BTreeMap<_, (String, BTreeSet<Place>)> = BTreeMap::new();
     for link in host_links(t) {
         let entry = places.entry(natural(&link.b)).or_insert_with(|| (link.b.clone(), BTreeSet::new()));
@@ -136,14 +136,20 @@ fn host_links(t: &Topology) -> impl Iterator<Item = &Link> {
     t.links.iter().filter(move |l| hosts.contains(l.b.as_str()))
 }
 
+/// Links by their ends, and whether they are hosts'. What a host calls its own port does not tell its link apart.
+fn by_ends(t: &Topology) -> BTreeMap<[Natural; 4], (&Link, bool)> {
+    let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
+    let keyed = t.links.iter().map(|l| {
+        let host = hosts.contains(l.b.as_str());
+        let far = if host { Natural::default() } else { natural(&l.b_port) };
+        ([natural(&l.a), natural(&l.a_port), natural(&l.b), far], (l, host))
+    });
+    keyed.collect()
+}
+
 /// What can differ of a link that stays: hosts' links too, unless the host moved.
 fn cables(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
-    let key = |l: &Link, host: bool| (natural(&l.a), natural(&l.a_port), natural(&l.b), if host { vec![] } else { natural(&l.b_port) });
-    let index = |t: &Topology| {
-        let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
-        t.links.iter().map(|l| (l.clone(), hosts.contains(l.b.as_str()))).map(|(l, h)| (key(&l, h), (l, h))).collect()
-    };
-    let (before, after): (BTreeMap<_, (Link, bool)>, BTreeMap<_, (Link, bool)>) = (index(old), index(new));
+    let (before, after) = (by_ends(old), by_ends(new));
     let several = |l: &Link| [old, new].iter().any(|t| t.links.iter().filter(|x| (&x.a, &x.b) == (&l.a, &l.b)).count() > 1);
     let ends = |l: &Link| Ends { a: l.a.clone(), b: l.b.clone(), ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())) };
     for (link, _) in before.iter().filter(|(k, (_, host))| !host && !after.contains_key(*k)).map(|(_, l)| l) {

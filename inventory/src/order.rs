@@ -1,7 +1,11 @@
 //! The order names are shown in.
 
+/// A name's place in [`natural`] order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Natural(Vec<(String, u64)>, String);
+
 /// A key that sorts names as people do: `n2` before `n10`.
-pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
+pub(crate) fn natural(name: &str) -> Natural {
     let mut key = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
@@ -12,7 +16,8 @@ pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
         key.push((text.to_owned(), number.parse().unwrap_or(u64::MAX)));
         rest = after;
     }
-    key
+    // The name itself tells n1 from n01.
+    Natural(key, name.to_owned())
 }
 
 #[cfg(test)]
@@ -24,5 +29,6 @@ mod tests {
         let mut names = ["n10", "n2", "rack1-n3", "n1", "n", "rack1-n20", "99999999999999999999999", "a"];
         names.sort_by_cached_key(|n| natural(n));
         assert_eq!(names, ["99999999999999999999999", "a", "n1", "n2", "n10", "n", "rack1-n3", "rack1-n20"]);
+        assert!(natural("n1") != natural("n01"));
     }
 }

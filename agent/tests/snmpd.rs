@@ -1,0 +1,67 @@
+//! Against a real snmpd: both versions, wrong credentials, a restart that forgets.
+mod real;
+
+use heddle_agent::{Client, clients, look};
+use inventory::observation::{Fact, Lldp, Table};
+use real::{Snmpd, failure, inventory, is_whole};
+
+async fn client(snmpd: &Snmpd, credential: &str) -> Client {
+    clients(&inventory(&[("s0", snmpd.address, credential)])).unwrap().remove(0).1
+}
+
+#[tokio::test]
+async fn every_version_reads_the_same_tables() {
+    let snmpd = Snmpd::start();
+    for credential in ["good", "sha", "sha256"] {
+        let client = client(&snmpd, credential).await;
+        let Fact::System(system) = client.read(Table::System).await else { panic!("no system group by {credential}") };
+        assert_eq!((system.name.as_str(), system.descr.is_empty()), ("real", false));
+        let Fact::Interfaces(interfaces) = client.read(Table::Interfaces).await else { panic!("no interfaces by {credential}") };
+        let lo = interfaces.iter().find(|i| i.name == "lo").expect("the loopback interface");
+        assert!(lo.up && lo.in_octets > 0, "{lo:?}");
+        let Fact::Pulse(pulse) = client.pulse().await else { panic!("no pulse by {credential}") };
+        assert!(pulse.up.contains(&(lo.index, true)) && pulse.octets.iter().any(|(i, ..)| *i == lo.index), "{pulse:?}");
+        assert_eq!((pulse.top_changes, pulse.lldp_last_change), (None, None), "this snmpd has neither BRIDGE-MIB nor LLDP-MIB");
+    }
+}
+
+#[tokio::test]
+async fn tables_that_are_not_served_are_empty_not_failures() {
+    let snmpd = Snmpd::start();
+    let client = client(&snmpd, "good").await;
+    assert_eq!(client.read(Table::Lldp).await, Fact::Lldp(Lldp::default()));
+    assert_eq!(client.read(Table::Fdb).await, Fact::Fdb(vec![]));
+    assert!(matches!(client.read(Table::Bridge).await, Fact::Bridge(b) if b.ports.is_empty()));
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_named_and_the_rest_goes_on() {
+    let snmpd = Snmpd::start();
+    let switches = [("s0", "good"), ("s1", "wrong"), ("s2", "wrongauth"), ("s3", "wrongpriv"), ("s4", "nobody"), ("s5", "sha256")];
+    let observations = look(&inventory(&switches.map(|(name, c)| (name, snmpd.address, c)))).await.unwrap();
+    for whole in ["s0", "s5"] {
+        assert!(is_whole(&observations, whole), "{whole}: {observations:#?}");
+    }
+    for (switch, words) in [
+        ("s1", "after 2 tries of 400 ms; down, unreachable, or it refuses this community"),
+        ("s2", "refuses user \"monsha\": wrong auth key or protocol"),
+        ("s3", "user \"monsha\""),
+        ("s4", "refuses user \"n0body\": unknown user"),
+    ] {
+        let (table, problem) = failure(&observations, switch);
+        assert!(table.is_none() && problem.contains(words) && problem.contains(&snmpd.address.to_string()), "{switch}: {problem}");
+        assert!(!problem.contains("gu3ss") && !problem.contains("pass12"), "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_restart_that_forgets_the_engine_is_survived() {
+    let snmpd = Snmpd::start();
+    let client = client(&snmpd, "sha256").await;
+    assert!(matches!(client.pulse().await, Fact::Pulse(_)));
+    let _snmpd = snmpd.restart();
+    // The refusal comes from an engine nobody knows yet, so the first poll may go unanswered; it ends the session.
+    let first = client.pulse().await;
+    let second = client.pulse().await;
+    assert!(matches!(second, Fact::Pulse(_)), "first {first:?}, then {second:?}");
+}
