@@ -89,6 +89,13 @@ impl Tmux {
         self.wait("epoch 41");
     }
 
+    /// The process the shell runs.
+    fn child(&self) -> String {
+        let shell = String::from_utf8(self.run(&["display-message", "-p", "-t", "t", "#{pane_pid}"]).stdout).unwrap();
+        let child = Command::new("ps").args(["-o", "pid=", "--ppid", shell.trim()]).output().unwrap();
+        String::from_utf8(child.stdout).unwrap().trim().to_owned()
+    }
+
     /// The shell answers, echoes and reads lines again.
     fn is_restored(&self) {
         self.wait_for("the shell's own screen", |s| !s.contains("epoch 41"));
@@ -138,11 +145,26 @@ fn a_signal_leaves_no_trace_either() {
     let t = Tmux::new("signal");
     t.start("--ascii --theme colour-blind");
     assert!(t.screen().is_ascii(), "{}", t.screen());
-    let shell = String::from_utf8(t.run(&["display-message", "-p", "-t", "t", "#{pane_pid}"]).stdout).unwrap();
-    let child = Command::new("ps").args(["-o", "pid=", "--ppid", shell.trim()]).output().unwrap();
-    let pid = String::from_utf8(child.stdout).unwrap().trim().to_owned();
+    let pid = t.child();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success(), "kill {pid}");
     t.is_restored();
+}
+
+#[test]
+fn a_closed_window_ends_it() {
+    let t = Tmux::new("closed");
+    t.start("");
+    let pid = t.child();
+    t.run(&["kill-server"]);
+    let end = Instant::now() + PATIENCE;
+    // A process that ended but was not waited for yet has an empty command line.
+    while std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty()) {
+        if Instant::now() > end {
+            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+            panic!("heddle tui still runs {PATIENCE:?} after its terminal was closed");
+        }
+        sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

@@ -118,7 +118,11 @@ pub fn run(source: Source, options: Options) -> Result<(), TuiError> {
     let result = turn(app, &mut screen, &messages, orders);
     // The terminal goes back only when nobody here reads from it any more: what is typed then is the shell's.
     stop.store(true, Ordering::Relaxed);
-    let _ = keys.join();
+    let last_key = Instant::now() + 3 * KEY_POLL;
+    // A terminal that was closed may keep crossterm's reader for ever; the end of the program ends it.
+    while !keys.is_finished() && Instant::now() < last_key {
+        thread::sleep(KEY_POLL / 10);
+    }
     drop(screen);
     handle.close();
     over.store(true, Ordering::Relaxed);

@@ -177,8 +177,8 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, 
 /// A bar of thin lines: the heavy part is `ratio` of `width` cells.
 pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'static>; 2] {
     let halves = (ratio.clamp(0.0, 1.0) * width as f64 * 2.0).round() as usize;
-    // A trickle is not nothing.
-    let halves = if ratio > 0.0 { halves.max(1) } else { halves };
+    // One percent is not nothing.
+    let halves = if ratio >= 0.005 { halves.max(1) } else { halves };
     let full = "━".repeat(halves / 2) + if halves % 2 == 1 { "╸" } else { "" };
     let left = width - halves.div_ceil(2);
     [Span::styled(full, fill), Span::styled("─".repeat(left), rest)]
@@ -215,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn bars_show_a_trickle_and_never_overflow() {
+    fn bars_show_one_percent_and_never_overflow() {
         let shown = |ratio| bar(ratio, 4, Style::new(), Style::new()).map(|s| s.content.to_string()).concat();
-        assert_eq!([shown(0.0), shown(0.001), shown(0.5), shown(1.0), shown(7.0)], ["────", "╸───", "━━──", "━━━━", "━━━━"]);
+        assert_eq!([shown(0.001), shown(0.005), shown(0.5), shown(1.0), shown(7.0)], ["────", "╸───", "━━──", "━━━━", "━━━━"]);
     }
 
     #[test]
