@@ -1,4 +1,4 @@
-//! How long planning and checking take: 256 and 1,024 hosts, sixteen or thirty-two a switch.
+//! How long planning and checking take: 256 and 1,024 hosts, on a star and in a row of switches.
 //!
 //! Targets: 256 hosts with chain synchronizations under 50 ms, 1,024 hosts under 500 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
