@@ -6,16 +6,14 @@ use crate::walk::{Answers, Walk};
 use inventory::inventory_file::{Switch, Timing};
 use inventory::observation::{Fact, Table};
 use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient, UdpTransport};
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// One table may take this many times the patience for one answer, however diligently the switch answers.
 const TABLE_PATIENCE: u32 = 10;
-
-/// Interfaces expected before the switch told.
-const ROWS_AT_FIRST: usize = 16;
 
 /// A switch and the session with its agent. Every method may be called from several tasks at once.
 pub struct Client {
@@ -24,17 +22,30 @@ pub struct Client {
     timeout: Duration,
     retries: u32,
     session: Mutex<Option<UdpClient>>,
-    rows: AtomicUsize,
+    /// Rows each column of a table had last time; the pulse counts as the table `None`.
+    rows: StdMutex<HashMap<Option<Table>, Vec<usize>>>,
 }
 
 /// Why a table could not be read.
 enum Failure {
     /// The agent lost the session, as after a restart: a new one may do.
     Session(String),
-    /// The agent does not talk to us at all.
-    Mute(String),
+    /// The agent does not talk to us at all, and what an operator may look at.
+    Mute { problem: String, hint: String },
     /// It does, but not about this.
     Table(String),
+}
+
+impl Failure {
+    fn mute(problem: String) -> Failure {
+        Failure::Mute { problem, hint: String::new() }
+    }
+
+    fn problem(self) -> String {
+        match self {
+            Failure::Session(problem) | Failure::Mute { problem, .. } | Failure::Table(problem) => problem,
+        }
+    }
 }
 
 impl Client {
@@ -46,7 +57,7 @@ impl Client {
             timeout: timing.timeout,
             retries: timing.retries,
             session: Mutex::new(None),
-            rows: AtomicUsize::new(ROWS_AT_FIRST),
+            rows: StdMutex::default(),
         }
     }
 
@@ -58,46 +69,39 @@ impl Client {
     /// Reads one table. Tables the device does not serve come back empty. A failure names the table, except for
     /// [`Table::System`], which every agent serves: where it gets no answer, the whole device is mute.
     pub async fn read(&self, table: Table) -> Fact {
-        match self.walk(tables::objects(table)).await {
-            Ok(answers) => {
-                let fact = tables::fact(table, &answers);
-                if let Fact::Interfaces(interfaces) = &fact {
-                    self.rows.store(interfaces.len(), Relaxed);
-                }
-                fact
-            }
-            Err(Failure::Mute(problem) | Failure::Session(problem)) => {
-                Fact::Failed { table: (table != Table::System).then_some(table), problem }
-            }
-            Err(Failure::Table(problem)) => Fact::Failed { table: Some(table), problem },
+        match self.walk(Some(table), tables::objects(table)).await {
+            Ok(answers) => tables::fact(table, &answers),
+            Err(Failure::Mute { problem, hint }) if table == Table::System => Fact::Failed { table: None, problem: problem + &hint },
+            Err(failure) => Fact::Failed { table: Some(table), problem: failure.problem() },
         }
     }
 
     /// Reads what moves first when something changes, in as few messages as possible. Its failure means the whole
     /// device.
     pub async fn pulse(&self) -> Fact {
-        match self.walk(pulse::OBJECTS).await {
-            Ok(answers) => {
-                let pulse = pulse::read(&answers);
-                self.rows.store(pulse.up.len(), Relaxed);
-                Fact::Pulse(pulse)
-            }
-            Err(Failure::Mute(problem) | Failure::Session(problem) | Failure::Table(problem)) => Fact::Failed { table: None, problem },
+        match self.walk(None, pulse::OBJECTS).await {
+            Ok(answers) => Fact::Pulse(pulse::read(&answers)),
+            Err(Failure::Mute { problem, hint }) => Fact::Failed { table: None, problem: problem + &hint },
+            Err(failure) => Fact::Failed { table: None, problem: failure.problem() },
         }
     }
 
-    async fn walk(&self, objects: Objects) -> Result<Answers, Failure> {
-        match self.try_walk(&objects).await {
-            Err(Failure::Session(_)) => self.try_walk(&objects).await,
+    async fn walk(&self, table: Option<Table>, objects: Objects) -> Result<Answers, Failure> {
+        match self.try_walk(table, &objects).await {
+            Err(Failure::Session(_)) => self.try_walk(table, &objects).await,
             other => other,
         }
     }
 
-    async fn try_walk(&self, objects: &Objects) -> Result<Answers, Failure> {
-        let mut walk = Walk::new(objects.scalars, objects.columns, self.rows.load(Relaxed));
+    async fn try_walk(&self, table: Option<Table>, objects: &Objects) -> Result<Answers, Failure> {
+        let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walk = Walk::new(objects.scalars, objects.columns, rows().get(&table).map_or(&[], Vec::as_slice));
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
-            Ok(Ok(())) => Ok(walk.finish()),
+            Ok(Ok(())) => {
+                rows().insert(table, walk.rows());
+                Ok(walk.finish())
+            }
             Ok(Err(failure)) => Err(failure),
             Err(_) => Err(Failure::Table(format!(
                 "{} answers too slowly: {} values in {} s and no end; given up",
@@ -131,7 +135,7 @@ impl Client {
         if let Some(session) = slot.as_ref() {
             return Ok(session.clone());
         }
-        let session = self.connect().await.map_err(|e| Failure::Mute(format!("{}: no socket to ask from: {e}", self.address)))?;
+        let session = self.connect().await.map_err(|e| Failure::mute(format!("{}: no socket to ask from: {e}", self.address)))?;
         Ok(slot.insert(session).clone())
     }
 
@@ -158,18 +162,17 @@ impl Client {
         }
         let (address, words) = (self.address, &self.access.words);
         match error {
-            Error::Timeout { .. } => Failure::Mute(format!(
-                "no answer from {address} after {} of {} ms; down, unreachable, or it refuses this {words}",
-                tries(self.retries + 1),
-                self.timeout.as_millis()
-            )),
+            Error::Timeout { .. } => Failure::Mute {
+                problem: format!("no answer from {address} after {} of {} ms", tries(self.retries + 1), self.timeout.as_millis()),
+                hint: format!("; down, unreachable, or it refuses this {words}"),
+            },
             Error::Report { status, .. } if forgot(status) => Failure::Session(format!("{address} lost the session: {}", refusal(status))),
-            Error::Report { status, .. } => Failure::Mute(format!("{address} refuses {words}: {}", refusal(status))),
-            Error::Auth { .. } => Failure::Mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
-            Error::Network { source, .. } => Failure::Mute(format!("no answer from {address}: {source}")),
+            Error::Report { status, .. } => Failure::mute(format!("{address} refuses {words}: {}", refusal(status))),
+            Error::Auth { .. } => Failure::mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
+            Error::Network { source, .. } => Failure::mute(format!("no answer from {address}: {source}")),
             Error::Snmp { status, .. } => Failure::Table(format!("{address} answers with an error: {status}")),
             Error::Decode(_) | Error::MalformedResponse { .. } => Failure::Table(format!("{address} answers nonsense: {error}")),
-            other => Failure::Mute(format!("{address}: {other}")),
+            other => Failure::mute(format!("{address}: {other}")),
         }
     }
 }

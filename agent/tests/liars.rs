@@ -131,7 +131,7 @@ async fn a_table_without_end_is_given_up() {
         asked.iter().map(next).collect()
     });
     let mut inventory = inventory(&[("s0", peer.address, "good")]);
-    inventory.timing.timeout = Duration::from_millis(50);
+    inventory.timing.timeout = Duration::from_millis(300);
     inventory.timing.retries = 0;
     let client = &clients(&inventory).unwrap()[0].1;
     let Fact::Failed { table, problem } = client.read(Table::Bridge).await else { panic!("a table without end was read") };
