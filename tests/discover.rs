@@ -1,0 +1,224 @@
+//! `heddle discover` on the lab: real bridges, snmpd, lldpd. Without root or a program the lab needs, `heddle lab up` fails and
+//! says which command gives it; so do these tests.
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+const TOPOLOGIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies");
+
+/// Labs come up one after the other: two cores carry one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A lab of this test run that is taken down whatever happens.
+struct Lab {
+    name: String,
+    folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Lab {
+    fn up(test: &str, topology: &str) -> Lab {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let lab = Lab { name: format!("d{}-{test}", std::process::id()), folder: tempfile::tempdir().unwrap(), _turn };
+        lab.ok(&["up", &format!("{TOPOLOGIES}/{topology}")]);
+        lab
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let (command, rest) = arguments.split_first().unwrap();
+        Command::new(HEDDLE).args(["lab", command, "--name", &self.name]).args(rest).output().unwrap()
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// The inventory that `lab up` wrote.
+    fn inventory(&self) -> String {
+        fs::read_to_string(format!("/run/heddle-lab/{}/inventory.yaml", self.name)).unwrap()
+    }
+
+    /// `heddle discover` on the head node with this inventory.
+    fn discover(&self, inventory: &str, format: &str) -> Output {
+        let file = self.folder.path().join("inventory.yaml");
+        fs::write(&file, inventory).unwrap();
+        self.run(&["exec", "ctl", "--", HEDDLE, "discover", "--inventory", file.to_str().unwrap(), "--format", format])
+    }
+
+    fn json(&self, inventory: &str) -> (Value, String) {
+        let output = self.discover(inventory, "json");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (serde_json::from_slice(&output.stdout).unwrap(), text(&output.stderr))
+    }
+
+    /// Looks until the network is as expected; links move, ports learn, STP settles.
+    fn until(&self, inventory: &str, what: &str, fits: impl Fn(&Value, &str) -> bool) -> (Value, String) {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let (found, messages) = self.json(inventory);
+            if fits(&found, &messages) {
+                return (found, messages);
+            }
+            assert!(Instant::now() < end, "not within a minute: {what}; {messages}{found:#}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let output = self.run(&["down"]);
+        if !std::thread::panicking() {
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Each link as `a b state`, in order.
+fn links(found: &Value) -> Vec<String> {
+    let word = |l: &Value, key: &str| l[key].as_str().unwrap().to_owned();
+    found["links"].as_array().unwrap().iter().map(|l| format!("{} {} {}", word(l, "a"), word(l, "b"), word(l, "state"))).collect()
+}
+
+/// Whether the found network is the demo topology with everything settled.
+fn is_demo(found: &Value, messages: &str) -> bool {
+    let mut expected: Vec<String> = ["s0 s1 forwarding", "s0 s3 forwarding", "s1 s2 forwarding", "s2 s3 blocked"].map(str::to_owned).into();
+    expected.extend((0..12).map(|n| format!("s{} n{n} forwarding", n / 3)));
+    let mut seen = links(found);
+    seen.sort();
+    expected.sort();
+    seen == expected && found["root_bridge"] == "s0" && messages.is_empty()
+}
+
+#[test]
+fn the_demo_network_is_found_as_it_was_built() {
+    let lab = Lab::up("demo", "demo.yaml");
+    let inventory = lab.inventory();
+    let (found, _) = lab.until(&inventory, "the demo topology", is_demo);
+    let link = &found["links"][0];
+    assert_eq!((&link["a_port"], &link["b_port"], &link["rate_bps"]), (&"swp1".into(), &"swp1".into(), &20_000_000.into()));
+    assert_eq!((&link["grade"], link["evidence"].as_array().unwrap().len()), (&"certain".into(), 3));
+    assert_eq!(found["clusters"][0]["hosts"].as_array().unwrap().len(), 12);
+
+    // What is found is what the offline commands read: the same tree again.
+    let file = lab.discover(&inventory, "topology");
+    let path = lab.folder.path().join("found.yaml");
+    fs::write(&path, &file.stdout).unwrap();
+    let schedule = Command::new(HEDDLE).args(["schedule", "alltoall", "--topology"]).arg(&path).output().unwrap();
+    assert!(schedule.status.success(), "{}", text(&schedule.stderr));
+
+    let slurm = text(&lab.discover(&inventory, "slurm").stdout);
+    assert!(slurm.contains("SwitchName=s2 Nodes=n[6-8]\n"), "{slurm}");
+    let drawing = text(&lab.discover(&inventory, "text").stdout);
+    assert!(drawing.starts_with("s0  root bridge\n") && drawing.contains("s2 (swp2) - s3 (swp2)  20M  blocked"), "{drawing}");
+    assert!(text(&lab.discover(&inventory, "dot").stdout).contains("\"s0\":\"swp1\" -- \"s1\":\"swp1\""));
+
+    versions_and_wrong_keys(&lab, &inventory);
+    a_cable_moves(&lab, &inventory);
+}
+
+/// SNMPv3 finds the same; a wrong community or key makes one switch stale and named, and its neighbours still tell of it.
+fn versions_and_wrong_keys(lab: &Lab, inventory: &str) {
+    let user = |name: &str, protocol: &str, key: &str| {
+        format!("{{version: 3, user: {name}, auth: {{protocol: {protocol}, key: {key}}}, priv: {{protocol: aes, key: privpass12}}}}")
+    };
+    let v3 = |key| inventory.replace("{version: 2c, community: public}", &user("mon256", "sha256", key));
+    lab.until(&v3("authpass12"), "the demo topology by SNMPv3", is_demo);
+
+    let wrong = |credential: &str| {
+        let named = inventory.replace("snmp:\n", &format!("snmp:\n  wrong: {credential}\n"));
+        named.replace("s3: {address: 10.78.1.4}", "s3: {address: 10.78.1.4, snmp: wrong}")
+    };
+    for (credential, why) in [
+        ("{version: 2c, community: gu3ssed}".to_owned(), "it refuses this community"),
+        (user("mon", "sha", "authgu3ss"), "refuses user \"mon\": wrong auth key"),
+    ] {
+        let inventory = wrong(&credential);
+        assert_ne!(inventory, lab.inventory());
+        let (found, messages) = lab.json(&inventory);
+        assert!(messages.contains("switch \"s3\" never answered") && messages.contains(why), "{messages}");
+        assert!(!messages.contains("gu3ss"), "{messages}");
+        let s3 = found["nodes"].as_array().unwrap().iter().find(|n| n["name"] == "s3").unwrap();
+        assert_eq!(s3["stale"], true);
+        assert!(
+            links(&found).contains(&"s0 s1 forwarding".to_owned()) && links(&found).iter().any(|l| l.starts_with("s0 s3 ")),
+            "{found:#}"
+        );
+    }
+}
+
+fn a_cable_moves(lab: &Lab, inventory: &str) {
+    lab.ok(&["move", "n3", "s3"]);
+    let (found, messages) = lab.until(inventory, "n3 on s3", |f, _| links(f).contains(&"s3 n3 forwarding".to_owned()));
+    assert!(!links(&found).iter().any(|l| l.starts_with("s1 n3")) && messages.is_empty(), "{messages}");
+    lab.ok(&["cut", "s0-s1"]);
+    let healed = |f: &Value, _: &str| links(f).contains(&"s2 s3 forwarding".to_owned()) && !links(f).iter().any(|l| l.starts_with("s0 s1"));
+    lab.until(inventory, "the blocked link taking over", healed);
+}
+
+/// A station that speaks no LLDP hangs where forwarding tables say; a host nobody saw is an alarm.
+#[test]
+fn a_silent_station_is_found_by_forwarding_tables() {
+    let lab = Lab::up("fdb", "two.yaml");
+    // A second station on n2's cable, with an address of its own and frames to show for it.
+    lab.ok(&["exec", "n2", "--", "ip", "link", "add", "link", "eth0", "name", "quiet", "address", "02:aa:00:00:00:01", "type", "macvlan"]);
+    lab.ok(&["exec", "n2", "--", "ip", "link", "set", "quiet", "up"]);
+    lab.ok(&["exec", "n2", "--", "ip", "addr", "add", "10.99.0.1/24", "dev", "quiet"]);
+    let stated = lab.inventory();
+    let (head, _) = stated.split_once("hosts:\n").unwrap();
+    let inventory = format!("{head}hosts: {{x0: {{mac: \"02:aa:00:00:00:01\"}}, x1: {{}}}}\n");
+    let (found, messages) = lab.until(&inventory, "x0 on s1", |f, _| {
+        // A datagram to nobody: its ARP request is a frame from the station, which is all that bridges need.
+        lab.ok(&["exec", "n2", "--", "bash", "-c", "echo > /dev/udp/10.99.0.2/9"]);
+        links(f).contains(&"s1 x0 forwarding".to_owned())
+    });
+    let link = found["links"].as_array().unwrap().iter().find(|l| l["b"] == "x0").unwrap();
+    assert_eq!(link["grade"], "inferred");
+    assert!(link["evidence"][0].as_str().unwrap().starts_with("FDB: s1 learned 02:aa:00:00:00:01 on edge port"), "{link}");
+    assert!(messages.contains("host \"x1\": seen nowhere"), "{messages}");
+    assert!(messages.contains("station \"n2\" on s1 port"), "{messages}");
+}
+
+#[test]
+fn a_bad_inventory_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let discover = |inventory: &Path| Command::new(HEDDLE).arg("discover").arg("--inventory").arg(inventory).output().unwrap();
+    for (content, expected) in [
+        ("switches: [", "bad.yaml:"),
+        ("switches:\n  s0: {address: ten}\n", "bad.yaml:2: "),
+        ("switches:\n  s0: {address: 10.0.0.1}\n  s0: {address: 10.0.0.2}\n", "bad.yaml:3: "),
+        ("switches:\n  s0: {address: 10.0.0.1, snmp: other}\nsnmp: {}\n", "unknown credential \"other\""),
+        ("switches:\n  s0: {address: 10.0.0.1}\nsnmp: {default: {version: 2c, community: {file: /none/such}}}\n", "file /none/such"),
+    ] {
+        let file = folder.path().join("bad.yaml");
+        fs::write(&file, content).unwrap();
+        let output = discover(&file);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(64), 0), "{content}");
+        assert!(text(&output.stderr).contains(expected), "{content}: {}", text(&output.stderr));
+    }
+    assert_eq!(discover(Path::new("/none/such.yaml")).status.code(), Some(64));
+}
+
+#[test]
+fn no_switch_at_all_is_a_failed_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inventory.yaml");
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let inventory = format!(
+        "switches: {{s0: {{address: \"{closed}\"}}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\ntiming: {{timeout: 100ms, retries: 0}}\n"
+    );
+    fs::write(&file, inventory).unwrap();
+    let output = Command::new(HEDDLE).arg("discover").arg("--inventory").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("switch \"s0\" never answered: no answer from 127.0.0.1"), "{}", text(&output.stderr));
+}
