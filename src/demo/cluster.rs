@@ -56,7 +56,12 @@ impl Cluster {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(self.logs.join("job.log"))?).spawn()?;
         let (send, lines) = mpsc::channel();
         let out = child.stdout.take().context("the job's output")?;
-        std::thread::spawn(move || BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        // Read to its end even when nobody listens any more: a full or closed pipe would stop the job.
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                let _ = send.send(line);
+            }
+        });
         self.job = Some(child);
         Ok(lines)
     }

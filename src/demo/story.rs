@@ -133,16 +133,13 @@ fn ways(job: &JobStatus) -> String {
     job.record.calls.iter().map(way).collect::<Vec<_>>().join(", ")
 }
 
+/// The stages in the order they came.
 fn timeline(epoch: &EpochInfo) -> String {
     let s = &epoch.stages;
-    let show = |name: &str, at: Option<u64>| at.map(|ms| format!("{name} +{ms} ms")).unwrap_or_default();
-    [
-        "seen".to_owned(),
-        show("believed", s.believed),
-        show("inferred", s.inferred),
-        show("planned", s.planned),
-        show("published", s.published),
-        show("taken up", s.taken_up),
-    ]
-    .join(", ")
+    let named =
+        [("believed", s.believed), ("inferred", s.inferred), ("planned", s.planned), ("published", s.published), ("taken up", s.taken_up)];
+    let mut stages: Vec<(u64, &str)> = named.iter().filter_map(|(name, after)| after.map(|ms| (ms, *name))).collect();
+    stages.sort();
+    let told: Vec<String> = stages.iter().map(|(ms, name)| format!("{name} +{ms} ms")).collect();
+    format!("change seen, {}", told.join(", "))
 }
