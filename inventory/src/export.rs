@@ -267,6 +267,6 @@ seen nowhere
     #[test]
     fn host_lists_are_short() {
         let list = |names: &[&str]| hostlist(names.iter().map(|n| (*n).to_owned()).collect());
-        assert_eq!(list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]), "login,m1,n1,n01,n[8-10]");
+        assert_eq!(list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]), "login,m1,n01,n1,n[8-10]");
     }
 }

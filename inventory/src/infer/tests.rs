@@ -529,3 +529,44 @@ fn two_parts_are_two_clusters() {
     assert!(t.tree().unwrap_err().to_string().contains("two parts"));
     assert_eq!(t.to_file().clusters.len(), 2);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Any tree of switches with hosts anywhere is found as it is, whichever ends speak, and in whichever order.
+    #[test]
+    fn any_tree_is_found_again(parents in proptest::collection::vec(0usize..100, 0..9), seats in proptest::collection::vec(0usize..100, 1..12),
+                               mute in 0usize..100, turn in 0usize..20) {
+        let names: Vec<String> = (0..=parents.len()).map(|i| format!("s{i}")).collect();
+        let hosts: Vec<String> = (0..seats.len()).map(|i| format!("n{i}")).collect();
+        let mut net = Net::new(&names.iter().map(String::as_str).collect::<Vec<_>>(), &format!("[{}]", hosts.join(", ")));
+        let mut expected = Vec::new();
+        for (i, parent) in parents.iter().enumerate() {
+            let (up, down) = (&names[parent % (i + 1)], &names[i + 1]);
+            net.cable((up, 100 + i as u8, F), (down, 99, F));
+            expected.push((up.clone(), down.clone()));
+        }
+        for (i, seat) in seats.iter().enumerate() {
+            let switch = &names[seat % names.len()];
+            net.host(&hosts[i], switch, i as u8 + 1);
+            expected.push((switch.clone(), hosts[i].clone()));
+        }
+        for (i, view) in net.views.values_mut().enumerate() {
+            let lldp = view.lldp.as_mut().unwrap();
+            // One switch keeps silent about its neighbour above, which still tells of it.
+            if i == mute % names.len() {
+                lldp.neighbours.retain(|r| r.local_port != 30 + 99);
+            }
+            let n = lldp.neighbours.len().max(1);
+            lldp.neighbours.rotate_left(turn % n);
+        }
+        let t = net.infer();
+        let mut found: Vec<_> = t.links.iter().map(|l| (l.a.clone(), l.b.clone())).collect();
+        found.sort();
+        expected.sort();
+        proptest::prop_assert_eq!(&found, &expected);
+        proptest::prop_assert!(t.alarms.is_empty(), "{}", alarms(&t));
+        let tree = t.tree().unwrap();
+        proptest::prop_assert_eq!((tree.hosts() as usize, tree.nodes() as usize), (hosts.len(), hosts.len() + names.len()));
+    }
+}
