@@ -110,22 +110,23 @@ fn launcher(mpi: Mpi) -> Result<PathBuf> {
 
 /// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the caller.
 fn variables(state: &State, job: &Job) -> Result<Vec<(String, String)>> {
+    let load = |name: &str, hint: &str| {
+        let missing = || Error::Missing(format!("mpirun: lib{name}.so is not built; run: make build{hint}"));
+        library(&state.program, name).ok_or_else(missing)
+    };
     let mut preload = Vec::new();
     if job.shim {
-        let missing = "the runtime libheddle.so is not built; run: make build, or use --no-shim";
-        preload.push(library(&state.program, "heddle").ok_or_else(|| Error::Missing(format!("mpirun: {missing}")))?);
+        preload.push(load("heddle", ", or use --no-shim")?);
     }
-    // Without it everything works, only slowly.
-    preload.extend(library(&state.program, "heddle-idle"));
+    // Not for speed alone: MPICH jobs would hang at their end without it.
+    preload.push(load("heddle-idle", "")?);
     let preload: Vec<String> = preload.iter().map(|p| p.display().to_string()).collect();
     let mut variables: Vec<(String, String)> = std::env::vars().filter(|(k, _)| k.starts_with("HEDDLE_") || k == "HEDDLE").collect();
     variables.retain(|(k, _)| k != "HEDDLE_DIR" && k != "HEDDLE_LAB");
     if job.shim {
         variables.push(("HEDDLE_DIR".into(), state::directory(&state.name).join("shared").display().to_string()));
     }
-    if !preload.is_empty() {
-        variables.push(("LD_PRELOAD".into(), preload.join(":")));
-    }
+    variables.push(("LD_PRELOAD".into(), preload.join(":")));
     Ok(variables)
 }
 

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use inventory::Mac;
 
-    pub(in super::super) fn sample() -> Table {
+    fn sample() -> Table {
         let port = |number, state| Port { number, if_index: u32::from(number) + 10, state, priority: 32, path_cost: 50, ..Port::default() };
         let station = |last, port, local| Station { address: Mac([2, 0, 0, 0, 0, last]), port, local };
         let bridge = Bridge {
@@ -159,7 +159,8 @@ mod tests {
             stations: vec![station(200, 2, false), station(1, 0, true)],
             ..Bridge::default()
         };
-        let changes = Changes { count: 7, last: Duration::from_secs(3), ..Changes::default() };
+        let mut changes = Changes::default();
+        (changes.count, changes.last) = (7, Duration::from_secs(3));
         build(&bridge, &changes, Duration::from_millis(5_250))
     }
 

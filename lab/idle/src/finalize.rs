@@ -1,0 +1,77 @@
+//! A rank that waits for its launcher goes on answering its peers.
+//!
+//! MPICH talks to the launcher over a socket whose number is in the environment variable `PMI_FD` (PMI-1 wire protocol). While
+//! `read` of it would block, the thread's last UCX worker is progressed.
+use crate::poll::wait_for;
+use libc::{c_int, c_uint, c_void, size_t, ssize_t};
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+thread_local! {
+    /// The worker this thread progressed last and has not destroyed; null: none.
+    static WORKER: Cell<*mut c_void> = const { Cell::new(null_mut()) };
+}
+
+/// `ucp_worker_progress` of UCX.
+///
+/// # Safety
+/// As there: `worker` lives.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_worker_progress(worker: *mut c_void) -> c_uint {
+    static REAL: OnceLock<usize> = OnceLock::new();
+    WORKER.set(worker);
+    let Some(real) = real(&REAL, c"ucp_worker_progress") else { return 0 };
+    // SAFETY: the symbol is UCX's function of this signature.
+    let real = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void) -> c_uint>(real) };
+    // SAFETY: the caller's promise.
+    unsafe { real(worker) }
+}
+
+/// `ucp_worker_destroy` of UCX.
+///
+/// # Safety
+/// As there: `worker` lives and is not used afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_worker_destroy(worker: *mut c_void) {
+    static REAL: OnceLock<usize> = OnceLock::new();
+    if WORKER.get() == worker {
+        WORKER.set(null_mut());
+    }
+    let Some(real) = real(&REAL, c"ucp_worker_destroy") else { return };
+    // SAFETY: the symbol is UCX's function of this signature.
+    let real = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void)>(real) };
+    // SAFETY: the caller's promise.
+    unsafe { real(worker) }
+}
+
+/// `read(2)`.
+///
+/// # Safety
+/// As there: `buffer` has room for `length` octets.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
+    let worker = WORKER.get();
+    if !worker.is_null() && Some(file) == launcher() {
+        while !wait_for(file) {
+            // SAFETY: it is of this thread and not destroyed: `ucp_worker_destroy` would have cleared it.
+            unsafe { ucp_worker_progress(worker) };
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { libc::syscall(libc::SYS_read, file, buffer, length) as ssize_t }
+}
+
+/// The socket to the launcher.
+fn launcher() -> Option<c_int> {
+    static FILE: OnceLock<Option<c_int>> = OnceLock::new();
+    *FILE.get_or_init(|| std::env::var("PMI_FD").ok()?.parse().ok())
+}
+
+/// The function this one stands in for. None: whoever called had UCX, so this does not happen.
+fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
+    // SAFETY: a C string and a pseudo handle.
+    let address = *cache.get_or_init(|| unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize);
+    (address != 0).then_some(address)
+}
