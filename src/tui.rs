@@ -56,7 +56,7 @@ fn source(args: &Args) -> anyhow::Result<tui::Source> {
     }
     let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
     let token = args.token_file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
-    Ok(tui::Source::Http { url: format!("http://{}", args.connect), token })
+    Ok(tui::Source::Http { url: format!("http://{}", args.connect.trim_start_matches("http://").trim_end_matches('/')), token })
 }
 
 /// A lab's controller listens on the loopback interface of the lab's head node: the interface must run there too.

@@ -35,7 +35,7 @@ pub enum Message {
     /// The controller cannot be reached; why.
     Lost(String),
     /// A lab action ended: what was done, or why not.
-    Lab(Result<String, String>),
+    Lab(LabAction, Result<String, String>),
     /// Whoever started this wants it to end.
     Terminate,
 }
@@ -199,8 +199,15 @@ impl App {
                 let since = self.lost.take().map_or(now, |(since, _)| since);
                 self.lost = Some((since, clean::text(&why)));
             }
-            Message::Lab(Ok(done)) => self.say(&done, false),
-            Message::Lab(Err(why)) => self.say(&why, true),
+            Message::Lab(action, Ok(done)) => {
+                match action {
+                    LabAction::Cut(a, b) => self.cuts.push((a, b)),
+                    LabAction::Join(a, b) => self.cuts.retain(|cut| *cut != (a.clone(), b.clone())),
+                    LabAction::Move { .. } => {}
+                }
+                self.say(&done, false);
+            }
+            Message::Lab(_, Err(why)) => self.say(&why, true),
             Message::Terminate => return Some(Effect::Quit),
             Message::Key(_) | Message::Resize | Message::Tick => {}
         }
@@ -440,12 +447,11 @@ impl App {
             return None;
         };
         self.say(&format!("cutting {a}-{b} …"), false);
-        self.cuts.push((a.clone(), b.clone()));
         Some(Effect::Lab(LabAction::Cut(a, b)))
     }
 
     fn join(&mut self) -> Option<Effect> {
-        let Some((a, b)) = self.cuts.pop() else {
+        let Some((a, b)) = self.cuts.last().cloned() else {
             self.say("no link was cut from here", true);
             return None;
         };

@@ -186,13 +186,12 @@ fn turn(mut app: App, screen: &mut Screen, messages: &Receiver<Message>, orders:
         thread::sleep(FRAME.saturating_sub(drawn.elapsed()));
         batch.extend(messages.try_iter());
         for message in batch {
-            let unheard = match app.update(now(), message) {
+            match app.update(now(), message) {
                 Some(Effect::Quit) => return Ok(()),
-                Some(Effect::Lab(action)) => orders.as_ref().is_none_or(|o| o.send(action).is_err()),
-                None => false,
-            };
-            if unheard {
-                app.update(now(), Message::Lab(Err("the lab does not answer any more".into())));
+                Some(Effect::Lab(action)) if orders.as_ref().is_none_or(|o| o.send(action.clone()).is_err()) => {
+                    app.update(now(), Message::Lab(action, Err("the lab does not answer any more".into())));
+                }
+                Some(Effect::Lab(_)) | None => {}
             }
         }
     }
@@ -251,7 +250,7 @@ fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<Message>) -> Sender<L
                 LabAction::Join(a, b) => lab.join(a, b),
             }));
             let done = done.unwrap_or_else(|_| Err(format!("lab: {action:?} failed inside heddle; please report it")));
-            if sender.send(Message::Lab(done)).is_err() {
+            if sender.send(Message::Lab(action, done)).is_err() {
                 return;
             }
         }

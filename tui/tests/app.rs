@@ -123,12 +123,18 @@ fn keys_of_the_lab_ask_the_lab() {
     keys(&mut app, "jmj");
     assert_eq!(press(&mut app, KeyCode::Enter), moved("n0", "s2"));
     assert!(screen(&mut app).contains("moving the cable of n0 to s2"));
-    app.update(fixture::NOW, Message::Lab(Ok("n0 moved to s2".into())));
+    let action = LabAction::Move { host: "n0".into(), switch: "s2".into() };
+    app.update(fixture::NOW, Message::Lab(action, Ok("n0 moved to s2".into())));
     assert!(screen(&mut app).contains("n0 moved to s2"));
     keys(&mut app, "kkm");
     assert!(screen(&mut app).contains("select a host"), "s0 is no host");
-    assert_eq!(keys(&mut app, "jx"), Some(Effect::Lab(LabAction::Cut("s0".into(), "n0".into()))));
-    assert_eq!(keys(&mut app, "J"), Some(Effect::Lab(LabAction::Join("s0".into(), "n0".into()))));
+    let (cut, join) = (LabAction::Cut("s0".into(), "n0".into()), LabAction::Join("s0".into(), "n0".into()));
+    assert_eq!(keys(&mut app, "jx"), Some(Effect::Lab(cut.clone())));
+    app.update(fixture::NOW, Message::Lab(cut.clone(), Err("no such cable".into())));
+    assert_eq!(keys(&mut app, "J"), None, "what was not cut cannot be joined again");
+    app.update(fixture::NOW, Message::Lab(cut, Ok("cut".into())));
+    assert_eq!(keys(&mut app, "J"), Some(Effect::Lab(join.clone())));
+    app.update(fixture::NOW, Message::Lab(join, Ok("joined".into())));
     assert_eq!(keys(&mut app, "J"), None);
 }
 
