@@ -79,12 +79,7 @@ impl Head {
 
     pub(crate) fn follows(&mut self, follow: &Follow) {
         if self.settings.verbose > 0 {
-            let forced = match self.settings.force {
-                Some(Force::Aapc) => ", aapc forced",
-                Some(Force::Ring) => ", ring forced",
-                Some(Force::Native) => ", native forced",
-                None => "",
-            };
+            let forced = if self.settings.force == Force::default() { "" } else { ", way forced by HEDDLE_FORCE" };
             say::line(&format!("follows {}{forced}", follow.summary));
         }
         self.epoch = follow.epoch;

@@ -6,6 +6,7 @@ use crate::{aapc, ring};
 use inventory::Bytes;
 use runtime::pace::Pace;
 use runtime::plan::Follow;
+use runtime::settings::Force;
 use runtime::word::Word;
 use schedules::epoch::Lean;
 use schedules::table::{Collective, Way};
@@ -102,7 +103,7 @@ impl Member {
     }
 
     /// This rank's plan, or why there is none. Planning only computes, so a panic in it may be caught.
-    fn plan(&self, lean: &[u8], force: Option<runtime::settings::Force>) -> std::result::Result<Follow, Option<String>> {
+    fn plan(&self, lean: &[u8], force: Force) -> std::result::Result<Follow, Option<String>> {
         let planned = catch_unwind(AssertUnwindSafe(|| {
             let lean = Lean::from_bytes(lean).map_err(|e| Some(e.to_string()))?;
             Follow::plan(&lean, force, &self.hosts, self.private.rank as u32).map_err(|e| e.is_news().then(|| e.to_string()))

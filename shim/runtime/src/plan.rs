@@ -24,7 +24,7 @@ pub struct Follow {
     /// What is followed, in one line.
     pub summary: String,
     table: Table,
-    force: Option<Force>,
+    force: Force,
     hosts: Tree,
     ranks: Vec<u32>,
     steps: Vec<(SyncKind, Vec<Step>)>,
@@ -71,7 +71,7 @@ impl Follow {
     ///
     /// # Errors
     /// [`Problem`], the same on every rank.
-    pub fn plan(lean: &Lean, force: Option<Force>, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
+    pub fn plan(lean: &Lean, force: Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
         if hosts.len() > MOST_RANKS {
             return Err(Problem::TooMany(hosts.len()));
         }
@@ -121,7 +121,7 @@ impl Follow {
 
     /// The way of a call with blocks of this size.
     pub fn way(&self, collective: Collective, block: u64) -> Way {
-        let way = self.force.and_then(|force| force.way(collective)).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
+        let way = self.force.way(collective).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
         match way {
             Way::Aapc { sync } => Way::Aapc { sync: tokens_for(sync) },
             way => way,
@@ -148,8 +148,8 @@ impl Follow {
 }
 
 /// The synchronizations the table, or the forced way, can ask for.
-fn kinds(table: &Table, force: Option<Force>) -> Vec<SyncKind> {
-    let forced = force.and_then(|f| f.way(Collective::Alltoall));
+fn kinds(table: &Table, force: Force) -> Vec<SyncKind> {
+    let forced = force.way(Collective::Alltoall);
     let ways = forced.into_iter().chain(table.alltoall.iter().map(|entry| entry.way));
     let mut kinds: Vec<SyncKind> =
         ways.filter_map(|way| if let Way::Aapc { sync } = way { Some(tokens_for(sync)) } else { None }).collect();

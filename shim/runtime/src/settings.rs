@@ -10,33 +10,27 @@ pub struct Settings {
     /// `HEDDLE_DIR`: the shared directory.
     pub dir: Option<PathBuf>,
     /// `HEDDLE_FORCE`: one way at every size.
-    pub force: Option<Force>,
+    pub force: Force,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 each kind of call too.
     pub verbose: u8,
 }
 
-/// One way at every size, for tests and measurements. It holds for the collective that can go it; the other one
-/// follows the epoch's decision table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Force {
-    /// MPI_Alltoall by phases.
-    Aapc,
-    /// MPI_Allgather by ring.
-    Ring,
-    /// Everything by the MPI library.
-    Native,
+/// One way at every size, for tests and measurements. It holds for the collectives that can go it; the others
+/// follow the epoch's decision table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Force {
+    alltoall: Option<Way>,
+    allgather: Option<Way>,
 }
 
 impl Settings {
     /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE` and `HEDDLE_VERBOSE` through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (Settings, Option<String>) {
         let mut problem = None;
-        let force = var("HEDDLE_FORCE").filter(|v| !v.is_empty()).and_then(|v| {
-            let known = Force::parse(&v);
-            if known.is_none() {
-                problem = Some(format!("HEDDLE_FORCE={v}: expected aapc, ring or native; the decision table decides"));
-            }
-            known
+        let text = var("HEDDLE_FORCE").unwrap_or_default();
+        let force = Force::parse(&text).unwrap_or_else(|| {
+            problem = Some(format!("HEDDLE_FORCE={text}: expected aapc, ring, both as aapc,ring, or native; the decision table decides"));
+            Force::default()
         });
         let dir = var("HEDDLE_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
         let verbose = var("HEDDLE_VERBOSE").and_then(|v| v.parse().ok()).unwrap_or(0);
@@ -45,22 +39,25 @@ impl Settings {
 }
 
 impl Force {
+    /// `aapc` is a way of MPI_Alltoall, `ring` one of MPI_Allgather, `native` of both; several are given with commas.
     fn parse(text: &str) -> Option<Force> {
-        match text {
-            "aapc" => Some(Force::Aapc),
-            "ring" => Some(Force::Ring),
-            "native" => Some(Force::Native),
-            _ => None,
+        let mut force = Force::default();
+        for name in text.split(',').filter(|name| !name.is_empty()) {
+            match name {
+                "aapc" => force.alltoall = Some(Way::Aapc { sync: SyncKind::Receiver }),
+                "ring" => force.allgather = Some(Way::Ring),
+                "native" => force = Force { alltoall: Some(Way::Native), allgather: Some(Way::Native) },
+                _ => return None,
+            }
         }
+        Some(force)
     }
 
     /// The way this collective is forced to go, if it is.
     pub fn way(self, collective: Collective) -> Option<Way> {
-        match (self, collective) {
-            (Force::Native, _) => Some(Way::Native),
-            (Force::Aapc, Collective::Alltoall) => Some(Way::Aapc { sync: SyncKind::Receiver }),
-            (Force::Ring, Collective::Allgather) => Some(Way::Ring),
-            _ => None,
+        match collective {
+            Collective::Alltoall => self.alltoall,
+            Collective::Allgather => self.allgather,
         }
     }
 }
@@ -73,16 +70,18 @@ mod tests {
     fn reads_the_environment_and_names_what_it_does_not_know() {
         let env = |pairs: &'static [(&str, &str)]| Settings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()));
         let (s, problem) = env(&[("HEDDLE_DIR", "/shared"), ("HEDDLE_FORCE", "ring"), ("HEDDLE_VERBOSE", "2")]);
-        assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), Some(Force::Ring), 2, None));
+        assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), Force::parse("ring").unwrap(), 2, None));
         let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
-        assert_eq!((s.dir, s.force), (None, None));
-        assert!(problem.unwrap().contains("aapc, ring or native"));
+        assert_eq!((s.dir, s.force), (None, Force::default()));
+        assert!(problem.unwrap().contains("expected aapc, ring"));
     }
 
     #[test]
     fn a_forced_way_holds_where_it_can_be_gone() {
-        assert_eq!(Force::Ring.way(Collective::Alltoall), None);
-        assert_eq!(Force::Ring.way(Collective::Allgather), Some(Way::Ring));
-        assert_eq!(Force::Native.way(Collective::Alltoall), Some(Way::Native));
+        let way = |text: &str, collective| Force::parse(text).unwrap().way(collective);
+        assert_eq!(way("ring", Collective::Alltoall), None);
+        assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring));
+        assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
+        assert_eq!(Force::parse("lg"), None);
     }
 }

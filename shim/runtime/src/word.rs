@@ -14,7 +14,7 @@ pub enum Word {
         /// [`schedules::epoch::Lean`] as bytes.
         lean: Vec<u8>,
         /// One way at every size.
-        force: Option<Force>,
+        force: Force,
     },
 }
 
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn every_word_arrives() {
-        let follow = Word::Follow { lean: vec![1, 2, 3], force: Some(Force::Ring) };
+        let follow = Word::Follow { lean: vec![1, 2, 3], force: Force::default() };
         for word in [Word::Keep, Word::Aside("no epoch".into()), follow] {
             assert_eq!(Word::from_bytes(&word.to_bytes()), word);
         }

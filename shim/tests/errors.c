@@ -1,0 +1,44 @@
+/* Wrong arguments raise the error they always raise, on the communicator they belong to. */
+#include "digest.h"
+
+static int handled;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+	(void)comm, (void)code;
+	handled++;
+}
+
+static void tell(const char *what, int code)
+{
+	int class = -1, rank;
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (code != MPI_SUCCESS)
+		MPI_Error_class(code, &class);
+	if (rank == 0)
+		printf("%s: class %d, handler called %d times\n", what, class, handled);
+	handled = 0;
+}
+
+int main(int argc, char **argv)
+{
+	int buffer[256] = {0}, other[256];
+	MPI_Comm comm;
+	MPI_Errhandler h;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_create_errhandler(handler, &h);
+	MPI_Comm_set_errhandler(comm, h); /* MPI_COMM_WORLD keeps the one that ends the job */
+	tell("good alltoall", MPI_Alltoall(buffer, 1, MPI_INT, other, 1, MPI_INT, comm));
+	tell("negative count", MPI_Alltoall(buffer, -1, MPI_INT, other, -1, MPI_INT, comm));
+	tell("negative receive count", MPI_Allgather(buffer, 1, MPI_INT, other, -1, MPI_INT, comm));
+	tell("no send type", MPI_Alltoall(buffer, 1, MPI_DATATYPE_NULL, other, 1, MPI_INT, comm));
+	tell("no receive type", MPI_Allgather(buffer, 1, MPI_INT, other, 1, MPI_DATATYPE_NULL, comm));
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+	tell("no communicator", MPI_Alltoall(buffer, 1, MPI_INT, other, 1, MPI_INT, MPI_COMM_NULL));
+	tell("good allgather", MPI_Allgather(buffer, 1, MPI_INT, other, 1, MPI_INT, comm));
+	MPI_Comm_free(&comm);
+	MPI_Finalize();
+	return 0;
+}

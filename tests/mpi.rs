@@ -1,0 +1,403 @@
+//! The MPI runtime under both MPI libraries: programs in C, Fortran and Python give the same bytes with it as without it,
+//! whatever the shared directory holds and however often it changes.
+//!
+//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
+//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
+use schedules::job::JobRecord;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const BOTH: [&str; 2] = ["openmpi", "mpich"];
+/// Each way at every size, so that small programs take the runtime's own.
+const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
+
+/// Eight hosts on three switches in a row; the second one moves n2 and n3.
+const TREE: &str = "switches: [s0, s1, s2]
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}, n5: {switch: s2}, n6: {switch: s2}, n7: {switch: s2}}
+links: [{a: s0, b: s1}, {a: s1, b: s2}]
+";
+const MOVED: &str = "switches: [s0, s1, s2]
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s2}, n3: {switch: s0}, n4: {switch: s1}, n5: {switch: s2}, n6: {switch: s2}, n7: {switch: s2}}
+links: [{a: s0, b: s1}, {a: s1, b: s2}]
+";
+
+/// Where shim/build.sh puts the libraries; built once.
+fn lib() -> &'static Path {
+    static LIB: OnceLock<PathBuf> = OnceLock::new();
+    LIB.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_BIN_EXE_heddle")).parent().expect("a binary is in a folder");
+        let target = folder.parent().expect("target/debug is in target");
+        let profile = folder.file_name().expect("a profile's name");
+        let built = Command::new("shim/build.sh").arg(profile).env("CARGO_TARGET_DIR", target).output().expect("shim/build.sh");
+        assert!(built.status.success(), "shim/build.sh failed:\n{}", String::from_utf8_lossy(&built.stderr));
+        folder.join("lib")
+    })
+}
+
+/// A program of shim/tests, compiled for an MPI.
+fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
+    let folder = lib().with_file_name("mpi-tests");
+    fs::create_dir_all(&folder).expect("a folder for test programs");
+    let name = format!("{source}{}-{mpi}", flags.concat());
+    let (made, fresh) = (folder.join(&name), tempfile::Builder::new().prefix(&name).tempfile_in(&folder).expect("a file").into_temp_path());
+    let compiler = if source.ends_with(".F90") { "mpifort" } else { "mpicc" };
+    let mut command = Command::new(format!("{compiler}.{mpi}"));
+    command.args(["-O1", "-w", "-o"]).arg(&fresh).args(flags).arg(Path::new("shim/tests").join(source)).arg("-lpthread");
+    let done = command.output().unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see the packages at the top of tests/mpi.rs"));
+    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
+    fresh.persist(&made).expect("the program in its place");
+    made
+}
+
+/// A shared directory with one epoch.
+fn shared(topology: &str) -> TempDir {
+    let dir = TempDir::new().expect("a temporary directory");
+    publish(dir.path(), topology);
+    dir
+}
+
+fn publish(dir: &Path, topology: &str) {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(file.path(), topology).expect("written");
+    let heddle = env!("CARGO_BIN_EXE_heddle");
+    let done = Command::new(heddle).arg("publish").arg("--topology").arg(file.path()).arg("--dir").arg(dir).output().expect(heddle);
+    assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A run of a program under an MPI's launcher.
+struct Job<'a> {
+    mpi: &'a str,
+    ranks: usize,
+    per_host: usize,
+    /// The front to preload; none: without heddle.
+    shim: Option<PathBuf>,
+    env: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Job<'a> {
+    fn new(mpi: &'a str, ranks: usize) -> Job<'a> {
+        Job { mpi, ranks, per_host: 1, shim: Some(lib().join("libheddle.so")), env: Vec::new() }
+    }
+
+    fn bare(mpi: &'a str, ranks: usize) -> Job<'a> {
+        Job { shim: None, ..Job::new(mpi, ranks) }
+    }
+
+    fn per_host(self, per_host: usize) -> Job<'a> {
+        Job { per_host, ..self }
+    }
+
+    fn env(mut self, name: &'a str, value: &'a str) -> Job<'a> {
+        self.env.push((name, value));
+        self
+    }
+
+    fn dir(self, dir: &'a Path) -> Job<'a> {
+        self.env("HEDDLE_DIR", dir.to_str().expect("a plain path"))
+    }
+
+    /// Runs it, one job at a time on this machine, and insists that it ends well.
+    fn run(&self, program: &Path, arguments: &[&str]) -> Said {
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "120", &format!("mpirun.{}", self.mpi), "-n", &self.ranks.to_string()]);
+        if self.mpi == "openmpi" {
+            command
+                .args("--oversubscribe --allow-run-as-root --bind-to none --mca plm isolated --mca btl tcp,self --mca pml ob1".split(' '));
+            command.args("--mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 --mca opal_event_include epoll".split(' '));
+        }
+        command.arg("shim/tests/host.sh").arg(program).args(arguments);
+        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
+            command.env_remove(name);
+        }
+        // Many ranks share few cores here: a rank that waits must not keep the one it waits for from running.
+        let idle = lib().join("libheddle-idle.so");
+        let finalize = (self.mpi == "mpich").then(|| compiled("finalize.c", "mpich", &["-shared", "-fPIC"]));
+        let preload: Vec<String> = self.shim.iter().chain(&finalize).chain([&idle]).map(|p| p.display().to_string()).collect();
+        command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string()).env("UCX_TLS", "tcp,self");
+        let output = command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils");
+        Said::new(&output, &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
+    }
+}
+
+/// What a job said.
+struct Said {
+    out: String,
+    /// The runtime's lines, without what launchers and libraries say.
+    heddle: Vec<String>,
+}
+
+impl Said {
+    fn new(output: &Output, what: &str) -> Said {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        // See shim/tests/finalize.c: the launcher takes this for a failure of the program.
+        let ended = output.status.success() || err.contains("tests: MPI_Finalize did not return");
+        assert!(ended, "{what}: {}\n{out}\n{err}\n(124: out of time; host names of their own need root)", output.status);
+        let heddle = err.lines().filter(|line| line.contains("heddle:")).map(str::to_owned).collect();
+        Said { out, heddle }
+    }
+}
+
+/// Calls per collective and way, of all communicators that wrote a job record; those of nothing left out.
+fn calls(dir: &Path) -> BTreeMap<String, u64> {
+    let mut calls = BTreeMap::new();
+    for total in records(dir).iter().flat_map(|record| &record.calls).filter(|total| total.block > 0) {
+        *calls.entry(format!("{} {}", total.collective, total.way)).or_default() += total.calls;
+    }
+    calls
+}
+
+fn records(dir: &Path) -> Vec<JobRecord> {
+    let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
+    files.map(|file| serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")).collect()
+}
+
+fn ways(dir: &Path) -> Vec<String> {
+    calls(dir).into_keys().collect()
+}
+
+/// Runs a program bare and with the runtime, and compares what they print byte for byte.
+fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize) {
+    let program = compiled(source, mpi, &[]);
+    let bare = Job::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
+    let dir = shared(TREE);
+    let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
+    assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
+    assert!(bare.out.lines().count() > 10, "{}", bare.out);
+    assert_eq!(with.heddle, [] as [&str; 0]);
+    assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"], "{source} x {ranks} on {mpi} did not go through the runtime");
+    assert!(records(dir.path()).iter().all(|record| record.finished && record.epoch == 1), "{:?}", records(dir.path()));
+}
+
+#[test]
+fn every_datatype_gives_the_same_bytes() {
+    for mpi in BOTH {
+        same_bytes("datatypes.c", mpi, 4, 1);
+        same_bytes("datatypes.c", mpi, 6, 2);
+    }
+}
+
+#[test]
+fn every_communicator_gives_the_same_bytes() {
+    for mpi in BOTH {
+        for (ranks, per_host) in [(2, 1), (7, 2), (16, 3)] {
+            same_bytes("communicators.c", mpi, ranks, per_host);
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_raise_the_same_errors() {
+    for mpi in BOTH {
+        let program = compiled("errors.c", mpi, &[]);
+        let dir = shared(TREE);
+        let bare = Job::bare(mpi, 3).run(&program, &[]);
+        let with = Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
+        assert_eq!(with.out, bare.out, "{mpi}");
+        assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
+    }
+}
+
+#[test]
+fn threads_call_at_once() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("threads.c", mpi, &[]), &[]);
+        assert_eq!(said.out, "threads: 0 wrong\n");
+        assert_eq!(calls(dir.path())["alltoall aapc"], 4 * 60);
+    }
+}
+
+#[test]
+fn fortran_by_each_binding() {
+    for mpi in BOTH {
+        for binding in ["-DMPIF_H", "-DUSE_MPI", "-DUSE_MPI_F08"] {
+            let dir = shared(TREE);
+            let flags = [binding, "-fallow-argument-mismatch"];
+            let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("fortran.F90", mpi, &flags), &[]);
+            assert_eq!(said.out, "fortran: 0 wrong\n", "{mpi} {binding}");
+            let expected = [("allgather ring".to_owned(), 1), ("alltoall aapc".to_owned(), 2)];
+            assert_eq!(calls(dir.path()), BTreeMap::from(expected), "{mpi} {binding} did not go through the runtime");
+        }
+    }
+}
+
+/// Debian's mpi4py is made for Open MPI.
+#[test]
+fn python_through_mpi4py() {
+    let dir = shared(TREE);
+    let job = Job::new("openmpi", 4).dir(dir.path()).env(FORCED.0, FORCED.1);
+    let said = job.run(Path::new("/usr/bin/python3"), &["shim/tests/mpi4py_both.py"]);
+    assert_eq!(said.out, "mpi4py: 0 wrong\n");
+    // Two of its own, and one by which mpi4py tells the lengths of pickled objects.
+    assert_eq!(calls(dir.path())["alltoall aapc"], 3);
+    assert!(calls(dir.path())["allgather ring"] >= 1);
+}
+
+#[test]
+fn the_table_decides_by_block_size() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bench = lib().join(format!("bench-{mpi}"));
+        let flags = ["--collective", "both", "--size", "1000,40000", "--iterations", "5", "--check"];
+        let said = Job::new(mpi, 4).dir(dir.path()).run(&bench, &flags);
+        assert_eq!(said.out.matches("every byte checked").count(), 4, "{}", said.out);
+        let record = &records(dir.path())[0];
+        let mut ways: Vec<(&str, &str, u64, u64)> =
+            record.calls.iter().map(|c| (c.collective.as_str(), c.way.as_str(), c.block, c.calls)).collect();
+        ways.sort();
+        let expected = [
+            ("allgather", "native", 1000, 5),
+            ("allgather", "ring", 40000, 5),
+            ("alltoall", "aapc", 40000, 5),
+            ("alltoall", "native", 1000, 5),
+        ];
+        assert_eq!(ways, expected);
+        assert!(record.calls.iter().all(|c| c.seconds > 0.0 && c.bound_seconds > 0.0), "{record:?}");
+        assert_eq!((record.hosts.len(), record.ranks, record.mpi.as_str(), record.program.as_str()), (4, 4, mpi, &*format!("bench-{mpi}")));
+    }
+}
+
+/// A directory that cannot be used: what to do to it, and what the line must say.
+type Damage = (&'static str, fn(&Path), &'static str);
+
+const DAMAGES: [Damage; 7] = [
+    ("missing", |dir| fs::remove_dir_all(dir).unwrap(), "no such directory"),
+    ("empty", |dir| fs::remove_file(dir.join("current")).unwrap(), "no epoch published yet"),
+    ("pointer cut", |dir| fs::write(dir.join("current"), "1 sha256:0123").unwrap(), "expected an epoch number"),
+    ("foreign", |dir| fs::write(dir.join("current"), [0xff, 0, 0xfe]).unwrap(), "expected an epoch number"),
+    ("manifest missing", |dir| fs::remove_file(dir.join("epochs/00000001/manifest.json")).unwrap(), "manifest.json"),
+    ("half a topology", |dir| halve(&dir.join("epochs/00000001/topology.yaml")), "topology.yaml"),
+    (
+        "a directory for a file",
+        |dir| fs::remove_file(dir.join("current")).and_then(|()| fs::create_dir(dir.join("current"))).unwrap(),
+        "current",
+    ),
+];
+
+fn halve(file: &Path) {
+    let bytes = fs::read(file).unwrap();
+    fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+}
+
+const SMALL: [&str; 7] = ["--collective", "both", "--size", "5000", "--iterations", "4", "--check"];
+
+#[test]
+fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
+    for mpi in BOTH {
+        let bench = lib().join(format!("bench-{mpi}"));
+        for (name, damage, line) in DAMAGES {
+            let dir = shared(TREE);
+            damage(dir.path());
+            let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+            assert_eq!(said.out.matches("every byte checked").count(), 2, "{name} on {mpi}: {}", said.out);
+            assert_eq!(said.heddle.len(), 1, "{name} on {mpi}: {:?}", said.heddle);
+            assert!(said.heddle[0].contains(line), "{name} on {mpi}: {:?}", said.heddle);
+            if dir.path().is_dir() {
+                assert_eq!(ways(dir.path()), ["allgather native", "alltoall native"], "{name} on {mpi}");
+            }
+        }
+        let said = Job::new(mpi, 4).run(&bench, &SMALL);
+        assert!(said.heddle.len() == 1 && said.heddle[0].contains("HEDDLE_DIR is not set"), "{:?}", said.heddle);
+    }
+}
+
+#[test]
+fn only_rank_0_need_see_the_directory() {
+    for mpi in BOTH {
+        let bench = lib().join(format!("bench-{mpi}"));
+        let dir = shared(TREE);
+        let said = Job::new(mpi, 4).dir(dir.path()).env("DIR_OF_OTHERS", "/nonexistent").env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+        assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len()), (2, 0), "{mpi}");
+        assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
+
+        let others = dir.path().to_str().unwrap();
+        let said =
+            Job::new(mpi, 4).env("HEDDLE_DIR", "/nonexistent").env("DIR_OF_OTHERS", others).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+        assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len()), (2, 1), "{mpi}: {:?}", said.heddle);
+    }
+}
+
+#[test]
+fn a_host_the_topology_does_not_know_is_named() {
+    let dir = shared("switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}\n");
+    for mpi in BOTH {
+        let said = Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        assert!(said.heddle.len() == 1 && said.heddle[0].contains("\"n2\""), "{:?}", said.heddle);
+        assert_eq!(said.out.matches("every byte checked").count(), 2);
+    }
+}
+
+#[test]
+fn switched_off_or_without_a_backend_nothing_happens() {
+    for mpi in BOTH {
+        let bench = lib().join(format!("bench-{mpi}"));
+        let dir = shared(TREE);
+        let said = Job::new(mpi, 3).dir(dir.path()).env("HEDDLE", "off").env("HEDDLE_VERBOSE", "2").run(&bench, &SMALL);
+        assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len(), records(dir.path()).len()), (2, 0, 0));
+
+        let alone = TempDir::new().unwrap();
+        let front = alone.path().join("libheddle.so");
+        fs::copy(lib().join("libheddle.so"), &front).unwrap();
+        let said = Job { shim: Some(front), ..Job::new(mpi, 3).dir(dir.path()) }.run(&bench, &SMALL);
+        assert!(said.heddle.len() == 1 && said.heddle[0].contains(&format!("libheddle-{mpi}.so")), "{:?}", said.heddle);
+    }
+}
+
+/// Moves cables for as long as a job runs, ten times a second at most, and gives how often it did.
+fn publish_while(dir: &Path, job: impl FnOnce() -> Said + Send) -> (Said, u32) {
+    std::thread::scope(|scope| {
+        let running = scope.spawn(job);
+        let mut published = 0;
+        while !running.is_finished() {
+            let began = Instant::now();
+            publish(dir, if published % 2 == 0 { MOVED } else { TREE });
+            published += 1;
+            std::thread::sleep(Duration::from_millis(100).saturating_sub(began.elapsed()));
+        }
+        (running.join().expect("the job"), published)
+    })
+}
+
+#[test]
+fn epochs_change_under_a_running_job() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let program = compiled("steady.c", mpi, &[]);
+        let job = Job::new(mpi, 8).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1");
+        let (said, published) = publish_while(dir.path(), || job.run(&program, &["8"]));
+        assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
+        let mut followed: Vec<&str> =
+            said.heddle.iter().filter_map(|line| line.split("8 ranks on 8 hosts").next()?.split("epoch ").nth(1)).collect();
+        followed.dedup();
+        assert!(published > 10 && followed.len() > 4, "{mpi}: {published} published, followed: {followed:?}");
+        let calls = calls(dir.path());
+        assert!(calls["alltoall aapc"] > 100 && calls["allgather ring"] > 100 && calls.len() == 2, "{mpi}: {calls:?}");
+    }
+}
+
+#[test]
+fn a_job_older_than_the_first_epoch_takes_it_up() {
+    for mpi in BOTH {
+        let dir = TempDir::new().unwrap();
+        let program = compiled("steady.c", mpi, &[]);
+        let said = std::thread::scope(|scope| {
+            let running =
+                scope.spawn(|| Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1").run(&program, &["5"]));
+            std::thread::sleep(Duration::from_secs(2));
+            publish(dir.path(), TREE);
+            running.join().expect("the job")
+        });
+        assert!(said.out.ends_with(" 0 wrong\n"), "{}", said.out);
+        let at = |what: &str| said.heddle.iter().position(|line| line.contains(what));
+        let (aside, follows) = (at("no epoch published yet"), at("follows epoch 1, 4 ranks"));
+        assert!(aside.is_some() && aside < follows, "{mpi}: {:?}", said.heddle);
+    }
+}
