@@ -23,6 +23,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let name = args.topology.display().to_string();
     let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
     let file = TopologyFile::parse(&name, &text)?;
+    file.tree().with_context(|| name.clone())?; // Before the directory is touched.
     let store = Store::open(&args.dir, KEEP)?;
     // A damaged current epoch is a reason to publish, not to stop.
     if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(|current| current.topology == file) {

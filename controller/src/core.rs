@@ -303,10 +303,7 @@ impl Core {
     /// The judgement of the present views; before everything had its first look there is none to make.
     fn judge(&mut self, now: Millis, looking: &[String]) -> Judgement {
         if !looking.is_empty() {
-            return Judgement {
-                candidate: Err(vec![format!("the first look at {} is under way", looking.join(", "))]),
-                alarms: Vec::new(),
-            };
+            return Judgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
         }
         let gone_after = self.options.gone_after;
         let mut judgement =
@@ -479,7 +476,7 @@ impl Core {
         for alarm in alarms.iter().filter(|a| !told.contains(a)) {
             self.say(now, Level::Warning, alarm.text.clone(), fx);
         }
-        for alarm in told.iter().filter(|a| !alarms.contains(a)) {
+        for alarm in told.iter().filter(|t| !alarms.iter().any(|a| a.about == t.about)) {
             self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
         }
     }
@@ -488,3 +485,6 @@ impl Core {
 fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,12 +66,12 @@ pub enum HttpError {
         problem: String,
     },
     /// The address cannot be had.
-    #[error("--listen {address}: {source}; nothing was started: is another controller running?")]
+    #[error("--listen {address}: {cause}; nothing was started: is another controller running?")]
     Listen {
         /// The address.
         address: SocketAddr,
         /// Why not.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
 }
 
@@ -110,7 +110,7 @@ pub async fn bind(address: SocketAddr, token: Option<&Token>) -> Result<TcpListe
     if !address.ip().is_loopback() && token.is_none() {
         return Err(HttpError::NoToken(address));
     }
-    TcpListener::bind(address).await.map_err(|source| HttpError::Listen { address, source })
+    TcpListener::bind(address).await.map_err(|cause| HttpError::Listen { address, cause })
 }
 
 /// Serves the API until its task is dropped.

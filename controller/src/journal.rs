@@ -120,12 +120,12 @@ fn fresh(path: &Path) -> io::Result<File> {
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The system refused.
-    #[error("{path}: {source}")]
+    #[error("{path}: {cause}")]
     Io {
         /// The journal.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A line is none of a journal.
     #[error("{path}:{line}: {problem}; expected a journal written by `heddle controller --journal`")]
@@ -145,7 +145,7 @@ pub enum ReplayError {
 /// # Errors
 /// [`ReplayError`], also for a refusal to write to `out`.
 pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
-    let io = |source| ReplayError::Io { path: path.to_owned(), source };
+    let io = |cause| ReplayError::Io { path: path.to_owned(), cause };
     let bad = |line: usize, problem: String| ReplayError::Line { path: path.to_owned(), line, problem };
     let mut lines = BufReader::new(File::open(path).map_err(io)?).split(b'\n').enumerate().peekable();
     let (_, first) = lines.next().ok_or_else(|| bad(1, "empty file".to_owned()))?;

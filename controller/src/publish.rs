@@ -40,14 +40,14 @@ pub enum PublishError {
         highest: u64,
     },
     /// The system refused.
-    #[error("{path}: cannot {action}: {source}; epochs published before stay as they are{}", hint(.source))]
+    #[error("{path}: cannot {action}: {cause}; epochs published before stay as they are{}", hint(.cause))]
     Io {
         /// What was tried.
         action: &'static str,
         /// On what.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
@@ -63,7 +63,7 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// Attaches what was tried and where.
 fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> PublishError + 'a {
-    move |source| PublishError::Io { action, path: path.to_owned(), source }
+    move |cause| PublishError::Io { action, path: path.to_owned(), cause }
 }
 
 /// The one publisher of a shared directory; dropping it lets the next one in.

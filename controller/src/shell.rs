@@ -63,12 +63,12 @@ pub enum ShellError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The journal cannot be written.
-    #[error("journal {path}: {source}; nothing was started")]
+    #[error("journal {path}: {cause}; nothing was started")]
     Journal {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The system refused something it never should.
     #[error("{0}")]
@@ -79,12 +79,12 @@ pub enum ShellError {
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
     /// The file cannot be read.
-    #[error("{path}: {source}")]
+    #[error("{path}: {cause}")]
     Read {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// It is no inventory.
     #[error(transparent)]
@@ -98,12 +98,12 @@ pub enum InventoryError {
         problem: String,
     },
     /// A credential cannot be used.
-    #[error("{path}: {source}")]
+    #[error("{path}: {cause}")]
     Access {
         /// The file.
         path: PathBuf,
         /// Which and why.
-        source: AccessError,
+        cause: AccessError,
     },
 }
 
@@ -126,7 +126,7 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
     let core = Core::new(inventory.clone(), options);
     let journal = match &config.journal {
         Some(path) => {
-            let failed = |source| ShellError::Journal { path: path.clone(), source };
+            let failed = |cause| ShellError::Journal { path: path.clone(), cause };
             Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
         }
         None => None,
@@ -162,10 +162,10 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
 /// Reads the inventory, its secrets, and makes a client per switch.
 fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), InventoryError> {
     let path = &config.inventory;
-    let text = std::fs::read_to_string(path).map_err(|source| InventoryError::Read { path: path.clone(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read { path: path.clone(), cause })?;
     let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
     agent::access::read_secrets(&mut inventory).map_err(|problem| InventoryError::Secret { path: path.clone(), problem })?;
-    let clients = agent::clients(&inventory).map_err(|source| InventoryError::Access { path: path.clone(), source })?;
+    let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access { path: path.clone(), cause })?;
     Ok((inventory, clients))
 }
 

@@ -97,10 +97,10 @@ pub(crate) fn judge(
     if let Some(settled) = settled {
         for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
             let since = *absent.entry(host.clone()).or_insert(now);
-            let unknown = !inventory.hosts.contains_key(host) && !topology.nodes.iter().any(|n| n.name == *host);
+            let unlisted = !inventory.hosts.contains_key(host);
             let gone = is_gone(views, topology, settled, host);
             let elsewhere = topology.links.iter().any(|l| l.b == *host);
-            if unknown || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
+            if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
                 continue;
             }
             alarms.push(absence(host, settled, elsewhere, gone, gone_after));
@@ -139,10 +139,18 @@ fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
     for (name, host) in &mut file.hosts {
         host.ranks = inventory.hosts.get(name).map_or(host.ranks, |h| h.ranks);
     }
+    let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
     let reached = reached(&file);
-    let needed: HashSet<&str> = file.hosts.values().map(|h| h.switch.as_str()).collect();
-    let keep: HashSet<String> = file.switches.iter().filter(|s| reached.contains(*s) || needed.contains(s.as_str())).cloned().collect();
-    file.switches.retain(|s| keep.contains(s));
+    file.switches.retain(|s| reached.contains(s) || needed.contains(s));
+    // Whatever else is plugged in somewhere (a phone, a printer, a host nobody listed) matters to no schedule.
+    let cables = |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
+    while let Some(i) =
+        file.switches.iter().position(|s| !needed.contains(s) && !inventory.switches.contains_key(s) && cables(&file, s) < 2)
+    {
+        let leaf = file.switches.remove(i);
+        file.links.retain(|l| l.a != leaf && l.b != leaf);
+    }
+    let keep: HashSet<&String> = file.switches.iter().collect();
     file.links.retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
     file
 }

@@ -31,7 +31,7 @@ impl Core {
             // Of a host that keeps its place the inference knows only that it is left out.
             alarms.retain(|a| !(a.text.contains("seen nowhere") && judgement.alarms.iter().any(|j| j.about == a.about)));
             alarms.extend(judgement.alarms.iter().cloned());
-            if let Err(reasons) = &judgement.candidate {
+            if let Some(reasons) = judgement.candidate.as_ref().err().filter(|r| !r.is_empty()) {
                 let text = format!("network: no whole tree to plan on: {}; {}", reasons.join("; "), self.stays());
                 alarms.push(Alarm { about: "network".to_owned(), text });
             }

@@ -1,0 +1,297 @@
+//! The core in virtual time, on a network that answers as real agents do.
+mod world;
+
+use super::*;
+use inventory::observation::StpState;
+use world::World;
+
+/// The tree of `s0-s1` with n0 on s0, n1 and n2 on s1, and a host's port to move to on s0.
+fn two_switches() -> World {
+    let mut w = World::new(&["s0", "s1"], "[n0, n1, n2]");
+    w.cable("s0", 9, "s1", 9);
+    w.host("n0", "s0", 1);
+    w.host("n1", "s1", 1);
+    w.host("n2", "s1", 2);
+    w
+}
+
+/// The same, with epoch 1 published.
+fn running() -> World {
+    let mut w = two_switches();
+    w.start(None);
+    w.run(3_000);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    w
+}
+
+#[test]
+fn the_first_look_is_published_once_and_then_nothing() {
+    let mut w = running();
+    assert_eq!(w.published[0].number, 1);
+    assert_eq!(w.place("n2"), "s1");
+    w.run(300_000);
+    assert_eq!(w.published.len(), 1);
+    assert_eq!(w.core.snapshot(w.now).alarms, []);
+}
+
+#[test]
+fn the_first_epoch_waits_for_hosts_that_are_not_seen_yet_but_not_for_ever() {
+    let mut w = two_switches();
+    w.unplug("s1", 2);
+    w.start(None);
+    w.run(9_000);
+    assert_eq!(w.published.len(), 0);
+    w.run(3_000);
+    assert_eq!(w.published[0].file.hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+    assert!(w.alarmed("host \"n2\": seen nowhere"));
+}
+
+#[test]
+fn a_move_is_one_epoch_once_the_new_port_forwards() {
+    let mut w = running();
+    w.unplug("s1", 2);
+    w.run(300);
+    w.host("n2", "s0", 2);
+    w.stp("s0", 2, StpState::Listening);
+    w.run(2_000);
+    w.stp("s0", 2, StpState::Learning);
+    w.run(2_000);
+    assert_eq!(w.published.len(), 1, "nothing while the new port does not forward");
+    assert!(w.alarmed("on its way, epoch 1 keeps it on \"s1\""), "{:?}", w.core.snapshot(w.now).alarms);
+    let forwards = w.now;
+    w.stp("s0", 2, StpState::Forwarding);
+    w.run(2_000);
+    assert_eq!(w.published.len(), 2);
+    assert_eq!((w.published[1].number, w.place("n2")), (2, "s0"));
+    let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();
+    assert!(epoch.at.since(forwards) <= 500 + 500 + 100, "poll, hold-down and a little: {} ms", epoch.at.since(forwards));
+    assert_eq!(epoch.changes, ["n2 moved from s1 port swp2 to s0 port swp2"]);
+    let s = epoch.stages;
+    let order = [Some(0), s.inferred, s.believed, s.planned, s.published];
+    assert!(order.is_sorted() && !order.contains(&None), "{s:?}");
+    assert_eq!(w.core.snapshot(w.now).alarms, []);
+}
+
+#[test]
+fn a_trap_is_quicker_than_the_poll() {
+    let published_after = |trap: bool| {
+        let mut w = running();
+        w.poll_every = 10_000;
+        w.run(10_000);
+        let begin = w.now;
+        w.unplug("s1", 2);
+        w.host("n2", "s0", 2);
+        if trap {
+            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Lldp });
+            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+            w.event(Event::Trap { source: "10.0.0.2".parse().unwrap(), kind: TrapKind::Link });
+        }
+        w.run(20_000);
+        w.core.snapshot(w.now).epochs.last().unwrap().at.since(begin)
+    };
+    assert!(published_after(true) < 1_000 && published_after(false) > 5_000);
+}
+
+#[test]
+fn a_flapping_cable_publishes_nothing() {
+    let mut w = running();
+    for _ in 0..20 {
+        w.unplug("s1", 2);
+        w.run(700);
+        w.host("n2", "s1", 2);
+        w.run(700);
+    }
+    assert_eq!(w.published.len(), 1);
+}
+
+#[test]
+fn a_switch_that_stops_answering_loses_nothing_and_is_named() {
+    let mut w = running();
+    w.mute("s1");
+    w.run(200_000);
+    assert_eq!(w.published.len(), 1);
+    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.core.snapshot(w.now).alarms);
+    w.unmute("s1");
+    w.run(5_000);
+    assert_eq!((w.published.len(), w.core.snapshot(w.now).alarms), (1, vec![]));
+}
+
+#[test]
+fn while_one_switch_is_silent_changes_elsewhere_are_published() {
+    let mut w = two_switches();
+    w.switch("s2");
+    w.cable("s0", 8, "s2", 8);
+    w.start(None);
+    w.run(3_000);
+    w.mute("s1");
+    w.run(5_000);
+    w.unplug("s0", 1);
+    w.host("n0", "s2", 1);
+    w.run(5_000);
+    assert_eq!((w.published.len(), w.place("n0"), w.place("n1")), (2, "s2", "s1"));
+}
+
+#[test]
+fn a_switch_that_never_answered_is_waited_for_and_then_left_out() {
+    let mut w = two_switches();
+    w.switch("s2");
+    w.cable("s0", 8, "s2", 8);
+    w.mute("s2");
+    w.start(None);
+    w.run(9_000);
+    assert_eq!(w.published.len(), 0);
+    w.run(5_000);
+    assert_eq!(w.published.len(), 1, "{:?}", w.core.snapshot(w.now).alarms);
+    assert!(w.alarmed("switch \"s2\" never answered"));
+}
+
+#[test]
+fn a_trunk_on_its_way_keeps_the_epoch_and_raises_an_alarm() {
+    let mut w = running();
+    for state in [StpState::Blocking, StpState::Listening, StpState::Learning] {
+        w.stp("s0", 9, state);
+        w.run(10_000);
+        assert_eq!(w.published.len(), 1);
+        assert!(w.alarmed("no whole tree to plan on"), "{state:?}");
+        assert!(w.alarmed("epoch 1 stays"));
+    }
+    w.stp("s0", 9, StpState::Forwarding);
+    w.run(5_000);
+    assert_eq!((w.published.len(), w.core.snapshot(w.now).alarms), (1, vec![]), "the same tree again is no new epoch");
+}
+
+#[test]
+fn a_failed_table_keeps_the_epoch() {
+    let mut w = running();
+    w.garble("s1", Table::Lldp);
+    w.touch_lldp("s1");
+    w.run(100_000);
+    assert_eq!(w.published.len(), 1);
+    assert!(w.alarmed("table lldp"), "{:?}", w.core.snapshot(w.now).alarms);
+}
+
+#[test]
+fn a_host_unplugged_for_good_is_dropped_later_and_one_that_comes_back_is_not() {
+    let mut w = running();
+    w.unplug("s1", 2);
+    w.run(20_000);
+    w.host("n2", "s1", 2);
+    w.run(20_000);
+    assert_eq!(w.published.len(), 1);
+    w.unplug("s1", 2);
+    w.run(29_000);
+    assert_eq!(w.published.len(), 1);
+    w.run(5_000);
+    assert_eq!(w.published.len(), 2);
+    assert_eq!(w.published[1].file.hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+}
+
+#[test]
+fn a_host_in_two_places_keeps_its_place_and_raises_an_alarm() {
+    let mut w = running();
+    w.host("n2", "s0", 2); // and still on s1
+    w.run(60_000);
+    assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
+    assert!(w.alarmed("ambiguous"), "{:?}", w.core.snapshot(w.now).alarms);
+}
+
+#[test]
+fn a_restart_with_the_same_network_publishes_nothing_and_with_another_one_goes_on_counting() {
+    let before = running();
+    let known = || {
+        let order = &before.published[0];
+        Some(Known { number: 1, network: order.network.clone(), file: order.file.clone() })
+    };
+    let mut w = two_switches();
+    w.start(known());
+    w.run(120_000);
+    assert_eq!(w.published.len(), 0);
+    let mut w = two_switches();
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.highest = 5;
+    w.start(known());
+    w.run(10_000);
+    assert_eq!((w.published.len(), w.published[0].number), (1, 6));
+}
+
+#[test]
+fn a_restart_while_a_switch_is_silent_keeps_its_hosts() {
+    let order = running().published.remove(0);
+    let mut w = two_switches();
+    w.mute("s1");
+    w.start(Some(Known { number: 1, network: order.network, file: order.file }));
+    w.run(200_000);
+    assert_eq!(w.published.len(), 0);
+}
+
+#[test]
+fn publishing_that_fails_is_told_and_tried_again() {
+    let mut w = two_switches();
+    w.disk_full = true;
+    w.start(None);
+    w.run(60_000);
+    assert_eq!(w.published.len(), 0);
+    assert!(w.alarmed("disk full") && w.alarmed("nothing is published yet"));
+    assert!((3..10).contains(&w.attempts), "{}", w.attempts);
+    w.disk_full = false;
+    w.run(60_000);
+    assert_eq!((w.published.len(), w.published[0].number, w.core.snapshot(w.now).alarms), (1, 1, vec![]));
+}
+
+#[test]
+fn a_number_that_may_be_on_disk_is_not_used_for_another_tree() {
+    let mut w = running();
+    w.disk_full = true;
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.run(5_000);
+    w.unplug("s0", 2);
+    w.host("n2", "s0", 3); // another port, the same tree
+    w.run(5_000);
+    w.unplug("s0", 1);
+    w.host("n0", "s1", 3); // another tree
+    w.run(5_000);
+    w.disk_full = false;
+    w.run(60_000);
+    assert_eq!(w.published.iter().map(|o| o.number).collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
+fn a_job_that_follows_ends_the_story() {
+    let mut w = running();
+    let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
+    job.epoch_since = Millis(w.now.0 - 100);
+    w.event(Event::Job(job.clone()));
+    let first = w.core.snapshot(w.now).epochs[0].stages.taken_up;
+    assert!(first.is_some());
+    w.event(Event::Job(job));
+    assert_eq!(w.core.snapshot(w.now).epochs[0].stages.taken_up, first);
+    assert_eq!(w.core.snapshot(w.now).jobs.len(), 1);
+}
+
+#[test]
+fn an_inventory_that_changed_is_looked_at_anew() {
+    let mut w = running();
+    w.host("n9", "s0", 3);
+    w.run(10_000);
+    assert_eq!(w.published.len(), 1);
+    let inventory = World::new(&["s0", "s1"], "[n0, n1, n9]").inventory;
+    w.event(Event::InventoryChanged(Box::new(inventory)));
+    w.run(5_000);
+    assert_eq!(w.published[1].file.hosts.keys().collect::<Vec<_>>(), ["n0", "n1", "n9"]);
+}
+
+#[test]
+fn loads_are_measured_and_planned() {
+    let mut w = running();
+    w.traffic("s1", 1, 125_000); // a megabit per second out of s1 to n1
+    w.run(10_000);
+    let snapshot = w.core.snapshot(w.now);
+    assert_eq!(snapshot.loads.len(), snapshot.topology.links.len());
+    let load = |a: &str, b: &str| snapshot.loads.iter().find(|l| l.a == a && l.b == b).unwrap();
+    assert_eq!(load("s1", "n1").a_to_b, Some(inventory::BitsPerSec(1_000_000)));
+    assert_eq!(load("s0", "n0").a_to_b, Some(inventory::BitsPerSec(0)));
+    assert_eq!((load("s0", "s1").aapc_load, load("s1", "n1").aapc_load), (2, 2));
+    assert!(load("s0", "s1").bottleneck && !snapshot.switches[1].root_bridge && snapshot.switches[0].root_bridge);
+}

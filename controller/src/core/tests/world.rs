@@ -1,0 +1,279 @@
+//! A network that answers the core's effects, in virtual time.
+use crate::core::*;
+use crate::plan::Verified;
+use inventory::BitsPerSec;
+use inventory::Mac;
+use inventory::observation::*;
+use std::collections::{BTreeSet, HashSet};
+
+/// One port of a switch.
+struct Port {
+    up: bool,
+    state: StpState,
+    /// Who is at the other end: a switch and its port, or a host.
+    peer: Option<(String, Option<u32>)>,
+    octets: u64,
+    octets_per_sec: u64,
+}
+
+#[derive(Default)]
+struct Device {
+    ports: BTreeMap<u32, Port>,
+    top_changes: u32,
+    lldp_change: u32,
+}
+
+pub(super) struct World {
+    pub(super) core: Core,
+    pub(super) inventory: Inventory,
+    pub(super) now: Millis,
+    pub(super) published: Vec<Order>,
+    pub(super) said: Vec<String>,
+    pub(super) poll_every: u64,
+    pub(super) disk_full: bool,
+    pub(super) attempts: usize,
+    pub(super) highest: u64,
+    devices: BTreeMap<String, Device>,
+    mute: HashSet<String>,
+    garbled: BTreeSet<(String, Table)>,
+    ordered: Option<Order>,
+}
+
+fn mac(name: &str) -> Mac {
+    let mut octets = [2, 0, 0, 0, 0, 0];
+    name.bytes().zip(&mut octets[1..]).for_each(|(b, o)| *o = b);
+    Mac(octets)
+}
+
+fn inventory(switches: &[&str], hosts: &str) -> Inventory {
+    let stated: String = switches.iter().enumerate().map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1)).collect();
+    let text = format!("switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: {hosts}");
+    Inventory::parse("i.yaml", &text).unwrap()
+}
+
+impl World {
+    pub(super) fn new(switches: &[&str], hosts: &str) -> World {
+        let inventory = inventory(switches, hosts);
+        World {
+            core: Core::new(inventory.clone(), Options::default()),
+            inventory,
+            now: Millis(1_000_000),
+            published: Vec::new(),
+            said: Vec::new(),
+            poll_every: 500,
+            disk_full: false,
+            attempts: 0,
+            highest: 0,
+            devices: switches.iter().map(|s| ((*s).to_owned(), Device::default())).collect(),
+            mute: HashSet::new(),
+            garbled: BTreeSet::new(),
+            ordered: None,
+        }
+    }
+
+    /// One more switch, before the start.
+    pub(super) fn switch(&mut self, name: &str) {
+        self.devices.insert(name.to_owned(), Device::default());
+        let switches: Vec<&str> = self.devices.keys().map(String::as_str).collect();
+        let hosts = self.inventory.hosts.keys().cloned().collect::<Vec<_>>().join(", ");
+        self.inventory = inventory(&switches, &format!("[{hosts}]"));
+        self.core = Core::new(self.inventory.clone(), Options::default());
+    }
+
+    fn plug(&mut self, switch: &str, port: u32, peer: (String, Option<u32>)) {
+        let device = self.devices.get_mut(switch).unwrap();
+        let port =
+            device.ports.entry(port).or_insert(Port { up: true, state: StpState::Forwarding, peer: None, octets: 0, octets_per_sec: 0 });
+        (port.up, port.state, port.peer) = (true, StpState::Forwarding, Some(peer));
+        device.lldp_change += 1;
+        device.top_changes += 1;
+    }
+
+    pub(super) fn cable(&mut self, a: &str, pa: u32, b: &str, pb: u32) {
+        self.plug(a, pa, (b.to_owned(), Some(pb)));
+        self.plug(b, pb, (a.to_owned(), Some(pa)));
+    }
+
+    pub(super) fn host(&mut self, host: &str, switch: &str, port: u32) {
+        self.plug(switch, port, (host.to_owned(), None));
+    }
+
+    pub(super) fn unplug(&mut self, switch: &str, port: u32) {
+        let device = self.devices.get_mut(switch).unwrap();
+        let port = device.ports.get_mut(&port).unwrap();
+        (port.up, port.state, port.peer) = (false, StpState::Disabled, None);
+        device.lldp_change += 1;
+    }
+
+    pub(super) fn stp(&mut self, switch: &str, port: u32, state: StpState) {
+        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().state = state;
+    }
+
+    pub(super) fn traffic(&mut self, switch: &str, port: u32, octets_per_sec: u64) {
+        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().octets_per_sec = octets_per_sec;
+    }
+
+    pub(super) fn touch_lldp(&mut self, switch: &str) {
+        self.devices.get_mut(switch).unwrap().lldp_change += 1;
+    }
+
+    pub(super) fn mute(&mut self, switch: &str) {
+        self.mute.insert(switch.to_owned());
+    }
+
+    pub(super) fn unmute(&mut self, switch: &str) {
+        self.mute.remove(switch);
+    }
+
+    pub(super) fn garble(&mut self, switch: &str, table: Table) {
+        self.garbled.insert((switch.to_owned(), table));
+    }
+
+    pub(super) fn start(&mut self, current: Option<Known>) {
+        let highest = self.highest.max(current.as_ref().map_or(0, |k| k.number));
+        self.event(Event::Started { current, highest, epochs: Vec::new(), problem: None });
+    }
+
+    /// Lets `ms` pass, in steps of 10 ms.
+    pub(super) fn run(&mut self, ms: u64) {
+        let end = self.now.0 + ms;
+        while self.now.0 < end {
+            self.now.0 += 10;
+            for port in self.devices.values_mut().flat_map(|d| d.ports.values_mut()) {
+                port.octets += port.octets_per_sec / 100;
+            }
+            if self.now.0.is_multiple_of(self.poll_every) {
+                for switch in self.devices.keys().cloned().collect::<Vec<_>>() {
+                    let fact = if self.mute.contains(&switch) { silence() } else { self.pulse(&switch) };
+                    self.observe(&switch, fact);
+                }
+            }
+            if self.core.deadline().is_some_and(|at| at <= self.now) {
+                self.event(Event::Tick);
+            }
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        for effect in self.core.handle(self.now, event) {
+            match effect {
+                Effect::Poll { switch } => {
+                    let fact = self.pulse(&switch);
+                    self.observe(&switch, fact);
+                }
+                Effect::Read { switch, .. } if self.mute.contains(&switch) => self.observe(&switch, silence()),
+                Effect::Read { switch, tables } => {
+                    for table in tables {
+                        let fact = self.table(&switch, table);
+                        self.observe(&switch, fact);
+                    }
+                }
+                Effect::Plan(order) => self.plan(*order),
+                Effect::Publish { ticket } => self.publish(ticket),
+                Effect::Say(line) => self.said.push(line.text),
+            }
+        }
+    }
+
+    fn plan(&mut self, order: Order) {
+        let ticket = order.ticket;
+        let answer = match Verified::plan(order.number, order.at, order.file.clone(), order.network.clone()) {
+            Ok(plan) => {
+                let bound = &plan.epoch().alltoall.bound;
+                let hosts = order.file.hosts.len() as u32;
+                Event::Planned { ticket, summary: PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts } }
+            }
+            Err(e) => Event::PlanFailed { ticket, problem: e.to_string() },
+        };
+        self.ordered = Some(order);
+        self.event(answer);
+    }
+
+    fn publish(&mut self, ticket: u64) {
+        self.attempts += 1;
+        let order = self.ordered.clone().filter(|o| o.ticket == ticket).expect("only what was planned is published");
+        if self.disk_full {
+            return self.event(Event::PublishFailed { ticket, problem: "disk full".to_owned() });
+        }
+        self.published.push(order);
+        self.event(Event::Published { ticket });
+    }
+
+    fn observe(&mut self, switch: &str, fact: Fact) {
+        let observation = Observation { at: self.now, reporter: switch.to_owned(), source: Source::Snmp, fact };
+        self.event(Event::Observed(observation));
+    }
+
+    /// The switch that the last epoch has a host on.
+    pub(super) fn place(&self, host: &str) -> &str {
+        &self.published.last().unwrap().file.hosts[host].switch
+    }
+
+    pub(super) fn alarmed(&self, part: &str) -> bool {
+        self.core.snapshot(self.now).alarms.iter().any(|a| a.text.contains(part))
+    }
+
+    fn pulse(&self, switch: &str) -> Fact {
+        let device = &self.devices[switch];
+        Fact::Pulse(Pulse {
+            uptime: (self.now.0 / 10) as u32,
+            top_changes: Some(device.top_changes),
+            since_top_change: None,
+            stp_states: device.ports.iter().map(|(n, p)| (*n, p.state)).collect(),
+            lldp_last_change: Some(device.lldp_change),
+            up: device.ports.iter().map(|(n, p)| (*n, p.up)).collect(),
+            octets: device.ports.iter().map(|(n, p)| (*n, 0, p.octets)).collect(),
+        })
+    }
+
+    fn table(&self, switch: &str, table: Table) -> Fact {
+        if self.garbled.contains(&(switch.to_owned(), table)) {
+            return Fact::Failed { table: Some(table), problem: "answers nonsense".to_owned() };
+        }
+        let device = &self.devices[switch];
+        let name = |n: &u32| format!("swp{n}");
+        match table {
+            Table::System => Fact::System(System { name: switch.to_owned(), ..System::default() }),
+            Table::Interfaces => Fact::Interfaces(
+                device
+                    .ports
+                    .iter()
+                    .map(|(n, p)| Interface { index: *n, name: name(n), rate: Some(BitsPerSec::GIGABIT), up: p.up, ..Interface::default() })
+                    .collect(),
+            ),
+            Table::Bridge => Fact::Bridge(Bridge {
+                address: Some(mac(switch)),
+                root_bridge: Some(BridgeId { priority: 0, address: mac("s0") }),
+                ports: device.ports.iter().map(|(n, p)| bridge_port(*n, p.state)).collect(),
+                ..Bridge::default()
+            }),
+            Table::Lldp => Fact::Lldp(Lldp {
+                chassis: Some(Id::Mac(mac(switch))),
+                name: switch.to_owned(),
+                ports: device.ports.keys().map(|n| LldpPort { number: *n, id: Id::Text(name(n)), descr: String::new() }).collect(),
+                neighbours: device.ports.iter().filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?))).collect(),
+            }),
+            Table::Fdb => Fact::Fdb(Vec::new()),
+            Table::Arp => Fact::Arp(Vec::new()),
+        }
+    }
+}
+
+fn silence() -> Fact {
+    Fact::Failed { table: None, problem: "no answer".to_owned() }
+}
+
+fn bridge_port(number: u32, state: StpState) -> BridgePort {
+    BridgePort { number, if_index: number, state: Some(state), designated_bridge: None, designated_port: None }
+}
+
+fn neighbour(local_port: u32, (name, port): &(String, Option<u32>)) -> LldpNeighbour {
+    LldpNeighbour {
+        local_port,
+        chassis: Some(Id::Mac(mac(name))),
+        port: Some(Id::Text(port.map_or("eth0".to_owned(), |n| format!("swp{n}")))),
+        port_descr: String::new(),
+        name: name.clone(),
+        capabilities: None,
+    }
+}

@@ -1,0 +1,329 @@
+//! `heddle controller`, `publish` and `history` from the outside: clear refusals, and nothing published is ever lost.
+mod common;
+
+use common::golden::{check, folder, transcript};
+use controller::publish::{current, current_epoch, numbers};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn heddle() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_heddle"))
+}
+
+#[test]
+fn transcripts() {
+    let folder = folder("controller");
+    for (golden, command) in [
+        ("replay", "controller --replay move.journal"),
+        ("bad-journal", "controller --replay foreign.journal"),
+        ("bad-inventory", "controller --inventory misspelt.yaml --dir nowhere"),
+        ("bad-mac-twice", "controller --inventory twice.yaml --dir nowhere"),
+        ("bad-listen", "controller --inventory good.yaml --dir nowhere --listen 0.0.0.0:0"),
+        ("bad-token", "controller --inventory good.yaml --dir nowhere --listen 0.0.0.0:0 --token-file short.token"),
+        ("bad-directory", "controller --inventory good.yaml --dir no/where --listen 127.0.0.1:0"),
+        ("bad-loop", "publish --topology loop.yaml --dir nowhere/at/all"),
+        ("bad-history", "history --dir nowhere"),
+    ] {
+        let args: Vec<&str> = command.split(' ').collect();
+        check(&folder.join(golden).with_extension("txt"), &transcript(&folder, &args));
+        assert!(!folder.join("nowhere").exists(), "{golden}: made a directory all the same");
+    }
+}
+
+#[test]
+fn a_torn_last_line_of_a_journal_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = fs::read(folder("controller").join("move.journal")).unwrap();
+    let torn = dir.path().join("torn.journal");
+    fs::write(&torn, &whole[..whole.len() - 20]).unwrap();
+    let output = heddle().args(["controller", "--replay"]).arg(&torn).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.contains("torn, passed over") && said.contains("publish plan 2"), "{said}");
+}
+
+/// A topology of `hosts` hosts on two switches; `odd` cables the last one elsewhere.
+fn topology(hosts: usize, odd: bool) -> String {
+    let switch = |h: usize| if h + 1 == hosts { usize::from(odd) } else { h % 2 };
+    let hosts: String = (0..hosts).map(|h| format!("  n{h}: {{switch: s{}}}\n", switch(h))).collect();
+    format!("switches: [s0, s1]\nhosts:\n{hosts}links: [{{a: s0, b: s1}}]\n")
+}
+
+fn publish(file: &Path, dir: &Path) -> Output {
+    heddle().arg("publish").arg("--topology").arg(file).arg("--dir").arg(dir).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn publishes_once_and_tells_the_history() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    for (n, odd) in [(1, false), (2, true), (2, true)] {
+        let file = dir.path().join("t.yaml");
+        fs::write(&file, topology(6, odd)).unwrap();
+        let output = publish(&file, &shared);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(current(&shared).unwrap().unwrap().number, n);
+    }
+    let output = heddle().args(["history", "--dir"]).arg(&shared).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("n5 moved from s0 to s1") && text.contains("*      2"), "{text}");
+    let output = heddle().args(["history", "--format", "json", "--dir"]).arg(&shared).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((json[1]["number"].as_u64(), json[1]["current"].as_bool()), (Some(2), Some(true)));
+}
+
+#[test]
+fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    let files = [false, true].map(|odd| {
+        let file = dir.path().join(format!("{odd}.yaml"));
+        fs::write(&file, topology(48, odd)).unwrap();
+        file
+    });
+    let began = Instant::now();
+    assert!(publish(&files[0], &shared).status.success());
+    let whole = began.elapsed();
+    let (mut last, mut killed) = (1, 0);
+    for round in 1..=60 {
+        let mut child = heddle().arg("publish").arg("--topology").arg(&files[round % 2]).arg("--dir").arg(&shared).spawn().unwrap();
+        std::thread::sleep(whole.mul_f64(round as f64 / 45.0));
+        child.kill().unwrap();
+        killed += usize::from(child.wait().unwrap().code().is_none());
+        let epoch = current_epoch(&shared).expect("what current points to is whole").expect("and stays");
+        assert!(epoch.number >= last, "epoch {} came after {last}", epoch.number);
+        last = epoch.number;
+        for number in numbers(&shared.join("epochs")).unwrap() {
+            let files = fs::read_dir(shared.join(format!("epochs/{number:08}"))).unwrap().count();
+            assert_eq!(files, 6, "epoch {number} is not whole");
+        }
+    }
+    assert!(killed > 10, "only {killed} of 60 runs were killed in time");
+    let odd = dir.path().join("last.yaml");
+    fs::write(&odd, topology(47, true)).unwrap();
+    assert!(publish(&odd, &shared).status.success());
+    let left: Vec<_> = fs::read_dir(shared.join("epochs")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|n| !n.to_string_lossy().starts_with('.')), "{left:?}");
+}
+
+/// A file system of its own, gone when dropped.
+struct Mount<'a>(&'a Path);
+
+impl Mount<'_> {
+    fn new<'a>(at: &'a Path, options: &str) -> Mount<'a> {
+        let output = Command::new("mount").args(["-t", "tmpfs", "-o", options, "heddle-test"]).arg(at).output().expect("mount runs");
+        assert!(output.status.success(), "a small file system needs root: run `sudo -E make test`; mount says: {}", stderr(&output));
+        Mount(at)
+    }
+
+    fn remount(&self, options: &str) {
+        assert!(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    let mount = Mount::new(&shared, "size=128k");
+    let (small, large) = (dir.path().join("small.yaml"), dir.path().join("large.yaml"));
+    fs::write(&small, topology(4, false)).unwrap();
+    fs::write(&large, topology(128, false)).unwrap();
+    assert!(publish(&small, &shared).status.success());
+    let before = current_epoch(&shared).unwrap().unwrap();
+
+    let full = publish(&large, &shared);
+    let said = stderr(&full);
+    assert_eq!(full.status.code(), Some(64), "{said}");
+    assert!(said.contains("No space left") && said.contains("free space there") && said.contains(".new-00000002"), "{said}");
+    assert_eq!(current_epoch(&shared).unwrap().unwrap(), before);
+
+    fs::write(&small, topology(4, true)).unwrap();
+    mount.remount("ro");
+    let refused = publish(&small, &shared);
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(64), "{said}");
+    assert!(said.contains("Read-only file system") && said.contains("remount it writable"), "{said}");
+    assert_eq!(current_epoch(&shared).unwrap().unwrap(), before);
+
+    mount.remount("rw");
+    assert!(publish(&small, &shared).status.success());
+    assert_eq!(current(&shared).unwrap().unwrap().number, 2);
+}
+
+/// A daemon under test, killed when dropped.
+struct Daemon {
+    child: Child,
+    api: SocketAddr,
+}
+
+impl Daemon {
+    fn start(inventory: &Path, dir: &Path, more: &[&str]) -> Daemon {
+        let mut child = heddle()
+            .args(["controller", "--listen", "127.0.0.1:0"])
+            .args(more)
+            .arg("--inventory")
+            .arg(inventory)
+            .arg("--dir")
+            .arg(dir)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = String::new();
+        let api = loop {
+            let Some(Ok(line)) = lines.next() else { panic!("the controller ended: {said}") };
+            if let Some((_, address)) = line.split_once("http://") {
+                break address.trim().parse().unwrap();
+            }
+            said += &(line + "\n");
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        Daemon { child, api }
+    }
+
+    fn get(&self, path: &str, header: &str) -> String {
+        let mut stream = TcpStream::connect(self.api).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Waits until the snapshot holds a text.
+    fn wait_for(&self, part: &str) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut last = String::new();
+        while !last.contains(part) {
+            assert!(Instant::now() < deadline, "no {part} in {last}");
+            std::thread::sleep(Duration::from_millis(100));
+            last = self.get("/v1/snapshot", "");
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").arg(signal).arg(self.child.id().to_string()).status().unwrap().success());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_signal() {
+    let dir = tempfile::tempdir().unwrap();
+    let (inventory, shared) = (dir.path().join("inventory.yaml"), dir.path().join("shared"));
+    let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
+    fs::write(&inventory, &good).unwrap();
+    let mut daemon = Daemon::start(&inventory, &shared, &[]);
+    daemon.wait_for("never answered");
+
+    let second = heddle().args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(&shared).output();
+    let said = stderr(&second.unwrap());
+    assert!(said.contains(&format!("another heddle process (pid {}) publishes here", daemon.child.id())), "{said}");
+
+    fs::write(&inventory, good.replace("switches", "swtches")).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for("the inventory read before stays in force");
+    fs::write(&inventory, good.replace("s0:", "s7:")).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for("switch \\\"s7\\\" never answered");
+    let answer = daemon.get("/v1/snapshot", "");
+    let snapshot: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert!(!snapshot["alarms"].to_string().contains("stays in force"), "{}", snapshot["alarms"]);
+
+    daemon.signal("-TERM");
+    assert!(daemon.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_token_guards_the_api() {
+    let dir = tempfile::tempdir().unwrap();
+    let token = dir.path().join("token");
+    fs::write(&token, "a-secret-of-enough-letters\n").unwrap();
+    let daemon =
+        Daemon::start(&folder("controller").join("good.yaml"), &dir.path().join("shared"), &["--token-file", token.to_str().unwrap()]);
+    for path in ["/v1/snapshot", "/v1/events", "/v1/topology", "/v1/epochs", "/metrics"] {
+        assert!(daemon.get(path, "").starts_with("HTTP/1.1 401"), "{path}");
+        assert!(daemon.get(path, "Authorization: Bearer a-secret-of-enough-letterz\r\n").starts_with("HTTP/1.1 401"), "{path}");
+    }
+    let answer = daemon.get("/metrics", "Authorization: Bearer a-secret-of-enough-letters\r\n");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("heddle_switch_up{switch=\"s0\""), "{answer}");
+}
+
+/// A lab, down again when dropped.
+struct Lab(&'static str);
+
+impl Lab {
+    fn run(&self, args: &[&str]) -> Output {
+        let output = heddle().arg("lab").args(args).args(["--name", self.0]).output().unwrap();
+        assert!(output.status.success(), "heddle lab {args:?} (it needs root: `sudo -E make test`): {}", stderr(&output));
+        output
+    }
+
+    /// Starts a controller on the lab's head node.
+    fn controller(&self) -> Child {
+        let dir = format!("/run/heddle-lab/{}", self.0);
+        let (inventory, shared) = (format!("{dir}/inventory.yaml"), format!("{dir}/shared"));
+        let mut child = heddle();
+        child.args(["lab", "exec", "--name", self.0, "ctl", "--", env!("CARGO_BIN_EXE_heddle"), "controller"]);
+        child.args(["--inventory", &inventory, "--dir", &shared, "--log", "warn"]).spawn().unwrap()
+    }
+
+    /// Waits for an epoch and gives the switch it has a host on.
+    fn place(&self, number: u64, host: &str) -> String {
+        let shared = Path::new("/run/heddle-lab").join(self.0).join("shared");
+        let deadline = Instant::now() + Duration::from_secs(90);
+        loop {
+            match current_epoch(&shared) {
+                Ok(Some(epoch)) if epoch.number == number => return epoch.topology.hosts[host].switch.clone(),
+                other => assert!(Instant::now() < deadline, "no epoch {number}: {:?}", other.map(|e| e.map(|e| e.number))),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = heddle().args(["lab", "down", "--name", self.0]).output();
+    }
+}
+
+#[test]
+fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
+    let lab = Lab("ctltest");
+    let topology = folder("controller").join("two.yaml");
+    lab.run(&["up", topology.to_str().unwrap()]);
+    let mut daemon = lab.controller();
+    assert_eq!(lab.place(1, "n3"), "s1");
+    lab.run(&["move", "n3", "s0"]);
+    assert_eq!(lab.place(2, "n3"), "s0");
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+
+    let mut again = lab.controller();
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(again.try_wait().unwrap().is_none(), "the killed one's lock is free again");
+    assert_eq!(lab.place(2, "n3"), "s0");
+    again.kill().unwrap();
+    again.wait().unwrap();
+}
