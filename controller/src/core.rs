@@ -29,7 +29,7 @@ use inventory::{Millis, Topology, infer};
 use reads::Reads;
 use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::net::IpAddr;
 
 /// Lines kept for the event panel.
@@ -145,7 +145,7 @@ impl Core {
         match event {
             Event::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, &mut effects),
             Event::Tick => self.tick(now, &mut effects),
-            Event::Observed(observation) => self.observe(now, &observation, &mut effects),
+            Event::Observed(observation) => self.observe(now, &without_ghosts(observation), &mut effects),
             Event::Trap { source, kind } => self.trap(now, source, kind, &mut effects),
             Event::Job(record) => self.job(now, record),
             Event::JobGone { id } => self.jobs.gone(&id),
@@ -480,6 +480,16 @@ impl Core {
             self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
         }
     }
+}
+
+/// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and under the same name.
+/// The live row alone says what the port does; the dead one has no STP state and would read as a port without STP.
+fn without_ghosts(mut observation: Observation) -> Observation {
+    if let Fact::Interfaces(interfaces) = &mut observation.fact {
+        let live: HashSet<String> = interfaces.iter().filter(|i| i.up).map(|i| i.name.clone()).collect();
+        interfaces.retain(|i| i.up || !live.contains(&i.name));
+    }
+    observation
 }
 
 fn millis(duration: std::time::Duration) -> u64 {

@@ -73,6 +73,21 @@ fn a_move_is_one_epoch_once_the_new_port_forwards() {
 }
 
 #[test]
+fn a_port_made_anew_is_not_taken_for_one_without_stp() {
+    let mut w = running();
+    w.unplug("s1", 2);
+    w.run(1_000);
+    w.host("n2", "s0", 2);
+    w.remake("s0", 2);
+    w.stp("s0", 2, StpState::Listening);
+    w.run(10_000);
+    assert_eq!(w.published.len(), 1);
+    w.stp("s0", 2, StpState::Forwarding);
+    w.run(2_000);
+    assert_eq!((w.published.len(), w.place("n2")), (2, "s0"));
+}
+
+#[test]
 fn a_trap_is_quicker_than_the_poll() {
     let published_after = |trap: bool| {
         let mut w = running();

@@ -21,6 +21,8 @@ struct Device {
     ports: BTreeMap<u32, Port>,
     top_changes: u32,
     lldp_change: u32,
+    /// Ports that were removed and made anew: the agent still lists the dead interface.
+    remade: BTreeSet<u32>,
 }
 
 pub(super) struct World {
@@ -103,6 +105,11 @@ impl World {
         let port = device.ports.get_mut(&port).unwrap();
         (port.up, port.state, port.peer) = (false, StpState::Disabled, None);
         device.lldp_change += 1;
+    }
+
+    /// The port is made anew; its old interface stays in the table, down.
+    pub(super) fn remake(&mut self, switch: &str, port: u32) {
+        self.devices.get_mut(switch).unwrap().remade.insert(port);
     }
 
     pub(super) fn stp(&mut self, switch: &str, port: u32, state: StpState) {
@@ -235,10 +242,14 @@ impl World {
         match table {
             Table::System => Fact::System(System { name: switch.to_owned(), ..System::default() }),
             Table::Interfaces => Fact::Interfaces(
-                device
-                    .ports
-                    .iter()
-                    .map(|(n, p)| Interface { index: *n, name: name(n), rate: Some(BitsPerSec::GIGABIT), up: p.up, ..Interface::default() })
+                (device.remade.iter().map(|n| Interface { index: 900 + n, name: name(n), ..Interface::default() }))
+                    .chain(device.ports.iter().map(|(n, p)| Interface {
+                        index: *n,
+                        name: name(n),
+                        rate: Some(BitsPerSec::GIGABIT),
+                        up: p.up,
+                        ..Interface::default()
+                    }))
                     .collect(),
             ),
             Table::Bridge => Fact::Bridge(Bridge {
