@@ -7,7 +7,7 @@ use inventory::{BitsPerSec, Bytes};
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
-use schedules::table::{Collective, Table, Way};
+use schedules::table::{Collective, Entry, Table, Way};
 use schedules::verify::{self, Violation};
 use schedules::{allgather, alltoall, bound};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,6 +15,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
 /// 30 MB at this many ranks.
 pub const MOST_RANKS: usize = 1024;
+
+/// Phases that take more than this many times the payload bound are not worth going: the library's own routine may be
+/// faster there. It is the measured distance of the phases themselves from the bound.
+const WORTHWHILE: f64 = 1.1;
 
 /// An epoch as one rank of one communicator follows it.
 #[derive(Debug)]
@@ -55,7 +59,7 @@ pub enum Problem {
         /// The epoch's number.
         epoch: u64,
         /// What the verifier found.
-        violation: Violation,
+        violation: Box<Violation>,
     },
 }
 
@@ -86,25 +90,36 @@ impl Follow {
         let hosts = whole.restrict(&names).map_err(tree)?;
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
 
-        let wrong = |violation| Problem::Wrong { epoch, violation };
+        let mut table = lean.table.clone();
+        let waste = bound::unit_factor(&leaves);
+        if waste > WORTHWHILE {
+            table.alltoall = vec![Entry { from: Bytes(0), way: Way::Native }];
+        }
+
+        let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
         let ring = allgather::plan(&leaves);
         verify::allgather(&leaves, &ring).map_err(wrong)?;
         let mut digest = DefaultHasher::new();
-        (epoch, force, &ring.ring, &lean.table.alltoall, &lean.table.allgather).hash(&mut digest);
+        (epoch, force, &ring.ring, &table.alltoall, &table.allgather).hash(&mut digest);
         let mut steps = Vec::new();
         let mut phases = 0;
-        for kind in kinds(&lean.table, force) {
+        for kind in kinds(&table, force) {
             let plan = alltoall::plan(&leaves, kind);
             verify::alltoall(&leaves, &plan).map_err(wrong)?;
             (&plan.phases, &plan.syncs).hash(&mut digest);
             phases = plan.phases.len();
             steps.push((kind, slice::of(&plan, rank)));
         }
-        let summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
+        let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
+        if waste > WORTHWHILE {
+            summary += &format!(
+                "; trunks are faster than host links, where phases would take {waste:.1} times the bound: all-to-all stays the library's"
+            );
+        }
         Ok(Follow {
             epoch,
             summary,
-            table: lean.table.clone(),
+            table,
             force,
             ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
             hosts,
@@ -205,4 +220,72 @@ fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree,
     }
     let named: Vec<(&str, u32)> = leaves.iter().map(|name| (name.as_str(), 1)).collect();
     Tree::new(&named, &switches, &cables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::TopologyFile;
+
+    const PAIR: &str =
+        "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: RATE}]";
+
+    fn lean(rate: &str) -> Lean {
+        let topology = TopologyFile::parse("pair.yaml", &PAIR.replace("RATE", rate)).unwrap();
+        Lean { number: 7, topology, table: Table::default() }
+    }
+
+    fn plan(rate: &str, force: Force, hosts: &[&str], rank: u32) -> Result<Follow, Problem> {
+        let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
+        Follow::plan(&lean(rate), force, &hosts, rank)
+    }
+
+    fn peers(follow: &Follow) -> Vec<u32> {
+        let mut peers: Vec<u32> = follow.steps(SyncKind::Receiver).iter().filter_map(|step| step.send_to).collect();
+        peers.sort_unstable();
+        peers
+    }
+
+    #[test]
+    fn every_rank_makes_the_same_plan_and_sends_to_every_other() {
+        let hosts = ["z", "w.cluster.example", "x", "z", "w"];
+        let plans: Vec<Follow> = (0..5).map(|rank| plan("1G", Force::default(), &hosts, rank).unwrap()).collect();
+        for (rank, follow) in plans.iter().enumerate() {
+            assert_eq!(follow.digest(), plans[0].digest());
+            assert_eq!(peers(follow), (0..5).filter(|&p| p != rank as u32).collect::<Vec<_>>(), "rank {rank}");
+        }
+        let mut ring = plans[0].ring().to_vec();
+        let place = |rank: u32| ring.iter().position(|&r| r == rank).unwrap() as i32;
+        assert!([1, 4].contains(&(place(0) - place(3)).abs()), "ranks of one host are neighbours: {ring:?}");
+        ring.sort_unstable();
+        assert_eq!(ring, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn small_blocks_stay_the_librarys() {
+        let follow = plan("1G", Force::default(), &["w", "x", "y", "z"], 0).unwrap();
+        assert_eq!(follow.way(Collective::Alltoall, 8), Way::Native);
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Aapc { sync: SyncKind::Receiver });
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring);
+    }
+
+    #[test]
+    fn faster_trunks_leave_the_all_to_all_to_the_library_unless_forced() {
+        let hosts = ["w", "x", "y", "z"];
+        let follow = plan("10G", Force::default(), &hosts, 0).unwrap();
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Native);
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring);
+        assert!(follow.summary.contains("1.3 times the bound"), "{}", follow.summary);
+        let forced = plan("10G", Force::parse("aapc").unwrap(), &hosts, 0).unwrap();
+        assert_eq!(forced.way(Collective::Alltoall, 8), Way::Aapc { sync: SyncKind::Receiver });
+        assert_eq!(peers(&forced), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_cannot_be_planned_says_why() {
+        let problem = |hosts: &[&str]| plan("1G", Force::default(), hosts, 0).unwrap_err();
+        assert_eq!(problem(&["w", "w"]), Problem::OneHost("w".into()));
+        assert!(problem(&["w", "q"]).to_string().contains("\"q\" is not in the topology"));
+        assert!(problem(&vec!["w"; MOST_RANKS + 1]).to_string().contains("1025 ranks"));
+    }
 }

@@ -40,7 +40,7 @@ impl Settings {
 
 impl Force {
     /// `aapc` is a way of MPI_Alltoall, `ring` one of MPI_Allgather, `native` of both; several are given with commas.
-    fn parse(text: &str) -> Option<Force> {
+    pub(crate) fn parse(text: &str) -> Option<Force> {
         let mut force = Force::default();
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
