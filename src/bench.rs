@@ -1,10 +1,176 @@
 //! `heddle bench`
 use crate::Outcome;
+use anyhow::{Context, bail};
+use lab::Lab;
+use lab::mpi::{Job, Mpi};
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
-/// Flags of `heddle bench`.
+/// Times MPI_Alltoall and MPI_Allgather across the lab's hosts, with heddle's runtime and without it in turn, and prints
+/// medians, their ratio, and what share of the payload bound the runtime reached.
+///
+/// The runtime follows the epoch that is current in the lab's shared directory; run `heddle controller` on the lab, or
+/// `heddle publish`, first.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Which lab [default: $HEDDLE_LAB, else "lab"]
+    #[arg(long, value_name = "NAME")]
+    lab: Option<String>,
+    /// Which MPI library
+    #[arg(long, value_enum, default_value = "both")]
+    mpi: Which,
+    /// Which collective
+    #[arg(long, value_enum, default_value = "both")]
+    collective: Collective,
+    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536")]
+    size: Vec<u64>,
+    /// Ranks on each host
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    per_host: usize,
+    /// Time for each measurement
+    #[arg(long, value_name = "S", default_value_t = 3.0)]
+    seconds: f64,
+    /// How often each measurement is made, with and without the runtime in turn
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+}
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    anyhow::bail!("bench: not built yet")
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Which {
+    Openmpi,
+    Mpich,
+    Both,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Collective {
+    Alltoall,
+    Allgather,
+    Both,
+}
+
+/// A line of the benchmark program.
+#[derive(Deserialize)]
+struct Line {
+    collective: String,
+    block: u64,
+    ranks: u32,
+    median_seconds: f64,
+}
+
+/// One kind of call, measured in each round.
+struct Measured {
+    collective: String,
+    block: u64,
+    ranks: u32,
+    without: Vec<f64>,
+    with: Vec<f64>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let name = args.lab.clone().or_else(|| std::env::var("HEDDLE_LAB").ok()).unwrap_or_else(|| "lab".into());
+    let lab = Lab::open(&name)?;
+    let libraries: &[Mpi] = match args.mpi {
+        Which::Openmpi => &[Mpi::OpenMpi],
+        Which::Mpich => &[Mpi::Mpich],
+        Which::Both => &[Mpi::OpenMpi, Mpi::Mpich],
+    };
+    println!(
+        "{:8} {:10} {:>9} {:>6} {:>12} {:>12} {:>7} {:>7}",
+        "mpi", "collective", "block", "ranks", "without", "with", "ratio", "bound"
+    );
+    for &mpi in libraries {
+        for measured in measure(&lab, mpi, args)? {
+            print(mpi, &measured, bound(&lab, &measured, args.per_host));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// With and without in turn, so that what else the machine does falls on both.
+fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<Measured>> {
+    let mut all: Vec<Measured> = Vec::new();
+    for _ in 0..args.rounds {
+        for shim in [false, true] {
+            for line in job(lab, mpi, shim, args)? {
+                let known = all.iter().position(|m| m.collective == line.collective && m.block == line.block);
+                let at = known.unwrap_or_else(|| {
+                    all.push(Measured {
+                        collective: line.collective.clone(),
+                        block: line.block,
+                        ranks: line.ranks,
+                        without: Vec::new(),
+                        with: Vec::new(),
+                    });
+                    all.len() - 1
+                });
+                let times = if shim { &mut all[at].with } else { &mut all[at].without };
+                times.push(line.median_seconds);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Line>> {
+    let collective = match args.collective {
+        Collective::Alltoall => "alltoall",
+        Collective::Allgather => "allgather",
+        Collective::Both => "both",
+    };
+    let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
+    let kinds = args.size.len() as f64 * if args.collective == Collective::Both { 2.0 } else { 1.0 };
+    let timeout = Some(Duration::from_secs_f64(60.0 + 4.0 * kinds * args.seconds));
+    let job = Job { shim, per_host: args.per_host, timeout, ..Job::new(mpi) };
+    let program = program(mpi)?.display().to_string();
+    let seconds = args.seconds.to_string();
+    let flags = ["--json", "--collective", collective, "--size", &sizes.join(","), "--seconds", &seconds].map(str::to_owned);
+    let output = lab.mpirun(&job, std::iter::once(program).chain(flags)).stderr(Stdio::inherit()).output().context("mpirun in the lab")?;
+    if !output.status.success() {
+        bail!("bench with {mpi}: the job ended with {}; see what it said above", output.status);
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("bench with {mpi}: {line:?}"))).collect()
+}
+
+/// The benchmark program: beside the binary as built or as installed.
+fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
+    let me = std::env::current_exe().context("this program's own path")?;
+    let folder = me.parent().unwrap_or(&me);
+    let places = ["lib", "../lib/heddle"].map(|place| folder.join(place).join(format!("bench-{mpi}")));
+    places.into_iter().find(|p| p.is_file()).with_context(|| format!("bench-{mpi} is not built; run: make build"))
+}
+
+/// Seconds at the payload bound of the epoch that is current in the lab, if there is one.
+fn bound(lab: &Lab, measured: &Measured, per_host: usize) -> Option<f64> {
+    let epoch = controller::publish::current_epoch(&lab.shared_dir()).ok().flatten()?;
+    let hosts: Vec<String> = lab.plan().ok()?.hosts().map(|h| h.name.clone()).collect();
+    let tree = epoch.topology.tree().ok()?.restrict(&hosts).ok()?;
+    let ranks = vec![per_host as u32; hosts.len()];
+    let block = inventory::Bytes(measured.block);
+    Some(match measured.collective.as_str() {
+        "alltoall" => schedules::bound::alltoall_seconds(&tree, &ranks, block),
+        _ => schedules::bound::allgather_seconds(&tree, &ranks, block),
+    })
+}
+
+fn print(mpi: Mpi, measured: &Measured, bound: Option<f64>) {
+    let median = |times: &[f64]| {
+        let mut sorted = times.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let (without, with) = (median(&measured.without), median(&measured.with));
+    let share = bound.map_or("-".to_owned(), |bound| format!("{:.0} %", 100.0 * bound / with));
+    let Measured { collective, block, ranks, .. } = measured;
+    println!(
+        "{:8} {collective:10} {block:>9} {ranks:>6} {:>9.3} ms {:>9.3} ms {:>7.2} {share:>7}",
+        mpi.to_string(),
+        without * 1e3,
+        with * 1e3,
+        with / without
+    );
 }

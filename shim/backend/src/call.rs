@@ -73,10 +73,10 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     fn of(at: *mut c_void, count: c_int, datatype: MPI_Datatype) -> Result<Blocks> {
-        let (mut lower, mut extent) = (0, 0);
+        let (mut lower, mut extent) = (0isize, 0isize);
         // SAFETY: a datatype of the application and places for the results.
         check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
-        Ok(Blocks { first: Data { at, count, datatype }, stride: (extent as isize).wrapping_mul(count as isize) })
+        Ok(Blocks { first: Data { at, count, datatype }, stride: extent.wrapping_mul(count as isize) })
     }
 
     /// The block of a rank. The address is only computed: an absolute datatype may be far from it.

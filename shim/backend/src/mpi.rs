@@ -4,7 +4,7 @@
 //! do not: linking them would name a library file, and the process may run the same MPI under another name.
 #![allow(non_snake_case)] // MPI's names
 
-use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
+use mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -73,7 +73,8 @@ functions! {
     Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Sendrecv(*const c_void, c_int, MPI_Datatype, c_int, c_int, *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
-    Type_get_extent(MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+    // MPI_Aint is an integer as wide as an address.
+    Type_get_extent(MPI_Datatype, *mut isize, *mut isize);
     Type_size_x(MPI_Datatype, *mut MPI_Count);
     Waitsome(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
 }
