@@ -29,7 +29,7 @@ use inventory::{Millis, Topology, infer};
 use reads::Reads;
 use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 
 /// Lines kept for the event panel.
@@ -285,6 +285,7 @@ impl Core {
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
+        self.belief.calm(!missing && self.belief.held().is_none() && !self.reads.waiting());
         self.judgement = Some(judgement);
         if self.reads.search(now, missing) {
             self.search(fx);
@@ -483,11 +484,16 @@ impl Core {
 }
 
 /// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and under the same name.
-/// The live row alone says what the port does; the dead one has no STP state and would read as a port without STP.
+/// Of rows with one name a dead one counts only where it is the latest: the others have no STP state, and two of them
+/// would leave the name without a port.
 fn without_ghosts(mut observation: Observation) -> Observation {
     if let Fact::Interfaces(interfaces) = &mut observation.fact {
-        let live: HashSet<String> = interfaces.iter().filter(|i| i.up).map(|i| i.name.clone()).collect();
-        interfaces.retain(|i| i.up || !live.contains(&i.name));
+        let mut latest: HashMap<String, (bool, u32)> = HashMap::new();
+        for i in interfaces.iter() {
+            let best = latest.entry(i.name.clone()).or_default();
+            *best = (*best).max((i.up, i.index));
+        }
+        interfaces.retain(|i| i.up || latest[&i.name] == (i.up, i.index));
     }
     observation
 }

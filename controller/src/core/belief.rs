@@ -4,8 +4,10 @@ use inventory::{Millis, diff};
 
 /// A flapping change is believed after this many hold-downs, whatever it then is.
 const MOST_HOLDS: u64 = 10;
-/// Signs closer than this belong to one story; the first of them is when it was seen.
+/// Signs closer than this belong to one story, whose first sign is when it was seen.
 const STORY_MS: u64 = 5_000;
+/// The same while everything is as published: echoes of the last change must not become the start of the next.
+const ECHO_MS: u64 = 1_000;
 
 /// A candidate that differs from what is published, and how long it has held.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,15 +31,22 @@ pub(crate) struct Held {
 pub(crate) struct Belief {
     held: Option<Held>,
     sign: Option<(Millis, Millis)>,
+    calm: bool,
 }
 
 impl Belief {
     /// Something moved: a counter, a trap, the inferred tree.
     pub(crate) fn sign(&mut self, now: Millis) {
+        let pause = if self.calm { ECHO_MS } else { STORY_MS };
         self.sign = match self.sign {
-            Some((first, last)) if now.since(last) <= STORY_MS => Some((first, now)),
+            Some((first, last)) if now.since(last) <= pause => Some((first, now)),
             _ => Some((now, now)),
         };
+    }
+
+    /// Whether everything is as published and nothing is being asked.
+    pub(crate) fn calm(&mut self, calm: bool) {
+        self.calm = calm;
     }
 
     /// When the present story began.
@@ -135,5 +144,10 @@ mod tests {
         assert_eq!(b.first_sign(), Some(Millis(1000)));
         b.sign(Millis(12_001));
         assert_eq!(b.first_sign(), Some(Millis(12_001)));
+        b.calm(true);
+        b.sign(Millis(13_000));
+        assert_eq!(b.first_sign(), Some(Millis(12_001)));
+        b.sign(Millis(15_000));
+        assert_eq!(b.first_sign(), Some(Millis(15_000)));
     }
 }

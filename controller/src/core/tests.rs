@@ -85,6 +85,10 @@ fn a_port_made_anew_is_not_taken_for_one_without_stp() {
     w.stp("s0", 2, StpState::Forwarding);
     w.run(2_000);
     assert_eq!((w.published.len(), w.place("n2")), (2, "s0"));
+    w.remake("s0", 2);
+    w.unplug_silently("s0", 2); // down, with two dead rows of its name, and LLDP lists the neighbour for a while yet
+    w.run(20_000);
+    assert_eq!(w.published.len(), 2);
 }
 
 #[test]

@@ -21,8 +21,8 @@ struct Device {
     ports: BTreeMap<u32, Port>,
     top_changes: u32,
     lldp_change: u32,
-    /// Ports that were removed and made anew: the agent still lists the dead interface.
-    remade: BTreeSet<u32>,
+    /// Ports that were removed and made anew: the agent still lists the dead interfaces.
+    remade: Vec<u32>,
 }
 
 pub(super) struct World {
@@ -107,9 +107,15 @@ impl World {
         device.lldp_change += 1;
     }
 
+    /// The port goes down, but LLDP still lists who was there.
+    pub(super) fn unplug_silently(&mut self, switch: &str, port: u32) {
+        let port = self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap();
+        (port.up, port.state) = (false, StpState::Disabled);
+    }
+
     /// The port is made anew; its old interface stays in the table, down.
     pub(super) fn remake(&mut self, switch: &str, port: u32) {
-        self.devices.get_mut(switch).unwrap().remade.insert(port);
+        self.devices.get_mut(switch).unwrap().remade.push(port);
     }
 
     pub(super) fn stp(&mut self, switch: &str, port: u32, state: StpState) {
@@ -242,7 +248,7 @@ impl World {
         match table {
             Table::System => Fact::System(System { name: switch.to_owned(), ..System::default() }),
             Table::Interfaces => Fact::Interfaces(
-                (device.remade.iter().map(|n| Interface { index: 900 + n, name: name(n), ..Interface::default() }))
+                (device.remade.iter().map(|n| Interface { index: 0, name: name(n), ..Interface::default() }))
                     .chain(device.ports.iter().map(|(n, p)| Interface {
                         index: *n,
                         name: name(n),
