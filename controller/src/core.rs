@@ -29,7 +29,7 @@ use inventory::{Millis, Topology, infer};
 use reads::Reads;
 use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
 /// Lines kept for the event panel.
@@ -145,7 +145,7 @@ impl Core {
         match event {
             Event::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, &mut effects),
             Event::Tick => self.tick(now, &mut effects),
-            Event::Observed(observation) => self.observe(now, &without_ghosts(observation), &mut effects),
+            Event::Observed(observation) => self.observe(now, &observation, &mut effects),
             Event::Trap { source, kind } => self.trap(now, source, kind, &mut effects),
             Event::Job(record) => self.job(now, record),
             Event::JobGone { id } => self.jobs.gone(&id),
@@ -481,21 +481,6 @@ impl Core {
             self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
         }
     }
-}
-
-/// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and under the same name.
-/// Of rows with one name a dead one counts only where it is the latest: the others have no STP state, and two of them
-/// would leave the name without a port.
-fn without_ghosts(mut observation: Observation) -> Observation {
-    if let Fact::Interfaces(interfaces) = &mut observation.fact {
-        let mut latest: HashMap<String, (bool, u32)> = HashMap::new();
-        for i in interfaces.iter() {
-            let best = latest.entry(i.name.clone()).or_default();
-            *best = (*best).max((i.up, i.index));
-        }
-        interfaces.retain(|i| i.up || latest[&i.name] == (i.up, i.index));
-    }
-    observation
 }
 
 fn millis(duration: std::time::Duration) -> u64 {

@@ -55,8 +55,9 @@ pub fn apply(views: &mut Views, observation: &Observation) -> bool {
             !same
         }
         Fact::Interfaces(x) => {
-            let same = view.interfaces.as_ref().is_some_and(|o| same_but_octets(o, x));
-            view.interfaces = Some(x.clone());
+            let living = without_ghosts(x);
+            let same = view.interfaces.as_ref().is_some_and(|o| same_but_octets(o, &living));
+            view.interfaces = Some(living);
             !same
         }
         Fact::Lldp(x) => replace(&mut view.lldp, x),
@@ -93,8 +94,64 @@ fn replace<T: Clone + PartialEq>(slot: &mut Option<T>, new: &T) -> bool {
     changed
 }
 
+/// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and under the same name.
+/// Of rows with one name a dead one counts only where it is the latest: the others have no STP state, and two of them
+/// would leave the name without a port.
+fn without_ghosts(interfaces: &[Interface]) -> Vec<Interface> {
+    let mut latest: BTreeMap<&str, (bool, u32)> = BTreeMap::new();
+    for i in interfaces {
+        let best = latest.entry(&i.name).or_default();
+        *best = (*best).max((i.up, i.index));
+    }
+    let ghost = |i: &&Interface| !i.name.is_empty() && !i.up && latest[i.name.as_str()] != (i.up, i.index);
+    interfaces.iter().filter(|i| !ghost(i)).cloned().collect()
+}
+
 /// Counters always move; that alone is no change of the network.
 fn same_but_octets(a: &[Interface], b: &[Interface]) -> bool {
     let plain = |i: &Interface| Interface { in_octets: 0, out_octets: 0, ..i.clone() };
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| plain(x) == plain(y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Source;
+
+    fn row(index: u32, name: &str, up: bool) -> Interface {
+        Interface { index, name: name.into(), up, ..Interface::default() }
+    }
+
+    fn said(fact: Fact) -> Observation {
+        Observation { at: Millis(5), reporter: "s0".into(), source: Source::Snmp, fact }
+    }
+
+    #[test]
+    fn a_dead_row_under_a_living_name_is_no_port() {
+        let mut views = Views::new();
+        let rows = vec![
+            row(1, "swp1", false),
+            row(2, "swp1", false),
+            row(3, "swp1", true),
+            row(4, "swp2", false),
+            row(5, "swp2", false),
+            row(6, "", false),
+            row(7, "", false),
+        ];
+        assert!(apply(&mut views, &said(Fact::Interfaces(rows.clone()))));
+        let kept: Vec<u32> = views["s0"].interfaces.iter().flatten().map(|i| i.index).collect();
+        assert_eq!(kept, [3, 5, 6, 7]);
+        assert!(!apply(&mut views, &said(Fact::Interfaces(rows))), "the same again is no change");
+    }
+
+    #[test]
+    fn silence_makes_stale_and_an_answer_makes_fresh() {
+        let mut views = Views::new();
+        apply(&mut views, &said(Fact::Fdb(vec![])));
+        let silent = said(Fact::Failed { table: None, problem: "no answer".into() });
+        assert!(apply(&mut views, &silent) && !apply(&mut views, &silent), "told once");
+        assert_eq!(views["s0"].fdb, Some(vec![]), "what was known stays");
+        assert!(apply(&mut views, &said(Fact::Fdb(vec![]))), "being back is a change");
+        assert_eq!(views["s0"].stale, None);
+    }
 }
