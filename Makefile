@@ -21,7 +21,7 @@ demo: packages
 test: packages
 	@scripts/need-root "make test"
 	shim/build.sh debug
-	$(CARGO) test --locked
+	$(CARGO) test --locked --no-fail-fast
 
 build: packages
 	$(CARGO) build --release --locked

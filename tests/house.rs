@@ -13,7 +13,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("heddle-idle", &[]),
     ("heddle-shim", &[]),
     ("heddle-runtime", &["heddle-schedules", "heddle-inventory"]),
-    ("heddle-backend", &["heddle-runtime"]),
+    ("heddle-backend", &["heddle-runtime", "heddle-schedules", "heddle-inventory"]),
     ("heddle-bench", &[]),
     ("heddle", &["heddle-inventory", "heddle-schedules", "heddle-agent", "heddle-controller", "heddle-tui", "heddle-lab"]),
 ];
