@@ -3,6 +3,7 @@
 //! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
 mod clock;
 mod poller;
+mod traps;
 
 use crate::api::Level;
 use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary};
@@ -12,7 +13,6 @@ use crate::journal::{Journal, MAX_BYTES};
 use crate::plan::Verified;
 use crate::publish::{self, PublishError, Store};
 use crate::spool::{Scan, Spool};
-use crate::watch::TrapKind;
 use agent::AccessError;
 use clock::Clock;
 use inventory::inventory_file::Inventory;
@@ -21,10 +21,11 @@ use poller::Pollers;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use traps::Ear;
 
 /// The inference runs at most this often, however many answers come in.
 const TICK: Duration = Duration::from_millis(20);
@@ -144,7 +145,7 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
         plan: None,
         publishing: None,
         pollers: Pollers::default(),
-        traps: JoinSet::new(),
+        ear: Ear::default(),
         events,
         done,
         shown,
@@ -178,7 +179,7 @@ struct Shell {
     plan: Option<(u64, Arc<Verified>)>,
     publishing: Option<JoinHandle<()>>,
     pollers: Pollers,
-    traps: JoinSet<()>,
+    ear: Ear,
     events: mpsc::Sender<Event>,
     done: mpsc::UnboundedSender<Done>,
     shown: watch::Sender<Shown>,
@@ -270,10 +271,10 @@ impl Shell {
 
     fn plan(&mut self, order: Order) {
         let done = self.done.clone();
-        tokio::task::spawn_blocking(move || {
-            let Order { ticket, number, at, file, network } = order;
-            let plan = Verified::plan(number, at, file, network).map(Box::new).map_err(|e| e.to_string());
-            let _ = done.send(Done::Planned(ticket, plan)); // Nobody waits once the shell stops.
+        let Order { ticket, number, at, file, network } = order;
+        let plan = spawn_blocking(move || Verified::plan(number, at, file, network).map(Box::new).map_err(|e| e.to_string()));
+        tokio::spawn(async move {
+            let _ = done.send(Done::Planned(ticket, outcome(plan).await)); // Nobody waits once the shell stops.
         });
     }
 
@@ -283,14 +284,15 @@ impl Shell {
             return self.step(Event::PublishFailed { ticket, problem });
         };
         let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
-        self.publishing = Some(tokio::task::spawn_blocking(move || {
-            let outcome = store.publish(&plan).map(drop).map_err(|e| e.to_string());
-            let _ = done.send(Done::Published(ticket, outcome));
+        let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
+        self.publishing = Some(tokio::spawn(async move {
+            let _ = done.send(Done::Published(ticket, outcome(publishing).await));
         }));
     }
 
     fn finish(&mut self, done: Done) {
         match done {
+            Done::Planned(ticket, Ok(_)) if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
             Done::Planned(ticket, Ok(plan)) => {
                 let bound = &plan.epoch().alltoall.bound;
                 let summary =
@@ -323,10 +325,7 @@ impl Shell {
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::Client)>) {
         self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
-        self.traps.abort_all();
-        if let Some(traps) = inventory.traps.clone() {
-            self.traps.spawn(hear(traps.listen, self.events.clone()));
-        }
+        self.ear.listen(inventory.traps.as_ref().map(|traps| traps.listen), &self.events);
     }
 
     fn watch_jobs(&self) -> JoinSet<()> {
@@ -338,8 +337,8 @@ impl Shell {
             let mut refused = None;
             loop {
                 every.tick().await;
-                let Ok((back, scan)) = tokio::task::spawn_blocking(move || {
-                    let scan = spool.scan();
+                let Ok((back, scan)) = spawn_blocking(move || {
+                    let scan = spool.scan(SystemTime::now());
                     (spool, scan)
                 })
                 .await
@@ -372,28 +371,68 @@ fn job_events(scan: Scan, refusals_changed: bool) -> Vec<Event> {
     events
 }
 
-/// Hears traps; where that fails, polls find the same a little later.
-async fn hear(listen: SocketAddr, events: mpsc::Sender<Event>) {
-    let mut traps = match agent::traps(listen).await {
-        Ok(traps) => traps,
-        Err(e) => {
-            let _ = events.send(Event::Trouble { about: "traps".to_owned(), problem: Some(e.to_string()) }).await;
-            return;
-        }
-    };
-    while let Some(trap) = traps.next().await {
-        let kind = match trap.kind {
-            agent::TrapKind::LinkUp | agent::TrapKind::LinkDown => TrapKind::Link,
-            agent::TrapKind::LldpChange => TrapKind::Lldp,
-            agent::TrapKind::TopologyChange => TrapKind::Stp,
-            agent::TrapKind::Other => TrapKind::Other,
-        };
-        if events.send(Event::Trap { source: trap.from, kind }).await.is_err() {
-            return;
-        }
-    }
+/// What work on a thread of its own came to. Work that panicked has failed: the core waits for an answer.
+async fn outcome<T>(work: JoinHandle<Result<T, String>>) -> Result<T, String> {
+    work.await.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
 }
 
 fn path(journal: &Option<PathBuf>) -> String {
     journal.as_ref().map(|p| p.display().to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::{Millis, Topology, TopologyFile};
+    use std::path::Path;
+
+    fn shell(dir: &Path) -> Shell {
+        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
+        let core = Core::new(Inventory::parse("i.yaml", text).unwrap(), Options::default());
+        let shown = watch::channel(Shown::new(core.snapshot(Millis(0)))).0;
+        Shell {
+            clock: Clock::default(),
+            core,
+            journal: None,
+            store: Arc::new(Store::open(dir, publish::KEEP).unwrap()),
+            plan: None,
+            publishing: None,
+            pollers: Pollers::default(),
+            ear: Ear::default(),
+            events: mpsc::channel(QUEUE).0,
+            done: mpsc::unbounded_channel().0,
+            shown,
+            show: false,
+            config: Config {
+                inventory: "i.yaml".into(),
+                dir: dir.to_owned(),
+                listen: http::DEFAULT_LISTEN,
+                token_file: None,
+                journal: None,
+            },
+        }
+    }
+
+    fn planned(ticket: u64) -> Done {
+        let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
+        Done::Planned(ticket, Ok(Box::new(Verified::plan(ticket, Millis(5), file, Topology::default()).unwrap())))
+    }
+
+    #[tokio::test]
+    async fn a_plan_that_was_overtaken_does_not_replace_the_newer_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shell = shell(dir.path());
+        shell.finish(planned(2));
+        shell.finish(planned(1));
+        shell.publish(2);
+        shell.publishing.take().expect("the plan is held").await.unwrap();
+        assert_eq!(publish::current(dir.path()).unwrap().unwrap().number, 2);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_has_failed() {
+        let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7"))).await.unwrap_err();
+        assert!(problem.contains("please report it") && problem.contains("in phase 7"), "{problem}");
+        assert_eq!(outcome(spawn_blocking(|| Ok(7))).await, Ok(7));
+    }
 }

@@ -1,14 +1,17 @@
 //! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, sizes and counts are
-//! bounded, and what is no job record is ignored.
+//! bounded, and what is no job record is ignored. Killed jobs leave their files, so old ones are removed.
 use schedules::job::JobRecord;
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Files looked at; further ones are ignored.
 const MAX_FILES: usize = 4096;
+/// A file nobody wrote for so long is removed: its job ended or was killed. One that only computed writes it anew.
+const OLD: Duration = Duration::from_secs(24 * 3600);
 /// Bytes of one record: some thousand host names.
 const MAX_BYTES: u64 = 256 << 10;
 /// Characters of a name.
@@ -43,18 +46,22 @@ impl Spool {
         Spool { dir: dir.to_owned(), seen: HashMap::new() }
     }
 
-    /// Reads what changed. A directory that cannot be listed counts as one refused file.
-    pub fn scan(&mut self) -> Scan {
+    /// Reads what changed and removes what is old. A directory that cannot be listed counts as one refused file.
+    pub fn scan(&mut self, at: SystemTime) -> Scan {
         let mut scan = Scan::default();
         let listed = match fs::read_dir(&self.dir) {
             Ok(listed) => listed,
             Err(e) => return Scan { refused: Some((1, format!("{}: {e}", self.dir.display()))), ..scan },
         };
         let names = listed.flatten().filter_map(|e| e.file_name().into_string().ok());
-        let names: Vec<String> = names.filter(|n| n.ends_with(".json") && !n.starts_with('.')).take(MAX_FILES + 1).collect();
+        let written = |n: &String| (n.ends_with(".json") || n.ends_with(".new")) && !n.starts_with('.');
+        let names: Vec<String> = names.filter(written).take(MAX_FILES + 1).collect();
         let crowded = names.len() > MAX_FILES;
         let mut now = HashMap::new();
         for name in names.into_iter().take(MAX_FILES) {
+            if removed(&self.dir.join(&name), at) || name.ends_with(".new") {
+                continue;
+            }
             let before = self.seen.remove(&name);
             let (stamp, outcome) = match read(&self.dir.join(&name), before.as_ref().map(|(stamp, _)| *stamp)) {
                 Some((stamp, read)) => {
@@ -80,6 +87,13 @@ impl Spool {
         self.seen = now;
         scan
     }
+}
+
+/// Removes a file that is old, and tells whether it did.
+fn removed(path: &Path, at: SystemTime) -> bool {
+    let written = fs::symlink_metadata(path).and_then(|m| m.modified());
+    let old = written.is_ok_and(|written| at.duration_since(written).is_ok_and(|age| age > OLD));
+    old && fs::remove_file(path).is_ok()
 }
 
 /// A file's stamp and content; `None` where it is as `before` or cannot be looked at.
@@ -136,15 +150,15 @@ mod tests {
     fn reads_what_changed_and_tells_what_is_gone() {
         let dir = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(dir.path());
-        assert_eq!(spool.scan(), Scan::default());
+        assert_eq!(spool.scan(SystemTime::now()), Scan::default());
         write(dir.path(), "a.json", &serde_json::to_string(&job("a", 1, 10, 1.0)).unwrap());
-        assert_eq!(spool.scan().records, [job("a", 1, 10, 1.0)]);
-        assert_eq!(spool.scan(), Scan::default());
+        assert_eq!(spool.scan(SystemTime::now()).records, [job("a", 1, 10, 1.0)]);
+        assert_eq!(spool.scan(SystemTime::now()), Scan::default());
         write(dir.path(), "a.json", &serde_json::to_string(&job("a", 2, 11, 1.5)).unwrap());
-        assert_eq!(spool.scan().records, [job("a", 2, 11, 1.5)]);
+        assert_eq!(spool.scan(SystemTime::now()).records, [job("a", 2, 11, 1.5)]);
         fs::remove_file(dir.path().join("a.json")).unwrap();
-        assert_eq!(spool.scan().gone, ["a"]);
-        assert_eq!(spool.scan(), Scan::default());
+        assert_eq!(spool.scan(SystemTime::now()).gone, ["a"]);
+        assert_eq!(spool.scan(SystemTime::now()), Scan::default());
     }
 
     #[test]
@@ -162,9 +176,30 @@ mod tests {
         nix::unistd::mkfifo(&dir.path().join("pipe.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         fs::create_dir(dir.path().join("dir.json")).unwrap();
         let mut spool = Spool::new(dir.path());
-        let scan = spool.scan();
+        let scan = spool.scan(SystemTime::now());
         assert_eq!(scan.records.iter().map(|r| r.id.as_str()).collect::<Vec<_>>(), ["good"]);
         assert_eq!(scan.refused.as_ref().map(|r| r.0), Some(7), "{scan:?}");
-        assert_eq!(spool.scan().refused.map(|r| r.0), Some(7));
+        assert_eq!(spool.scan(SystemTime::now()).refused.map(|r| r.0), Some(7));
+    }
+
+    #[test]
+    fn what_nobody_wrote_for_a_day_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        for id in ["old", "written"] {
+            write(dir.path(), &format!("{id}.json"), &serde_json::to_string(&job(id, 1, 10, 1.0)).unwrap());
+        }
+        write(dir.path(), "old.new", "{");
+        write(dir.path(), "torn.json", "{");
+        write(dir.path(), "notes.txt", "an operator's");
+        let mut spool = Spool::new(dir.path());
+        let now = SystemTime::now();
+        assert_eq!(spool.scan(now + OLD / 2).records.len(), 2);
+        let tomorrow = now + OLD + Duration::from_secs(60);
+        fs::File::options().write(true).open(dir.path().join("written.json")).unwrap().set_modified(tomorrow).unwrap();
+        let scan = spool.scan(tomorrow);
+        assert_eq!((scan.gone, scan.refused), (vec!["old".to_owned()], None));
+        let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["notes.txt", "written.json"]);
     }
 }
