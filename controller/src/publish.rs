@@ -10,7 +10,7 @@
 //! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
 //! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the new one.
 use crate::plan::Verified;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
 use schedules::epoch::{self, Epoch, EpochError, Pointer};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -118,7 +118,7 @@ impl Store {
         let epochs = self.dir.join("epochs");
         let folder = epochs.join(folder_name(number));
         if folder.exists() {
-            if !files.iter().all(|(name, bytes)| fs::read(folder.join(name)).is_ok_and(|there| there == *bytes)) {
+            if !files.iter().all(|(name, bytes)| read(&folder.join(name), bytes.len() as u64).is_ok_and(|there| there == *bytes)) {
                 return Err(PublishError::Taken { folder, highest: self.highest()? });
             }
         } else {
@@ -188,12 +188,14 @@ pub fn publish(dir: &Path, verified: &Verified) -> Result<Pointer, PublishError>
 /// The system's refusal, or `InvalidData` where `current` holds something else.
 pub fn current(dir: &Path) -> io::Result<Option<Pointer>> {
     let path = dir.join("current");
-    let mut text = String::new();
-    match File::open(&path).and_then(|f| f.take(256).read_to_string(&mut text)) {
+    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let bytes = match read(&path, 256) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other?,
+        other => other.map_err(told)?,
     };
-    text.parse().map(Some).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {e}", path.display())))
+    let text = String::from_utf8_lossy(&bytes);
+    let pointer = text.parse::<Pointer>().map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
+    Ok(Some(pointer))
 }
 
 /// A shared directory whose current epoch cannot be read.
@@ -218,11 +220,18 @@ pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentError> {
 
 /// Reads files of an epoch's folder, up to one octet beyond the limit.
 pub(crate) fn reader(folder: PathBuf) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> {
-    move |name, limit| {
-        let mut bytes = Vec::new();
-        File::open(folder.join(name))?.take(limit + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
+    move |name, limit| read(&folder.join(name), limit)
+}
+
+/// Reads a file, up to one octet beyond the limit. Whatever is no file is an error: a pipe would never answer.
+fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no regular file"));
     }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The numbers of the epoch folders in `epochs`, ascending.
@@ -379,6 +388,25 @@ mod tests {
         let store = Store::open(dir.path(), 3).unwrap();
         (1..=9).for_each(|n| put(&store, n, &n.to_string()).unwrap());
         assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [7, 8, 9]);
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_told_and_does_not_block() {
+        let dir = dir();
+        let pipe = |name: &str| {
+            let path = dir.path().join(name);
+            let _ = fs::remove_file(&path);
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        };
+        let store = Store::open(dir.path(), KEEP).unwrap();
+        put(&store, 1, "a").unwrap();
+        pipe("epochs/00000001/manifest.json");
+        let problem = current_epoch(dir.path()).unwrap_err().to_string();
+        assert!(problem.contains("manifest.json") && problem.contains("no regular file"), "{problem}");
+        assert!(put(&store, 1, "a").unwrap_err().to_string().contains("exists with other content"));
+        pipe("current");
+        let problem = current(dir.path()).unwrap_err().to_string();
+        assert!(problem.ends_with("current: no regular file"), "{problem}");
     }
 
     #[test]
