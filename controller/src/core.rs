@@ -39,6 +39,9 @@ const EPOCHS: usize = 64;
 /// Pause before publishing is tried again, at first and at most, in ms.
 const RETRY_MS: (u64, u64) = (2_000, 60_000);
 
+/// Traps of unknown sources are told at most this often, in ms: anybody can send them.
+const STRANGERS_MS: u64 = 60_000;
+
 /// How the core behaves beyond the inventory's timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
@@ -104,6 +107,8 @@ pub struct Core {
     jobs: Jobs,
     epochs: Vec<EpochInfo>,
     lines: VecDeque<EventLine>,
+    /// When a trap of an unknown source was told last.
+    stranger: Option<Millis>,
     /// The controller's own alarms, by what they are about.
     troubles: BTreeMap<String, String>,
     /// Every alarm told, so that each is told once.
@@ -134,6 +139,7 @@ impl Core {
             jobs: Jobs::default(),
             epochs: Vec::new(),
             lines: VecDeque::new(),
+            stranger: None,
             troubles: BTreeMap::new(),
             told: Vec::new(),
         }
@@ -241,7 +247,11 @@ impl Core {
 
     fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapKind, fx: &mut Vec<Effect>) {
         let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
-            self.trouble("traps", Some(format!("{source} sends traps but is no switch of the inventory; they are ignored")));
+            if self.stranger.is_none_or(|told| now.since(told) >= STRANGERS_MS) {
+                self.stranger = Some(now);
+                let text = format!("{source} sends traps but is no switch of the inventory; they are ignored");
+                self.say(now, Level::Warning, text, fx);
+            }
             return;
         };
         match watch::after_trap(kind) {
@@ -259,7 +269,9 @@ impl Core {
     }
 
     fn job(&mut self, now: Millis, record: JobRecord) {
-        if let Some(epoch) = self.epochs.last_mut().filter(|e| record.epoch == e.number && e.stages.taken_up.is_none()) {
+        // A job that began later has taken nothing up: it found the epoch there.
+        let took_up = |e: &&mut EpochInfo| record.epoch == e.number && record.started < e.at && e.stages.taken_up.is_none();
+        if let Some(epoch) = self.epochs.last_mut().filter(took_up) {
             // The job's clock is another machine's: its word counts only between publishing and now.
             let at = record.epoch_since.clamp(epoch.at.min(now), now);
             epoch.stages.taken_up = Some(at.since(epoch.stages.seen));

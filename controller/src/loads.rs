@@ -54,7 +54,7 @@ impl Counters {
         if self.read.since(last.at) > WINDOW_MS {
             return Some(Rate { inward: BitsPerSec(0), outward: BitsPerSec(0) });
         }
-        let rate = |octets: u64| BitsPerSec((u128::from(octets) * 8_000 / u128::from(ms)) as u64);
+        let rate = |octets: u64| BitsPerSec(u64::try_from(u128::from(octets) * 8_000 / u128::from(ms)).unwrap_or(u64::MAX));
         (ms > 0).then(|| Rate { inward: rate(last.inward - first.inward), outward: rate(last.outward - first.outward) })
     }
 }
@@ -66,6 +66,14 @@ pub struct Rate {
     pub inward: BitsPerSec,
     /// Out of the switch.
     pub outward: BitsPerSec,
+}
+
+impl Rate {
+    /// Both together. Counters are the switches' word, so the sum stops at the largest figure there is.
+    pub fn plus(self, other: Rate) -> Rate {
+        let sum = |a: BitsPerSec, b: BitsPerSec| BitsPerSec(a.0.saturating_add(b.0));
+        Rate { inward: sum(self.inward, other.inward), outward: sum(self.outward, other.outward) }
+    }
 }
 
 impl Meter {
@@ -139,5 +147,15 @@ mod tests {
         assert_eq!(m.rate("s0", 1).unwrap().inward, BitsPerSec(1000));
         read(&mut m, 4000, &[]);
         assert_eq!(m.rate("s0", 1), None);
+    }
+
+    #[test]
+    fn absurd_counters_end_at_the_largest_rate() {
+        let mut m = Meter::default();
+        read(&mut m, 0, &[(1, 0, 0)]);
+        read(&mut m, 1, &[(1, u64::MAX, 1)]);
+        let rate = m.rate("s0", 1).unwrap();
+        assert_eq!(rate, Rate { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(8_000) });
+        assert_eq!(rate.plus(rate), Rate { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(16_000) });
     }
 }

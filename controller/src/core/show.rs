@@ -1,6 +1,7 @@
 //! What the core believes, for viewers.
 use super::Core;
 use crate::api::{LinkLoad, Pending, Snapshot, SwitchStatus};
+use crate::loads::Rate;
 use inventory::topology::{Alarm, Link, LinkState};
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
@@ -74,9 +75,8 @@ impl Core {
             self.meter.rate(switch, interfaces.iter().find(|i| i.name == port)?.index)
         };
         let sum = |switch: &str, ports: Vec<&str>| {
-            let rates: Vec<_> = ports.into_iter().filter_map(|p| at(switch, p)).collect();
-            let total = |f: fn(&crate::loads::Rate) -> u64| BitsPerSec(rates.iter().map(f).sum());
-            (!rates.is_empty()).then(|| (total(|r| r.outward.0), total(|r| r.inward.0)))
+            let total = ports.into_iter().filter_map(|p| at(switch, p)).reduce(Rate::plus)?;
+            Some((total.outward, total.inward))
         };
         let end = |switch: &str, port: &str, members: Vec<&str>| sum(switch, vec![port]).or_else(|| sum(switch, members));
         end(&link.a, &link.a_port, link.members.iter().map(|m| m.a_port.as_str()).collect()).or_else(|| {

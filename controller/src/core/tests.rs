@@ -290,6 +290,30 @@ fn a_job_that_follows_ends_the_story() {
 }
 
 #[test]
+fn a_job_that_began_after_an_epoch_tells_nothing_of_its_story() {
+    let mut w = running();
+    w.run(60_000);
+    let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
+    (job.started, job.epoch_since) = (Millis(w.now.0 - 50), Millis(w.now.0 - 40));
+    w.event(Event::Job(job));
+    let snapshot = w.core.snapshot(w.now);
+    assert_eq!((snapshot.epochs[0].stages.taken_up, snapshot.jobs.len()), (None, 1));
+}
+
+#[test]
+fn a_stranger_that_sends_traps_is_told_now_and_then_and_is_no_alarm() {
+    let mut w = running();
+    for minute in 1..=3 {
+        for n in 0..100 {
+            w.event(Event::Trap { source: [192, 0, 2, n].into(), kind: TrapKind::Link });
+            w.run(600);
+        }
+        let told = w.said.iter().filter(|text| text.contains("is no switch of the inventory")).count();
+        assert_eq!((told, w.core.snapshot(w.now).alarms), (minute, vec![]));
+    }
+}
+
+#[test]
 fn an_inventory_that_changed_is_looked_at_anew() {
     let mut w = running();
     w.host("n9", "s0", 3);
