@@ -24,7 +24,7 @@ struct Name {
 
 impl Name {
     fn get(&self) -> String {
-        self.name.clone().or_else(|| std::env::var("HEDDLE_LAB").ok()).unwrap_or_else(|| "lab".into())
+        self.name.clone().or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|n| !n.is_empty())).unwrap_or_else(|| "lab".into())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Recabling a lab that is up.
 use crate::error::{Error, Result};
+use crate::name::LabName;
 use crate::plan::{Cable, End, Kind, Plan};
 use crate::state::{Lock, State};
 use crate::status::namespace;
@@ -8,7 +9,7 @@ use crate::wire::{Plug, Wire};
 use inventory::BitsPerSec;
 
 /// Takes the switch's end of a host's cable out and plugs it into a free port of another switch.
-pub(crate) async fn move_host(lab: &str, host: &str, switch: &str) -> Result<(End, End)> {
+pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> Result<(End, End)> {
     let (_lock, mut state) = open(lab)?;
     let plan = &state.plan;
     let kind = |name: &str| plan.node(name).map(|n| n.kind);
@@ -34,7 +35,7 @@ pub(crate) async fn move_host(lab: &str, host: &str, switch: &str) -> Result<(En
 }
 
 /// Sets both ends of every cable between two nodes down.
-pub(crate) async fn cut(lab: &str, a: &str, b: &str) -> Result<Vec<Cable>> {
+pub(crate) async fn cut(lab: &LabName, a: &str, b: &str) -> Result<Vec<Cable>> {
     let (_lock, mut state) = open(lab)?;
     let cut = set(&mut state, a, b, true, None).await?;
     if cut.is_empty() {
@@ -45,7 +46,7 @@ pub(crate) async fn cut(lab: &str, a: &str, b: &str) -> Result<Vec<Cable>> {
 }
 
 /// Sets both ends of every cut cable between two nodes up again, or makes a cable between two switches.
-pub(crate) async fn join(lab: &str, a: &str, b: &str, rate: Option<BitsPerSec>) -> Result<Vec<Cable>> {
+pub(crate) async fn join(lab: &LabName, a: &str, b: &str, rate: Option<BitsPerSec>) -> Result<Vec<Cable>> {
     let (_lock, mut state) = open(lab)?;
     let mut joined = set(&mut state, a, b, false, rate).await?;
     if joined.is_empty() {
@@ -82,7 +83,7 @@ async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPe
 }
 
 /// A new cable between two switches.
-async fn add(plan: &mut Plan, lab: &str, a: &str, b: &str, rate: BitsPerSec) -> Result<Cable> {
+async fn add(plan: &mut Plan, lab: &LabName, a: &str, b: &str, rate: BitsPerSec) -> Result<Cable> {
     if a == b || plan.node(a)?.kind != Kind::Switch || plan.node(b)?.kind != Kind::Switch {
         return Err(Error::Refused(format!("join {a}-{b}: no cut cable between them, and a new one goes between two switches")));
     }
@@ -93,7 +94,7 @@ async fn add(plan: &mut Plan, lab: &str, a: &str, b: &str, rate: BitsPerSec) -> 
     Ok(cable)
 }
 
-fn open(lab: &str) -> Result<(Lock, State)> {
+fn open(lab: &LabName) -> Result<(Lock, State)> {
     // A lab that is not there is told as such before its lock is looked for.
     State::load(lab)?;
     let lock = Lock::take(lab)?;
@@ -101,7 +102,7 @@ fn open(lab: &str) -> Result<(Lock, State)> {
 }
 
 /// A running node's interfaces.
-fn wire(lab: &str, node: &str) -> Result<Wire> {
+fn wire(lab: &LabName, node: &str) -> Result<Wire> {
     let path = namespace(lab, node);
     let path = path.ok_or_else(|| Error::Refused(format!("lab \"{lab}\": node \"{node}\" is not running")))?;
     Wire::open(node, &path)

@@ -1,5 +1,6 @@
 //! Taking a lab down, or what a killed `up` left of one.
 use crate::error::{During, Error, Result};
+use crate::name::LabName;
 use crate::netns;
 use crate::state::{self, Lock};
 use nix::sys::signal::{Signal, kill};
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Ends every process of a lab and removes its namespaces and files. A lab that is not there is down already.
-pub(crate) fn down(lab: &str) -> Result<()> {
+pub(crate) fn down(lab: &LabName) -> Result<()> {
     let directory = state::directory(lab);
     let lock = if directory.exists() { Some(Lock::take(lab)?) } else { None };
     clear(lab)?;
@@ -22,7 +23,7 @@ pub(crate) fn down(lab: &str) -> Result<()> {
 }
 
 /// [`down`] but for the directory itself, whose lock the caller holds.
-pub(crate) fn clear(lab: &str) -> Result<()> {
+pub(crate) fn clear(lab: &LabName) -> Result<()> {
     let names = netns::of_lab(lab);
     // Seen from inside the lab the names are hidden; what the inits wrote tells that it is inside.
     let named = names.iter().filter_map(|n| netns::inode(n).ok());
@@ -41,7 +42,7 @@ pub(crate) fn clear(lab: &str) -> Result<()> {
 
 /// Kills whatever lives in one of these network namespaces and waits until it is gone. Most of it falls with the first kill:
 /// the head node's init is the root of the lab's process tree.
-fn end_processes(lab: &str, namespaces: &HashSet<u64>) -> Result<()> {
+fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> Result<()> {
     let own = netns::inode(Path::new("/proc/self/ns/net")).ok();
     if own.is_some_and(|o| namespaces.contains(&o)) {
         return Err(Error::Refused(format!(

@@ -4,6 +4,7 @@
 //! standard streams stay. The launcher agent is `exec` as an MPI's `ssh`: its program and everything below dies with it.
 #![allow(unsafe_code, reason = "what happens between fork and exec; fork")]
 use crate::error::{During, Error, Result};
+use crate::name::LabName;
 use crate::plan::CONTROL;
 use crate::state::{Identity, State};
 use nix::mount::{MsFlags, mount};
@@ -28,11 +29,11 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Error`] if the node is not there or the program cannot be started.
 pub fn exec(lab: &str, node: &str, program: &[OsString]) -> Result<i32> {
-    exec_for(lab, node, program, None)
+    exec_for(&LabName::new(lab)?, node, program, None)
 }
 
 /// [`exec`] that kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
-pub(crate) fn exec_for(lab: &str, node: &str, program: &[OsString], limit: Option<Duration>) -> Result<i32> {
+pub(crate) fn exec_for(lab: &LabName, node: &str, program: &[OsString], limit: Option<Duration>) -> Result<i32> {
     enter(lab, node)?;
     supervise(command(lab, node, program)?, limit)
 }
@@ -49,6 +50,7 @@ pub(crate) const AGENT_SCRIPT: &str = "#!/bin/sh\nexec /proc/1/exe lab agent \"$
 /// # Errors
 /// As for [`exec`].
 pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
+    let lab = LabName::new(lab)?;
     die_with_parent()?;
     let arguments = match arguments {
         [first, rest @ ..] if first == "-x" => rest,
@@ -58,10 +60,10 @@ pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
         return Err(Error::Refused("launcher agent: expected a node and a command".into()));
     };
     let node = node.to_string_lossy();
-    enter(lab, &node)?;
+    enter(&lab, &node)?;
     let line = words.join(OsString::from(" ").as_os_str());
     let session: Vec<OsString> = ["/proc/1/exe", "lab", "session", "--", "/bin/sh", "-c"].iter().map(OsString::from).collect();
-    supervise(command(lab, &node, &[session, vec![line]].concat())?, None)
+    supervise(command(&lab, &node, &[session, vec![line]].concat())?, None)
 }
 
 /// Runs a program as the only child of a process namespace of its own inside the present one, gives its exit status, and ends
@@ -94,7 +96,7 @@ pub fn session(program: &[OsString]) -> Result<i32> {
 }
 
 /// Takes the calling process into the namespaces of a node; processes it starts from now on are below the node's init.
-fn enter(lab: &str, node: &str) -> Result<()> {
+fn enter(lab: &LabName, node: &str) -> Result<()> {
     let state = State::load(lab)?;
     state.plan.node(node)?;
     let pid = Identity::pid(lab, node).ok_or_else(|| {
@@ -124,10 +126,10 @@ fn enter(lab: &str, node: &str) -> Result<()> {
     std::env::set_current_dir(&directory).or_else(|_| std::env::set_current_dir("/")).during(|| directory.display().to_string())
 }
 
-fn command(lab: &str, node: &str, program: &[OsString]) -> Result<Command> {
+fn command(lab: &LabName, node: &str, program: &[OsString]) -> Result<Command> {
     let [name, arguments @ ..] = program else { return Err(Error::Refused("lab exec: expected a program after \"--\"".into())) };
     let mut command = Command::new(name);
-    command.args(arguments).env("HEDDLE_LAB", lab).env("HOSTNAME", node).env("TMPDIR", "/run/tmp");
+    command.args(arguments).env("HEDDLE_LAB", lab.as_str()).env("HOSTNAME", node).env("TMPDIR", "/run/tmp");
     Ok(command)
 }
 

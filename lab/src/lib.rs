@@ -14,6 +14,7 @@
 //! | [`bridge_mib`] | the MIB snmpd lacks |
 //! | [`status`] | what is there and what STP made of it |
 //! | [`state`](crate::Lab::dir) | what is on disk |
+//! | `name` | which names a lab may have |
 mod announce;
 pub mod bridge_mib;
 mod cable;
@@ -22,6 +23,7 @@ mod down;
 pub mod enter;
 mod error;
 pub mod mpi;
+mod name;
 mod needs;
 mod netns;
 pub mod node;
@@ -38,6 +40,7 @@ pub use plan::Options;
 pub use status::Status;
 
 use inventory::{BitsPerSec, TopologyFile};
+use name::LabName;
 use state::State;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -46,7 +49,7 @@ use std::process::Command;
 /// A lab that is up.
 #[derive(Debug, Clone)]
 pub struct Lab {
-    name: String,
+    name: LabName,
     program: PathBuf,
 }
 
@@ -57,25 +60,25 @@ impl Lab {
     /// # Errors
     /// [`Error`]; then nothing of the lab is left.
     pub fn up(name: &str, file: &TopologyFile, options: Options, program: &Path) -> Result<Lab> {
-        let state = block_on(up::up(name, file, options, program))?;
+        let state = block_on(up::up(&LabName::new(name)?, file, options, program))?;
         Ok(Lab { name: state.name, program: state.program })
     }
 
     /// A lab that is up already.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is none of this name.
+    /// [`Error::Refused`] if there is none of this name, or it cannot be a lab's.
     pub fn open(name: &str) -> Result<Lab> {
-        let state = State::load(name)?;
+        let state = State::load(&LabName::new(name)?)?;
         Ok(Lab { name: state.name, program: state.program })
     }
 
     /// Ends every process of a lab and removes all that is left of it, complete or not. No lab of this name: nothing to do.
     ///
     /// # Errors
-    /// [`Error`] if something of it cannot be removed.
+    /// [`Error::Refused`] if this cannot be a lab's name, any other if something of it cannot be removed.
     pub fn down(name: &str) -> Result<()> {
-        down::down(name)
+        down::down(&LabName::new(name)?)
     }
 
     /// How it is now.
@@ -125,7 +128,7 @@ impl Lab {
     /// Killing its process kills the program.
     pub fn exec<S: AsRef<std::ffi::OsStr>>(&self, node: &str, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["lab", "exec", "--name", &self.name, node, "--"]).args(arguments);
+        command.args(["lab", "exec", "--name", self.name.as_str(), node, "--"]).args(arguments);
         command
     }
 
@@ -133,7 +136,7 @@ impl Lab {
     /// the job.
     pub fn mpirun<S: AsRef<std::ffi::OsStr>>(&self, job: &mpi::Job, program: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["lab", "mpirun", "--name", &self.name]).args(job.flags()).arg("--").args(program);
+        command.args(["lab", "mpirun", "--name", self.name.as_str()]).args(job.flags()).arg("--").args(program);
         command
     }
 
@@ -147,7 +150,7 @@ impl Lab {
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.name
+        self.name.as_str()
     }
 
     /// Its directory, the same path inside and outside.

@@ -1,6 +1,7 @@
 //! MPI programs across the lab's hosts: how each library is told to start one daemon a host, to stay on the data network, and
 //! to leave the cores to those who have work.
 use crate::error::{Error, Result};
+use crate::name::LabName;
 use crate::plan::{CONTROL, Kind, Plan};
 use crate::state::{self, State};
 use crate::{enter, needs};
@@ -70,14 +71,14 @@ pub const TIMED_OUT: i32 = 124;
 /// # Errors
 /// [`Error`] if hosts, libraries or the launcher are missing.
 pub fn run(lab: &str, job: &Job, program: &[OsString]) -> Result<i32> {
-    let state = State::load(lab)?;
+    let state = State::load(&LabName::new(lab)?)?;
     let hosts = hosts(&state.plan, job)?;
     let launcher = launcher(job.mpi)?;
     let variables = variables(&state, job)?;
     let mut line: Vec<OsString> = vec![launcher.into()];
     line.extend(arguments(job, &hosts, state.plan.nodes[0].management, &variables).into_iter().map(OsString::from));
     line.extend(program.iter().cloned());
-    enter::exec_for(lab, CONTROL, &line, job.timeout)
+    enter::exec_for(&state.name, CONTROL, &line, job.timeout)
 }
 
 /// The hosts of the job, with as many ranks as it has.

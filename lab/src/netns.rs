@@ -1,5 +1,6 @@
 //! Named network namespaces, the way `ip netns` keeps them: a bind mount below `/run/netns`.
 use crate::error::{During, Result};
+use crate::name::LabName;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs;
@@ -10,11 +11,11 @@ use std::path::{Path, PathBuf};
 const DIRECTORY: &str = "/run/netns";
 
 /// Where the namespace of a node is mounted.
-pub(crate) fn path(lab: &str, node: &str) -> PathBuf {
+pub(crate) fn path(lab: &LabName, node: &str) -> PathBuf {
     Path::new(DIRECTORY).join(format!("{}{node}", prefix(lab)))
 }
 
-fn prefix(lab: &str) -> String {
+fn prefix(lab: &LabName) -> String {
     format!("hd-{lab}-")
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn create(path: &Path) -> Result<()> {
 }
 
 /// The namespaces of a lab that have a name.
-pub(crate) fn of_lab(lab: &str) -> Vec<PathBuf> {
+pub(crate) fn of_lab(lab: &LabName) -> Vec<PathBuf> {
     let prefix = prefix(lab);
     let entries = fs::read_dir(DIRECTORY).into_iter().flatten().flatten();
     entries.filter(|e| e.file_name().to_string_lossy().starts_with(&prefix)).map(|e| e.path()).collect()

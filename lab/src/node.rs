@@ -7,6 +7,7 @@ use crate::announce::Announcer;
 use crate::daemons;
 use crate::enter::{AGENT, AGENT_SCRIPT};
 use crate::error::{During, Error, Result};
+use crate::name::LabName;
 use crate::netns;
 use crate::plan::{CONTROL, Kind, Node};
 use crate::state::{self, Identity, State};
@@ -28,21 +29,22 @@ use std::time::Duration;
 /// # Errors
 /// Everything that keeps the node from starting. What goes wrong later is in `nodes/NAME.ready`.
 pub fn init(lab: &str, name: &str) -> Result<()> {
-    begin(lab, name).inspect_err(|error| tell(lab, name, &error.to_string()))
+    let state = State::load(&LabName::new(lab)?)?;
+    let node = state.plan.node(name)?;
+    begin(&state, node).inspect_err(|error| tell(&state.name, &node.name, &error.to_string()))
 }
 
 /// Tells `up` that the node is ready, or why it is not.
-fn tell(lab: &str, name: &str, word: &str) {
+fn tell(lab: &LabName, name: &str, word: &str) {
     // If this fails too nobody is left to tell; `up` then waits in vain and says so.
     let _ = state::write(&state::directory(lab).join(format!("nodes/{name}.ready")), word.as_bytes());
 }
 
 const READY: &str = "ready";
 
-fn begin(lab: &str, name: &str) -> Result<()> {
-    let state = State::load(lab)?;
-    let node = state.plan.node(name)?;
-    let path = netns::path(lab, name);
+fn begin(state: &State, node: &Node) -> Result<()> {
+    let name = &node.name;
+    let path = netns::path(&state.name, name);
     let namespace = File::open(&path).during(|| path.display().to_string())?;
     setns(namespace, CloneFlags::CLONE_NEWNET).during(|| format!("{name}: entering its network namespace"))?;
     let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWPID;
@@ -51,8 +53,8 @@ fn begin(lab: &str, name: &str) -> Result<()> {
     match unsafe { fork() }.during(|| format!("{name}: starting its init"))? {
         ForkResult::Parent { .. } => Ok(()),
         ForkResult::Child => {
-            let Err(error) = live(&state, node);
-            tell(lab, name, &error.to_string());
+            let Err(error) = live(state, node);
+            tell(&state.name, name, &error.to_string());
             std::process::exit(1)
         }
     }
@@ -100,12 +102,12 @@ fn start_others(state: &State, logs: &Path) -> Result<()> {
 }
 
 /// Starts the init of a node as a process of its own.
-pub(crate) fn spawn(program: &Path, lab: &str, node: &str, logs: &Path) -> Result<Child> {
+pub(crate) fn spawn(program: &Path, lab: &LabName, node: &str, logs: &Path) -> Result<Child> {
     let path = logs.join(format!("{node}.log"));
     let log = File::create(&path).during(|| path.display().to_string())?;
     let copy = log.try_clone().during(|| path.display().to_string())?;
     let mut command = Command::new(program);
-    command.args(["lab", "node-init", "--name", lab, node]).stdin(Stdio::null()).stdout(log).stderr(copy);
+    command.args(["lab", "node-init", "--name", lab.as_str(), node]).stdin(Stdio::null()).stdout(log).stderr(copy);
     command.current_dir("/").spawn().during(|| format!("{node}: starting {}", program.display()))
 }
 
@@ -153,7 +155,7 @@ fn reap() {
 }
 
 /// What a node said of itself, if it said anything yet.
-pub(crate) fn outcome(lab: &str, node: &str) -> Option<Result<()>> {
+pub(crate) fn outcome(lab: &LabName, node: &str) -> Option<Result<()>> {
     let text = fs::read_to_string(state::directory(lab).join(format!("nodes/{node}.ready"))).ok()?;
     if text == READY { Some(Ok(())) } else { Some(Err(Error::NotReady(text))) }
 }

@@ -9,6 +9,7 @@
 //! | `nodes/NAME.json`, `NAME.ready` | a node's init: who it is, whether it came up |
 //! | `logs/` | what inits and daemons say |
 use crate::error::{During, Error, Result};
+use crate::name::LabName;
 use crate::netns;
 use crate::plan::Plan;
 use nix::fcntl::{Flock, FlockArg};
@@ -21,8 +22,8 @@ use std::path::{Path, PathBuf};
 const BASE: &str = "/run/heddle-lab";
 
 /// The directory of a lab.
-pub(crate) fn directory(lab: &str) -> PathBuf {
-    Path::new(BASE).join(lab)
+pub(crate) fn directory(lab: &LabName) -> PathBuf {
+    Path::new(BASE).join(lab.as_str())
 }
 
 /// Removes the directory of all labs if the last one is gone.
@@ -34,7 +35,7 @@ pub(crate) fn remove_empty_base() {
 /// What a lab knows of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
-    pub(crate) name: String,
+    pub(crate) name: LabName,
     /// The heddle binary it was built by.
     pub(crate) program: PathBuf,
     pub(crate) plan: Plan,
@@ -44,7 +45,7 @@ pub(crate) struct State {
 
 impl State {
     /// Reads the state of a lab.
-    pub(crate) fn load(lab: &str) -> Result<State> {
+    pub(crate) fn load(lab: &LabName) -> Result<State> {
         let path = directory(lab).join("state.json");
         let text = match fs::read(&path) {
             Ok(text) => text,
@@ -69,7 +70,7 @@ pub(crate) struct Lock(#[allow(dead_code, reason = "held, not read")] Flock<File
 
 impl Lock {
     /// Takes the lock of a lab whose directory exists.
-    pub(crate) fn take(lab: &str) -> Result<Lock> {
+    pub(crate) fn take(lab: &LabName) -> Result<Lock> {
         let path = directory(lab);
         let busy = || Error::Refused(format!("lab \"{lab}\": another command is changing it right now; try again when it is done"));
         let file = File::open(&path).during(|| path.display().to_string())?;
@@ -98,7 +99,7 @@ impl Identity {
     }
 
     /// The init of a node as the caller sees it, if it lives.
-    pub(crate) fn pid(lab: &str, node: &str) -> Option<i32> {
+    pub(crate) fn pid(lab: &LabName, node: &str) -> Option<i32> {
         let text = fs::read(directory(lab).join(format!("nodes/{node}.json"))).ok()?;
         let identity: Identity = serde_json::from_slice(&text).ok()?;
         // A number may belong to another process by now; the namespace tells.
@@ -107,14 +108,14 @@ impl Identity {
     }
 
     /// Tells the others.
-    pub(crate) fn save(&self, lab: &str, node: &str) -> Result<()> {
+    pub(crate) fn save(&self, lab: &LabName, node: &str) -> Result<()> {
         let text = serde_json::to_vec(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
         write(&directory(lab).join(format!("nodes/{node}.json")), &text)
     }
 }
 
 /// The network namespaces the nodes of a lab say they have.
-pub(crate) fn namespaces(lab: &str) -> Vec<u64> {
+pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
     let files = fs::read_dir(directory(lab).join("nodes")).into_iter().flatten().flatten().map(|e| e.path());
     let identities = files.filter(|f| f.extension().is_some_and(|e| e == "json")).filter_map(|f| fs::read(f).ok());
     identities.filter_map(|text| serde_json::from_slice::<Identity>(&text).ok()).map(|i| i.netns).collect()

@@ -1,5 +1,6 @@
 //! How a lab is: its nodes, its cables, what STP made of them.
 use crate::error::Result;
+use crate::name::LabName;
 use crate::plan::{Kind, Plan};
 use crate::state::{Identity, State};
 use crate::wire::{PortState, Wire};
@@ -77,7 +78,7 @@ pub(crate) async fn status(state: &State) -> Result<Status> {
         }
     }
     Ok(Status {
-        name: state.name.clone(),
+        name: state.name.to_string(),
         directory: crate::state::directory(&state.name),
         up: nodes.iter().all(|n| n.pid.is_some()),
         nodes,
@@ -86,7 +87,7 @@ pub(crate) async fn status(state: &State) -> Result<Status> {
 }
 
 /// The network namespace of a running node, as the caller can reach it: on the head node the names of `ip netns` are hidden.
-pub(crate) fn namespace(lab: &str, node: &str) -> Option<PathBuf> {
+pub(crate) fn namespace(lab: &LabName, node: &str) -> Option<PathBuf> {
     Identity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
 }
 

@@ -1,5 +1,6 @@
 //! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree stands.
 use crate::error::{During, Error, Result};
+use crate::name::LabName;
 use crate::plan::{Cable, Kind, Node, Options, Plan};
 use crate::state::{self, Lock, State};
 use crate::wire::{self, Plug, PortState, Wire};
@@ -18,9 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MANAGEMENT: &str = "mgmt";
 
 /// Builds the lab `name`.
-pub(crate) async fn up(name: &str, file: &TopologyFile, options: Options, program: &Path) -> Result<State> {
+pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: Options, program: &Path) -> Result<State> {
     crate::needs::check()?;
-    check_name(name)?;
     let plan = Plan::new(file, options)?;
     let directory = state::directory(name);
     fs::create_dir_all(&directory).during(|| directory.display().to_string())?;
@@ -29,7 +29,7 @@ pub(crate) async fn up(name: &str, file: &TopologyFile, options: Options, progra
         return Err(Error::Refused(format!("lab \"{name}\": already up; take it down first: heddle lab down --name {name}")));
     }
     down::clear(name)?;
-    let mut state = State { name: name.to_owned(), program: program.to_owned(), plan, complete: false };
+    let mut state = State { name: name.clone(), program: program.to_owned(), plan, complete: false };
     write_files(&state, file)?;
     let built = build(&state).await;
     if let Err(error) = built {
@@ -40,12 +40,6 @@ pub(crate) async fn up(name: &str, file: &TopologyFile, options: Options, progra
     state.complete = true;
     state.save()?;
     Ok(state)
-}
-
-/// Names become parts of file names and of interface names.
-fn check_name(name: &str) -> Result<()> {
-    let good = !name.is_empty() && name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if good { Ok(()) } else { Err(Error::Refused(format!("lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\""))) }
 }
 
 fn write_files(state: &State, file: &TopologyFile) -> Result<()> {
