@@ -124,13 +124,19 @@ impl Lab {
     /// Everything on this machine that carries the lab's name.
     fn left(&self) -> Vec<String> {
         let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|e| e.path());
-        let mut left: Vec<String> = names.map(|p| p.display().to_string()).filter(|p| p.contains(&self.name)).collect();
+        let mut left: Vec<String> = names.map(|p| p.display().to_string()).filter(|p| self.is_named_in(p)).collect();
         let directory = PathBuf::from("/run/heddle-lab").join(&self.name);
         left.extend(directory.exists().then(|| directory.display().to_string()));
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        left.extend(mounts.lines().filter(|m| m.contains(&self.name)).map(str::to_owned));
+        left.extend(mounts.lines().filter(|m| self.is_named_in(m)).map(str::to_owned));
         left.extend(self.processes());
         left
+    }
+
+    /// Whether a text has the lab's name, and not as the beginning of a longer one.
+    fn is_named_in(&self, text: &str) -> bool {
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        text.match_indices(&self.name).any(|(at, name)| !text[at + name.len()..].starts_with(goes_on))
     }
 
     /// Processes of the lab: those whose command line or environment names it.
@@ -141,7 +147,7 @@ impl Lab {
         for process in all.filter(|p| !p.ends_with(&own)) {
             let line = fs::read(process.join("cmdline")).unwrap_or_default();
             let environment = fs::read(process.join("environ")).unwrap_or_default();
-            if text(&line).contains(&self.name) || text(&environment).contains(&self.name) {
+            if self.is_named_in(&text(&line)) || self.is_named_in(&text(&environment)) {
                 found.push(format!("{} {}", process.display(), text(&line).replace('\0', " ")));
             }
         }
@@ -310,7 +316,8 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
 #[test]
 fn two_labs_stand_side_by_side() {
     let _turn = turn();
-    let (one, other) = (Lab::up("one", TWO), Lab::up("other", TWO));
+    // The name of one is the beginning of the other's, as far as it goes.
+    let (one, other) = (Lab::up("one", TWO), Lab::up("one-s0", TWO));
     one.ok(&["cut", "s0-s1"]);
     assert_eq!((one.cable("s0", "s1").as_str(), other.cable("s0", "s1").as_str()), ("down", "forwarding"));
     assert_eq!(one.exec("ctl", &["hostname"]), other.exec("ctl", &["hostname"]));

@@ -15,8 +15,9 @@ pub(crate) fn path(lab: &LabName, node: &str) -> PathBuf {
     Path::new(DIRECTORY).join(format!("{}{node}", prefix(lab)))
 }
 
+/// What the namespaces of a lab, and of no other, start with: names of labs have no dots.
 fn prefix(lab: &LabName) -> String {
-    format!("hd-{lab}-")
+    format!("hd.{lab}.")
 }
 
 /// The identity of a namespace file: its inode number on the kernel's namespace file system.
