@@ -2,6 +2,7 @@
 //! and says which command gives it; so do these tests.
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -311,6 +312,23 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
     lab.ok(&["up", TWO]);
     assert_eq!(lab.exec("n3", &["hostname"]), "n3\n");
     lab.down();
+}
+
+#[test]
+fn an_up_that_fails_leaves_nothing() {
+    let _turn = turn();
+    let directory = tempfile::tempdir().unwrap();
+    for daemon in ["snmpd", "lldpd"] {
+        // Found, but not to be started: its interpreter is missing.
+        fs::write(directory.path().join(daemon), "#!/no/such/interpreter\n").unwrap();
+        fs::set_permissions(directory.path().join(daemon), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let lab = Lab::new("fail");
+    let output = run(lab.command(&["up", TWO]).env("PATH", directory.path()));
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(64), "{said}");
+    assert!(said.contains(": starting snmpd: No such file") || said.contains(": starting lldpd: No such file"), "{said}");
+    assert_eq!(lab.left(), Vec::<String>::new());
 }
 
 #[test]

@@ -7,22 +7,29 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Ends every process of a lab and removes its namespaces and files. A lab that is not there is down already.
 pub(crate) fn down(lab: &LabName) -> Result<()> {
-    let directory = state::directory(lab);
-    let lock = if directory.exists() { Some(Lock::take(lab)?) } else { None };
+    let _lock = if state::directory(lab).exists() { Some(Lock::take(lab)?) } else { None };
+    remove(lab)
+}
+
+/// [`down`] for whoever holds the lab's lock, or knows that there is nothing to lock.
+pub(crate) fn remove(lab: &LabName) -> Result<()> {
     clear(lab)?;
-    if lock.is_some() {
-        fs::remove_dir(&directory).during(|| directory.display().to_string())?;
+    let directory = state::directory(lab);
+    match fs::remove_dir(&directory) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).during(|| directory.display().to_string()),
+        _ => {}
     }
     state::remove_empty_base();
     Ok(())
 }
 
-/// [`down`] but for the directory itself, whose lock the caller holds.
+/// [`remove`] but for the directory itself, which is the lock.
 pub(crate) fn clear(lab: &LabName) -> Result<()> {
     let names = netns::of_lab(lab);
     // Seen from inside the lab the names are hidden; what the inits wrote tells that it is inside.

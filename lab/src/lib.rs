@@ -58,7 +58,7 @@ impl Lab {
     /// the nodes run. What a killed `up` of the same name left is removed first.
     ///
     /// # Errors
-    /// [`Error`]; then nothing of the lab is left.
+    /// [`Error`]; then nothing of the lab is left, unless it was up before or another command is changing it.
     pub fn up(name: &str, file: &TopologyFile, options: Options, program: &Path) -> Result<Lab> {
         let state = block_on(up::up(&LabName::new(name)?, file, options, program))?;
         Ok(Lab { name: state.name, program: state.program })

@@ -28,15 +28,19 @@ pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: Options, pr
     if State::load(name).is_ok_and(|s| s.complete) && state::Identity::pid(name, crate::plan::CONTROL).is_some() {
         return Err(Error::Refused(format!("lab \"{name}\": already up; take it down first: heddle lab down --name {name}")));
     }
-    down::clear(name)?;
-    let mut state = State { name: name.clone(), program: program.to_owned(), plan, complete: false };
-    write_files(&state, file)?;
-    let built = build(&state).await;
-    if let Err(error) = built {
-        // Half a lab is of no use; the logs are quoted in the error.
-        let _ = down::clear(name);
-        return Err(error);
+    let built = afresh(State { name: name.clone(), program: program.to_owned(), plan, complete: false }, file).await;
+    if built.is_err() {
+        // Half a lab is of no use; the logs are quoted in the error, which is the one to tell.
+        let _ = down::remove(name);
     }
+    built
+}
+
+/// Builds in the place of whatever is there; the lab's lock is held.
+async fn afresh(mut state: State, file: &TopologyFile) -> Result<State> {
+    down::clear(&state.name)?;
+    write_files(&state, file)?;
+    build(&state).await?;
     state.complete = true;
     state.save()?;
     Ok(state)
