@@ -332,6 +332,28 @@ fn an_up_that_fails_leaves_nothing() {
 }
 
 #[test]
+fn a_demo_that_is_interrupted_takes_its_half_built_lab_down() {
+    let _turn = turn();
+    let lab = Lab::new("sig");
+    let mut command = Command::new(HEDDLE);
+    command.args(["demo", "--text", "--name", &lab.name]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut demo = command.spawn().unwrap();
+    let state = PathBuf::from("/run/heddle-lab").join(&lab.name).join("state.json");
+    let end = Instant::now() + LIMIT;
+    while !state.exists() {
+        assert!(Instant::now() < end, "{} does not come", state.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let state: Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
+    assert_eq!(state["complete"], false, "the signal is to come while the lab is built");
+    let kill = Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert!(demo.wait().unwrap().success());
+    assert_eq!(lab.left(), Vec::<String>::new());
+}
+
+#[test]
 fn two_labs_stand_side_by_side() {
     let _turn = turn();
     // The name of one is the beginning of the other's, as far as it goes.

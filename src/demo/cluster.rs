@@ -7,6 +7,7 @@ use lab::plan::CONTROL;
 use lab::{Lab, Options};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -152,9 +153,10 @@ impl Drop for Cluster {
     }
 }
 
-/// Ctrl-C and SIGTERM take the lab down, too.
+/// Ctrl-C and SIGTERM take the lab down, too, complete or not; the exit status is then that of `heddle lab down`.
 pub(crate) fn down_on_signal(name: &str) -> anyhow::Result<()> {
     let name = name.to_owned();
+    let program = std::env::current_exe().context("the path of this program")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::spawn(move || {
         use tokio::signal::unix::{SignalKind, signal};
@@ -162,9 +164,9 @@ pub(crate) fn down_on_signal(name: &str) -> anyhow::Result<()> {
             let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
             eprintln!("heddle demo: stopped; taking the cluster down");
-            if let Err(error) = Lab::down(&name) {
-                eprintln!("heddle demo: {error}");
-            }
+            // This process may hold the lab in the middle of a change. Becoming `heddle lab down` ends its other threads and frees it.
+            let error = Command::new(&program).args(["lab", "down", "--name", &name]).exec();
+            eprintln!("heddle demo: {}: {error}; take the cluster down with: heddle lab down --name {name}", program.display());
             std::process::exit(130);
         });
     });
