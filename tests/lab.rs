@@ -296,6 +296,22 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
 }
 
 #[test]
+fn a_switch_port_holds_as_many_bytes_as_asked() {
+    let _turn = turn();
+    let lab = Lab::new("buffer");
+    lab.ok(&["up", TWO, "--port-buffer", "40000"]);
+    // The raw form shows the limit itself instead of the time it takes to send.
+    let limit = |node: &str, port: &str| lab.exec(node, &["tc", "-s", "-raw", "qdisc", "show", "dev", port]);
+    for port in ["swp1", "swp2", "swp3"] {
+        let shown = limit("s1", port);
+        assert!(shown.contains("qdisc tbf") && shown.contains("limit 40000b"), "{port}: {shown}");
+    }
+    let host = limit("n0", "eth0");
+    assert!(host.contains("qdisc tbf") && !host.contains("limit 40000b"), "{host}");
+    lab.down();
+}
+
+#[test]
 fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
     let _turn = turn();
     let lab = Lab::new("kill");
