@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use traps::Ear;
@@ -119,6 +119,7 @@ enum Done {
 /// # Errors
 /// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
 pub async fn run(config: Config) -> Result<(), ShellError> {
+    let signals = Signals::catch()?;
     let (inventory, pollers) = load(&config)?;
     let token = config.token_file.as_deref().map(Token::read).transpose()?;
     let listener = http::bind(config.listen, token.as_ref()).await?;
@@ -155,9 +156,23 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
     let started = shell.started()?;
     shell.watch_network(&inventory, pollers);
     shell.step(started);
-    let outcome = shell.run(queue, finished).await;
+    let outcome = shell.run(signals, queue, finished).await;
     serving.abort();
     outcome
+}
+
+/// Caught from the start on: a SIGHUP while the daemon starts must not end it.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn catch() -> std::io::Result<Signals> {
+        let [terminate, interrupt, hangup] = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(Signals { terminate: terminate?, interrupt: interrupt?, hangup: hangup? })
+    }
 }
 
 /// Reads the inventory, its secrets, and makes a client per switch.
@@ -201,10 +216,12 @@ impl Shell {
         Ok(Event::Started { current, highest: self.store.highest()?, epochs, problem })
     }
 
-    async fn run(&mut self, mut queue: mpsc::Receiver<Event>, mut finished: mpsc::UnboundedReceiver<Done>) -> Result<(), ShellError> {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut hangup = signal(SignalKind::hangup())?;
+    async fn run(
+        &mut self,
+        mut signals: Signals,
+        mut queue: mpsc::Receiver<Event>,
+        mut finished: mpsc::UnboundedReceiver<Done>,
+    ) -> Result<(), ShellError> {
         let mut show = tokio::time::interval(SHOW);
         let mut spooling = self.watch_jobs();
         let mut ticked = tokio::time::Instant::now();
@@ -213,9 +230,9 @@ impl Shell {
             let wanted = self.core.deadline().map(|at| self.clock.instant(at).max(ticked + TICK));
             let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| tokio::time::Instant::now() + SHOW));
             tokio::select! {
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
-                _ = hangup.recv() => self.reload(),
+                _ = signals.terminate.recv() => break,
+                _ = signals.interrupt.recv() => break,
+                _ = signals.hangup.recv() => self.reload(),
                 Some(done) = finished.recv() => self.finish(done),
                 _ = tick, if wanted.is_some() => {
                     ticked = tokio::time::Instant::now();
