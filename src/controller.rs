@@ -7,6 +7,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing_subscriber::EnvFilter;
 
+/// The SNMP library reports each time-out as an error; heddle tells what becomes of the switch, once.
+const QUIET: &str = "async_snmp=off";
+
 /// Watches the switches of an inventory and publishes an epoch into the shared directory whenever the tree changes.
 ///
 /// SIGHUP reads the inventory again; SIGTERM and SIGINT stop it. What is published stays.
@@ -30,7 +33,7 @@ pub(crate) struct Args {
     /// Run on a recorded journal instead of a network and print every decision
     #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "journal"])]
     replay: Option<PathBuf>,
-    /// What to log: error, warn, info, debug, trace, or a filter such as `agent=debug`
+    /// What to log: error, warn, info, debug, trace, or a filter such as `info,async_snmp=debug`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
 }
@@ -41,8 +44,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let (Some(inventory), Some(dir)) = (args.inventory.clone(), args.dir.clone()) else { bail!("--inventory and --dir are needed") };
-    let filter =
-        EnvFilter::try_new(&args.log).with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
+    let filter = EnvFilter::try_new(format!("{QUIET},{}", args.log)) // What comes later wins.
+        .with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
     let config = shell::Config { inventory, dir, listen: args.listen, token_file: args.token_file.clone(), journal: args.journal.clone() };
     tokio::runtime::Runtime::new()?.block_on(shell::run(config))?;
