@@ -3,11 +3,14 @@ mod common;
 
 use common::golden::{check, folder, transcript};
 use controller::publish::{current, current_epoch, numbers};
-use std::fs;
+use schedules::epoch::Epoch;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 fn heddle() -> Command {
@@ -93,7 +96,9 @@ fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
     let whole = began.elapsed();
     let (mut last, mut killed) = (1, 0);
     for round in 1..=60 {
-        let mut child = heddle().arg("publish").arg("--topology").arg(&files[round % 2]).arg("--dir").arg(&shared).spawn().unwrap();
+        let mut child = heddle();
+        child.arg("publish").arg("--topology").arg(&files[round % 2]).arg("--dir").arg(&shared);
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(whole.mul_f64(round as f64 / 45.0));
         child.kill().unwrap();
         killed += usize::from(child.wait().unwrap().code().is_none());
@@ -165,10 +170,130 @@ fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
     assert_eq!(current(&shared).unwrap().unwrap().number, 2);
 }
 
+#[test]
+fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
+    let dir = tempfile::tempdir().unwrap(); // Another user must be able to read the file and run the program.
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    let (file, shared, program) = (dir.path().join("t.yaml"), dir.path().join("shared"), dir.path().join("heddle"));
+    fs::copy(env!("CARGO_BIN_EXE_heddle"), &program).unwrap();
+    fs::write(&file, topology(4, false)).unwrap();
+    assert!(publish(&file, &shared).status.success());
+    let before = Published::of(&shared);
+    fs::write(&file, topology(4, true)).unwrap();
+    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let mut command = Command::new("setpriv");
+    command.args(nobody).arg(&program).arg("publish").arg("--topology").arg(&file).arg("--dir").arg(&shared);
+    let output = command.output().expect("no setpriv on this machine: apt install util-linux");
+    let said = stderr(&output);
+    assert!(!said.contains("setpriv:"), "to be another user needs root: run `sudo -E make test`; {said}");
+    assert_eq!(output.status.code(), Some(64), "{said}");
+    assert!(said.contains("Permission denied") && said.contains("give the user heddle runs as write permission"), "{said}");
+    before.assert_unchanged("without permission");
+    assert!(publish(&file, &shared).status.success(), "its owner still may");
+}
+
+/// What a shared directory's readers see.
+#[derive(Debug)]
+struct Published {
+    shared: PathBuf,
+    pointer: String,
+    epoch: Epoch,
+}
+
+impl Published {
+    fn of(shared: &Path) -> Published {
+        let pointer = fs::read_to_string(shared.join("current")).unwrap();
+        Published { shared: shared.to_owned(), pointer, epoch: current_epoch(shared).unwrap().unwrap() }
+    }
+
+    fn assert_unchanged(&self, after: &str) {
+        let now = Published::of(&self.shared);
+        assert!((&now.pointer, &now.epoch) == (&self.pointer, &self.epoch), "{after}: {now:?}");
+        assert_eq!(numbers(&self.shared.join("epochs")).unwrap(), [self.epoch.number], "{after}");
+    }
+}
+
+/// Topology files that cannot be used: what is wrong, the file, what is said behind the file's name.
+const BAD_TOPOLOGIES: &[(&str, &str, &str)] = &[
+    ("malformed", "switches: [s0]\nhosts:\n  n0: {switch: s0\nlinks: []\n", ":4: did not find expected ',' or '}'"),
+    ("misspelt", "switches: [s0]\nhosts:\n  n0: {swich: s0}\n", ":3: hosts.n0: unknown field `swich`, expected one of `switch`"),
+    ("host twice", "switches: [s0]\nhosts:\n  n0: {switch: s0}\n  n0: {switch: s0}\n", ":4: hosts: \"n0\" declared twice"),
+    ("one name twice", "switches: [s0]\nhosts: {s0: {switch: s0}}\n", ": name \"s0\" declared twice"),
+    ("unknown switch", "switches: [s0]\nhosts: {n0: {switch: s7}}\n", ": host \"n0\": unknown switch \"s7\"; known switches: s0"),
+    (
+        "loop",
+        "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s1}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s0}]\n",
+        ": link s1-s0 closes a loop among forwarding links",
+    ),
+];
+
+/// Inventories that cannot be used, in the same way.
+const BAD_INVENTORIES: &[(&str, &str, &str)] = &[
+    ("malformed", "switches:\n  s0: {address: 10.0.0.1}\n hosts: [n0]\n", ":3: did not find expected key"),
+    ("misspelt", "switches:\n  s0: {adress: 10.0.0.1}\n", ":2: switches.s0: unknown field `adress`, expected `address`"),
+    ("switch twice", "switches:\n  s0: {address: 10.0.0.1}\n  s0: {address: 10.0.0.2}\n", ":3: switches: \"s0\" declared twice"),
+    (
+        "one name twice",
+        "switches: {s0: {address: 10.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}\nhosts:\n  s0: {}\n",
+        ":4: host \"s0\": a switch has this name",
+    ),
+    ("unknown credential", "switches:\n  s0: {address: 10.0.0.1, snmp: none}\n", ":2: switch \"s0\": unknown credential \"none\""),
+    (
+        "one MAC address, two hosts",
+        "switches: {s0: {address: 10.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}\n\
+         hosts:\n  n0: {mac: \"02:00:00:00:00:01\"}\n  n1: {mac: \"02:00:00:00:00:01\"}\n",
+        ":5: host \"n1\": MAC address 02:00:00:00:00:01 is claimed by host \"n0\" already",
+    ),
+];
+
+#[test]
+fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, shared) = (dir.path().join("file.yaml"), dir.path().join("shared"));
+    fs::write(&file, topology(4, false)).unwrap();
+    assert!(publish(&file, &shared).status.success());
+    let before = Published::of(&shared);
+    let place = file.display();
+    for (what, text, message) in BAD_TOPOLOGIES {
+        fs::write(&file, text).unwrap();
+        let output = publish(&file, &shared);
+        let said = stderr(&output);
+        assert!(said.starts_with(&format!("heddle: {place}{message}")) && output.status.code() == Some(64), "{what}: {said}");
+        before.assert_unchanged(what);
+    }
+    for (what, text, message) in BAD_INVENTORIES {
+        fs::write(&file, text).unwrap();
+        let output = heddle().args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&file).arg("--dir").arg(&shared).output();
+        let (said, code) = output.map(|o| (stderr(&o), o.status.code())).unwrap();
+        assert!(said.starts_with(&format!("heddle: {place}{message}")) && code == Some(64), "{what}: {said}");
+        before.assert_unchanged(what);
+    }
+    // The published switches and hosts; the switches are silent, so whatever moves the epoch is a bad file.
+    let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
+    let good = good.replace(":9\"}", ":9\"}, s1: {address: \"127.0.0.1:10\"}").replace("[n0]", "[n0, n1, n2, n3]");
+    fs::write(&file, &good).unwrap();
+    let daemon = Daemon::start(&file, &shared, &[]);
+    for (what, text, message) in BAD_INVENTORIES {
+        fs::write(&file, text).unwrap();
+        daemon.signal("-HUP");
+        let alarm = serde_json::to_string(&format!("{place}{message}")).unwrap();
+        daemon.wait_for(alarm.trim_matches('"'));
+        daemon.wait_for("the inventory read before stays in force");
+        before.assert_unchanged(what);
+    }
+    fs::write(&file, &good).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for("inventory read again: 2 switches, 4 hosts");
+    daemon.stop();
+    before.assert_unchanged("all of them");
+}
+
 /// A daemon under test, killed when dropped.
 struct Daemon {
     child: Child,
     api: SocketAddr,
+    /// Gives what it logs once it ended.
+    log: Option<JoinHandle<String>>,
 }
 
 impl Daemon {
@@ -192,8 +317,8 @@ impl Daemon {
             }
             said += &(line + "\n");
         };
-        std::thread::spawn(move || lines.for_each(drop));
-        Daemon { child, api }
+        let log = std::thread::spawn(move || lines.map_while(Result::ok).fold(said, |said, line| said + &line + "\n"));
+        Daemon { child, api, log: Some(log) }
     }
 
     fn get(&self, path: &str, header: &str) -> String {
@@ -218,6 +343,13 @@ impl Daemon {
     fn signal(&self, signal: &str) {
         assert!(Command::new("kill").arg(signal).arg(self.child.id().to_string()).status().unwrap().success());
     }
+
+    /// Stops it as its operator would, and gives what it logged.
+    fn stop(mut self) -> String {
+        self.signal("-TERM");
+        assert!(self.child.wait().unwrap().success());
+        self.log.take().unwrap().join().unwrap()
+    }
 }
 
 impl Drop for Daemon {
@@ -233,7 +365,7 @@ fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_sig
     let (inventory, shared) = (dir.path().join("inventory.yaml"), dir.path().join("shared"));
     let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
     fs::write(&inventory, &good).unwrap();
-    let mut daemon = Daemon::start(&inventory, &shared, &[]);
+    let daemon = Daemon::start(&inventory, &shared, &[]);
     daemon.wait_for("never answered");
 
     let second = heddle().args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(&shared).output();
@@ -250,8 +382,8 @@ fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_sig
     let snapshot: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert!(!snapshot["alarms"].to_string().contains("stays in force"), "{}", snapshot["alarms"]);
 
-    daemon.signal("-TERM");
-    assert!(daemon.child.wait().unwrap().success());
+    let log = daemon.stop();
+    assert!(log.contains("never answered") && !log.contains("async_snmp"), "{log}");
 }
 
 #[test]
@@ -270,11 +402,11 @@ fn a_token_guards_the_api() {
 }
 
 /// A lab, down again when dropped.
-struct Lab(&'static str);
+struct Lab(String);
 
 impl Lab {
     fn run(&self, args: &[&str]) -> Output {
-        let output = heddle().arg("lab").args(args).args(["--name", self.0]).output().unwrap();
+        let output = heddle().arg("lab").args(args).args(["--name", &self.0]).output().unwrap();
         assert!(output.status.success(), "heddle lab {args:?} (it needs root: `sudo -E make test`): {}", stderr(&output));
         output
     }
@@ -284,13 +416,13 @@ impl Lab {
         let dir = format!("/run/heddle-lab/{}", self.0);
         let (inventory, shared) = (format!("{dir}/inventory.yaml"), format!("{dir}/shared"));
         let mut child = heddle();
-        child.args(["lab", "exec", "--name", self.0, "ctl", "--", env!("CARGO_BIN_EXE_heddle"), "controller"]);
+        child.args(["lab", "exec", "--name", &self.0, "ctl", "--", env!("CARGO_BIN_EXE_heddle"), "controller"]);
         child.args(["--inventory", &inventory, "--dir", &shared, "--log", "warn"]).spawn().unwrap()
     }
 
     /// Waits for an epoch and gives the switch it has a host on.
     fn place(&self, number: u64, host: &str) -> String {
-        let shared = Path::new("/run/heddle-lab").join(self.0).join("shared");
+        let shared = Path::new("/run/heddle-lab").join(&self.0).join("shared");
         let deadline = Instant::now() + Duration::from_secs(90);
         loop {
             match current_epoch(&shared) {
@@ -304,13 +436,13 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        let _ = heddle().args(["lab", "down", "--name", self.0]).output();
+        let _ = heddle().args(["lab", "down", "--name", &self.0]).output();
     }
 }
 
 #[test]
 fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
-    let lab = Lab("ctltest");
+    let lab = Lab(format!("controller-{}", std::process::id()));
     let topology = folder("controller").join("two.yaml");
     lab.run(&["up", topology.to_str().unwrap()]);
     let mut daemon = lab.controller();
