@@ -397,5 +397,8 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
         let at = |what: &str| said.heddle.iter().position(|line| line.contains(what));
         let (aside, follows) = (at("no epoch published yet"), at("follows epoch 1, 4 ranks"));
         assert!(aside.is_some() && aside < follows, "{mpi}: {:?}", said.heddle);
+        let records = records(dir.path());
+        assert!(records.iter().any(|record| record.ranks == 4), "{mpi}: no record of everybody's: {records:?}");
+        assert!(records.iter().all(|record| record.epoch == 1 && record.finished), "{mpi}: {records:?}");
     }
 }

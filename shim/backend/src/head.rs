@@ -37,7 +37,7 @@ impl Head {
         }
         let number = COMMUNICATORS.fetch_add(1, Ordering::Relaxed);
         let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
-        let jobs = settings.dir.as_ref().map(|dir| dir.join("jobs")).filter(|jobs| jobs.is_dir());
+        let jobs = settings.dir.as_ref().map(|dir| dir.join("jobs"));
         let recorder = Recorder::new(record::start(hosts, number, mpi), jobs.as_deref());
         let now = Instant::now();
         let store = settings.dir.as_deref().map(Store::new);

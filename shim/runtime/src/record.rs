@@ -58,7 +58,7 @@ pub struct Timer {
 }
 
 impl Recorder {
-    /// Starts a record; `jobs` is the folder it is written to, if there is one.
+    /// Starts a record; `jobs` is the folder it is written to. It need not be there yet.
     pub fn new(record: JobRecord, jobs: Option<&Path>) -> Recorder {
         let file = jobs.map(|jobs| jobs.join(format!("{}.json", record.id)));
         Recorder { record, file, totals: Vec::new(), last: 0, next_write: Instant::now() + WRITE_INTERVAL, problem: None, timing: timing() }
@@ -154,15 +154,17 @@ impl Recorder {
         self.last
     }
 
-    /// Replaces the file. A reader sees the old one or the new one, never half of one.
+    /// Replaces the file. A reader sees the old one or the new one, never half of one. What fails is tried again when the
+    /// next write is due.
     fn write(&mut self) {
         let began = Instant::now();
         self.record();
-        if let Some(file) = &self.file
-            && let Err(e) = replace(file, &self.record)
-        {
-            self.problem = Some(format!("{}: {e}; this job does not show in the controller", file.display()));
-            self.file = None;
+        if let Some(file) = &self.file {
+            self.problem = match replace(file, &self.record) {
+                // Nobody has published here yet: that is told where epochs are looked for.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+                written => written.err().map(|e| format!("{}: {e}; the controller does not hear of this job", file.display())),
+            };
         }
         let ended = Instant::now();
         self.next_write = ended + WRITE_INTERVAL.max((ended - began) * WRITE_COST);
@@ -253,4 +255,48 @@ fn user() -> String {
 /// The wall clock.
 pub fn now() -> Millis {
     Millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    /// A folder for records, which is not there yet, and a recorder that writes to it.
+    fn recorder() -> (TempDir, PathBuf, Recorder) {
+        let dir = TempDir::new().unwrap();
+        let jobs = dir.path().join("jobs");
+        let recorder = Recorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, "mpich"), Some(&jobs));
+        (dir, jobs, recorder)
+    }
+
+    fn follow(recorder: &mut Recorder, epoch: u64) {
+        recorder.follows(epoch, None, |_, _| 0.0);
+    }
+
+    fn written(recorder: &Recorder) -> JobRecord {
+        serde_json::from_slice(&fs::read(recorder.file.as_ref().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_folder_that_comes_later_gets_the_record() {
+        let (_dir, jobs, mut recorder) = recorder();
+        follow(&mut recorder, 0);
+        assert_eq!(recorder.problem(), None);
+        fs::create_dir(jobs).unwrap();
+        follow(&mut recorder, 1);
+        assert_eq!(written(&recorder).epoch, 1);
+    }
+
+    #[test]
+    fn a_write_that_failed_is_tried_again() {
+        let (_dir, _, mut recorder) = recorder();
+        let file = recorder.file.clone().unwrap();
+        fs::create_dir_all(&file).unwrap();
+        follow(&mut recorder, 1);
+        assert!(recorder.problem().unwrap().contains(&*file.to_string_lossy()));
+        fs::remove_dir(&file).unwrap();
+        follow(&mut recorder, 2);
+        assert_eq!((recorder.problem(), written(&recorder).epoch), (None, 2));
+    }
 }
