@@ -5,7 +5,8 @@
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
 use schedules::job::JobRecord;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock};
@@ -266,13 +267,17 @@ fn the_table_decides_by_block_size() {
 /// A directory that cannot be used: what to do to it, and what the line must say.
 type Damage = (&'static str, fn(&Path), &'static str);
 
-const DAMAGES: [Damage; 7] = [
+const DAMAGES: [Damage; 11] = [
     ("missing", |dir| fs::remove_dir_all(dir).unwrap(), "no such directory"),
     ("empty", |dir| fs::remove_file(dir.join("current")).unwrap(), "no epoch published yet"),
     ("pointer cut", |dir| fs::write(dir.join("current"), "1 sha256:0123").unwrap(), "expected an epoch number"),
     ("foreign", |dir| fs::write(dir.join("current"), [0xff, 0, 0xfe]).unwrap(), "expected an epoch number"),
     ("manifest missing", |dir| fs::remove_file(dir.join("epochs/00000001/manifest.json")).unwrap(), "manifest.json"),
     ("half a topology", |dir| halve(&dir.join("epochs/00000001/topology.yaml")), "topology.yaml"),
+    ("a topology with a byte changed", |dir| change(&dir.join("epochs/00000001/topology.yaml")), "topology.yaml"),
+    ("unreadable", |dir| fs::set_permissions(dir.join("epochs"), Permissions::from_mode(0)).unwrap(), "Permission denied"),
+    ("a pipe for the pointer", |dir| pipe(&dir.join("current")), "current: not a regular file"),
+    ("a pipe for the manifest", |dir| pipe(&dir.join("epochs/00000001/manifest.json")), "manifest.json: not a regular file"),
     (
         "a directory for a file",
         |dir| fs::remove_file(dir.join("current")).and_then(|()| fs::create_dir(dir.join("current"))).unwrap(),
@@ -285,16 +290,34 @@ fn halve(file: &Path) {
     fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
 }
 
+fn change(file: &Path) {
+    let mut bytes = fs::read(file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+/// Opening it to read waits for a writer, and none comes.
+fn pipe(file: &Path) {
+    fs::remove_file(file).unwrap();
+    let made = Command::new("mkfifo").arg(file).status().expect("mkfifo, of coreutils");
+    assert!(made.success(), "mkfifo {}: {made}", file.display());
+}
+
+/// Runs a program that may not read what its mode forbids, which root otherwise may.
+const LIKE_ANYBODY: [&str; 2] = ["--bounding-set", "-dac_override,-dac_read_search"];
+
 const SMALL: [&str; 7] = ["--collective", "both", "--size", "5000", "--iterations", "4", "--check"];
 
 #[test]
 fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
     for mpi in BOTH {
         let bench = lib().join(format!("bench-{mpi}"));
+        let arguments = [&LIKE_ANYBODY[..], &[bench.to_str().expect("a plain path")], &SMALL].concat();
         for (name, damage, line) in DAMAGES {
             let dir = shared(TREE);
             damage(dir.path());
-            let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+            let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(Path::new("/usr/bin/setpriv"), &arguments);
             assert_eq!(said.out.matches("every byte checked").count(), 2, "{name} on {mpi}: {}", said.out);
             assert_eq!(said.heddle.len(), 1, "{name} on {mpi}: {:?}", said.heddle);
             assert!(said.heddle[0].contains(line), "{name} on {mpi}: {:?}", said.heddle);

@@ -1,8 +1,9 @@
 //! Rank 0's view of the shared directory. It only ever reads whole files, checks every digest, and when
 //! anything is wrong it says so and keeps nothing.
 use schedules::epoch::{Lean, Pointer};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// More than any pointer has: 20 digits, a blank and a digest.
@@ -66,9 +67,13 @@ impl Store {
 }
 
 /// A file, up to one byte beyond the limit. Read, never mapped: a mapped file that another host replaces or
-/// cuts kills the reader.
+/// cuts kills the reader. Opened without blocking: a pipe has a job wait for a writer that may never come.
 fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    file.take(limit + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
