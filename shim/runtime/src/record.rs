@@ -5,9 +5,9 @@
 use inventory::{Bytes, Millis};
 use schedules::job::{CallTotal, JobRecord};
 use schedules::table::{Collective, Way};
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -201,10 +201,15 @@ fn timing() -> f64 {
     2.0 * (last - began).as_secs_f64() / f64::from(READS)
 }
 
+/// Everybody may write to the folder: what somebody left under the new file's name, a link perhaps, is removed and never
+/// written through.
 fn replace(file: &Path, record: &JobRecord) -> io::Result<()> {
     let new = file.with_extension("new");
-    fs::write(&new, serde_json::to_vec(record)?)?;
-    fs::rename(&new, file).inspect_err(|_| {
+    // Mostly it is not there. If it stays, the next line says so.
+    let _ = fs::remove_file(&new);
+    let mut out = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&new)?;
+    let written = out.write_all(&serde_json::to_vec(record)?).and_then(|()| fs::rename(&new, file));
+    written.inspect_err(|_| {
         let _ = fs::remove_file(&new);
     })
 }
@@ -260,6 +265,7 @@ pub fn now() -> Millis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
     /// A folder for records, which is not there yet, and a recorder that writes to it.
@@ -298,5 +304,20 @@ mod tests {
         fs::remove_dir(&file).unwrap();
         follow(&mut recorder, 2);
         assert_eq!((recorder.problem(), written(&recorder).epoch), (None, 2));
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let (dir, jobs, mut recorder) = recorder();
+        let (precious, file) = (dir.path().join("precious"), recorder.file.clone().unwrap());
+        fs::create_dir(jobs).unwrap();
+        fs::write(&precious, "as it was").unwrap();
+        for name in [file.clone(), file.with_extension("new")] {
+            symlink(&precious, name).unwrap();
+        }
+        follow(&mut recorder, 1);
+        assert_eq!((recorder.problem(), written(&recorder).epoch), (None, 1));
+        assert_eq!(fs::read_to_string(precious).unwrap(), "as it was");
+        assert!(fs::symlink_metadata(file).unwrap().is_file());
     }
 }
