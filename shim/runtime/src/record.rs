@@ -1,7 +1,8 @@
 //! The job record rank 0 writes into the shared directory's `jobs/`, for the controller and the terminal.
 //!
-//! It must cost next to nothing: a call that takes microseconds is timed once in many, and the file is
-//! written at most twice a second, or less often where writing is slow.
+//! It must cost next to nothing: where calls come every few microseconds one in many is timed, and the file is
+//! written at most twice a second, or less often where writing is slow. Only a timed call can have it written, so in
+//! a program that calls once a second each call is timed, however short.
 use inventory::{Bytes, Millis};
 use schedules::job::{CallTotal, JobRecord};
 use schedules::table::{Collective, Way};
@@ -17,6 +18,9 @@ const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 const WRITE_COST: u32 = 200;
 /// Time spent reading the clock is at most one part in this many.
 const TIMING_COST: f64 = 400.0;
+/// A timed call stands for at most this many: reading the clock once in so many calls costs each a few nanoseconds at
+/// most, and a program whose calls become rare is timed again after so many.
+const MOST_STRIDE: u32 = 1024;
 /// Different block sizes counted on their own; any further ones are counted under the next lower power of two.
 const MOST_SIZES: usize = 32;
 
@@ -31,6 +35,9 @@ pub struct Recorder {
     problem: Option<String>,
     /// Seconds that timing one call costs here.
     timing: f64,
+    /// When the last timed call ended, and calls of any kind begun since.
+    timed_at: Instant,
+    calls_since: u32,
 }
 
 /// One kind of call.
@@ -61,7 +68,9 @@ impl Recorder {
     /// Starts a record; `jobs` is the folder it is written to. It need not be there yet.
     pub fn new(record: JobRecord, jobs: Option<&Path>) -> Recorder {
         let file = jobs.map(|jobs| jobs.join(format!("{}.json", record.id)));
-        Recorder { record, file, totals: Vec::new(), last: 0, next_write: Instant::now() + WRITE_INTERVAL, problem: None, timing: timing() }
+        let (timing, timed_at) = (timing(), Instant::now());
+        let next_write = timed_at + WRITE_INTERVAL;
+        Recorder { record, file, totals: Vec::new(), last: 0, next_write, problem: None, timing, timed_at, calls_since: 0 }
     }
 
     /// From now on the communicator follows `epoch`, or stands aside for a reason. `bound` gives the seconds a
@@ -79,6 +88,7 @@ impl Recorder {
     /// A call begins.
     pub fn begin(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> Timer {
         let total = self.find(collective, way, block, bound);
+        self.calls_since = self.calls_since.saturating_add(1);
         let counted = &mut self.totals[total];
         counted.calls += 1;
         counted.bound_seconds += counted.bound_each;
@@ -88,15 +98,15 @@ impl Recorder {
 
     /// It has ended. Gives whether the record was written.
     pub fn done(&mut self, timer: &Timer) -> bool {
-        let Some(started) = timer.started else { return false };
-        let ended = Instant::now();
-        let took = ended - started;
-        let total = &mut self.totals[timer.total];
-        total.seconds += took.as_secs_f64() * f64::from(total.stride);
-        let wanted = (self.timing * TIMING_COST / took.as_secs_f64().max(1e-9)).ceil();
-        // At most doubled at a time: one call that an interrupt made look short must not stop the timing.
-        total.stride = (wanted as u32).clamp(1, total.stride.saturating_mul(2).min(1 << 16));
+        timer.started.is_some_and(|started| self.timed(timer.total, started, Instant::now()))
+    }
+
+    fn timed(&mut self, total: usize, started: Instant, ended: Instant) -> bool {
+        let total = &mut self.totals[total];
+        total.seconds += (ended - started).as_secs_f64() * f64::from(total.stride);
+        total.stride = stride(total.stride, self.timing, self.calls_since, ended - self.timed_at);
         total.until_timed = total.stride;
+        (self.timed_at, self.calls_since) = (ended, 0);
         let due = ended >= self.next_write;
         if due {
             self.write();
@@ -191,6 +201,15 @@ impl Total {
             bound_seconds: self.bound_seconds,
         }
     }
+}
+
+/// How many calls the next timed one stands for, after one that stood for `last`, when `calls` calls and whatever the
+/// program did between them took `elapsed`.
+fn stride(last: u32, timing: f64, calls: u32, elapsed: Duration) -> u32 {
+    let each = elapsed.as_secs_f64() / f64::from(calls.max(1));
+    let wanted = (timing * TIMING_COST / each.max(1e-9)).ceil();
+    // At most doubled at a time: calls that came in one quick burst say little.
+    (wanted as u32).clamp(1, last.saturating_mul(2).min(MOST_STRIDE))
 }
 
 /// What it costs to read the clock twice: 50 ns where the kernel lets programs read it, 2 µs on some virtual machines.
@@ -304,6 +323,43 @@ mod tests {
         fs::remove_dir(&file).unwrap();
         follow(&mut recorder, 2);
         assert_eq!((recorder.problem(), written(&recorder).epoch), (None, 2));
+    }
+
+    /// Carries out calls of 2 µs, one each `period`, on a clock of the test's own; gives how many were timed.
+    fn call(recorder: &mut Recorder, clock: &mut Instant, calls: u32, period: Duration) -> u32 {
+        let mut timed = 0;
+        for _ in 0..calls {
+            let timer = recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0);
+            if timer.started.is_some() {
+                recorder.timed(timer.total, *clock, *clock + Duration::from_micros(2));
+                timed += 1;
+            }
+            *clock += period;
+        }
+        timed
+    }
+
+    #[test]
+    fn rare_calls_are_all_timed_and_frequent_ones_seldom() {
+        let (_dir, _, mut recorder) = recorder();
+        let mut clock = recorder.timed_at + Duration::from_secs(1);
+        (recorder.timing, recorder.file) = (100e-9, None);
+        assert_eq!(call(&mut recorder, &mut clock, 60, Duration::from_secs(1)), 60);
+        let timed = call(&mut recorder, &mut clock, 100_000, Duration::from_micros(4));
+        assert!((9_000..11_000).contains(&timed), "one in ten takes a 400th of the time: {timed}");
+        call(&mut recorder, &mut clock, 20, Duration::from_secs(1));
+        assert_eq!(call(&mut recorder, &mut clock, 60, Duration::from_secs(1)), 60);
+        let counted = recorder.record().calls[0].clone();
+        assert_eq!(counted.calls, 100_140);
+        assert!((counted.seconds - 0.2).abs() < 0.01, "{counted:?}");
+    }
+
+    #[test]
+    fn a_slow_clock_never_stops_the_timing() {
+        let micro = Duration::from_micros(1);
+        assert_eq!(stride(1, 4e-6, 1, micro), 2);
+        assert_eq!(stride(1000, 4e-6, 1000, 1000 * micro), MOST_STRIDE);
+        assert_eq!(stride(MOST_STRIDE, 4e-6, MOST_STRIDE, Duration::from_secs(1000)), 1);
     }
 
     #[test]
