@@ -32,7 +32,7 @@ static void in_place(const char *name, int count, MPI_Datatype type)
 
 int main(int argc, char **argv)
 {
-	MPI_Datatype contiguous, vector, resized, mixed, before, absolute;
+	MPI_Datatype contiguous, vector, resized, mixed, before, absolute, to;
 	int rank, lengths[3] = {1, 2, 3}, one = 1;
 	MPI_Aint places[3] = {8, 24, 48}, address;
 	MPI_Datatype types[3] = {MPI_DOUBLE, MPI_INT, MPI_SHORT};
@@ -51,12 +51,15 @@ int main(int argc, char **argv)
 	MPI_Type_create_resized(MPI_INT, -4, 12, &before); /* begins before its address */
 	MPI_Get_address(sent, &address);
 	MPI_Type_create_hindexed(1, &one, &address, MPI_INT, &absolute);
+	MPI_Get_address(received, &address);
+	MPI_Type_create_hindexed(1, &one, &address, MPI_INT, &to);
 	MPI_Type_commit(&contiguous);
 	MPI_Type_commit(&vector);
 	MPI_Type_commit(&resized);
 	MPI_Type_commit(&mixed);
 	MPI_Type_commit(&before);
 	MPI_Type_commit(&absolute);
+	MPI_Type_commit(&to);
 
 	both("7 int", 7, MPI_INT, 7, MPI_INT);
 	both("1 byte", 1, MPI_BYTE, 1, MPI_BYTE);
@@ -78,6 +81,20 @@ int main(int argc, char **argv)
 	memset(received, 9, BYTES);
 	MPI_Allgather(MPI_BOTTOM, 1, absolute, received, 1, MPI_INT, MPI_COMM_WORLD);
 	digest("allgather from MPI_BOTTOM", received, BYTES);
+
+	/* One base for both buffers, which do not overlap, on one rank only. */
+	memset(received, 9, BYTES);
+	if (rank == 1)
+		MPI_Alltoall(MPI_BOTTOM, 3, absolute, MPI_BOTTOM, 3, to, MPI_COMM_WORLD);
+	else
+		MPI_Alltoall(sent, 3, MPI_INT, received, 3, MPI_INT, MPI_COMM_WORLD);
+	digest("alltoall at MPI_BOTTOM on one rank", received, BYTES);
+	memset(received, 9, BYTES);
+	if (rank == 1)
+		MPI_Allgather(MPI_BOTTOM, 3, absolute, MPI_BOTTOM, 3, to, MPI_COMM_WORLD);
+	else
+		MPI_Allgather(sent, 3, MPI_INT, received, 3, MPI_INT, MPI_COMM_WORLD);
+	digest("allgather at MPI_BOTTOM on one rank", received, BYTES);
 	MPI_Finalize();
 	return 0;
 }

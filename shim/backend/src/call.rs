@@ -38,11 +38,11 @@ impl Call {
 
     /// Bytes a rank receives from each other one: the same on every rank, because the type signatures of all
     /// sends and receives are equal, which counts alone are not. `None` if an argument is wrong in a way the
-    /// library finds too: it then raises the error as it always does.
+    /// library finds too: it then raises the error as it always does. Nothing a correct program may do on some ranks
+    /// alone may lead there, such as passing one base, `MPI_BOTTOM` perhaps, for both buffers.
     pub(crate) fn block(&self) -> Option<u64> {
         let null = mpi().handle.datatype_null;
-        let sends_wrong =
-            !self.in_place() && (self.send_count < 0 || self.send_type == null || (self.send == self.receive && self.send_count > 0));
+        let sends_wrong = !self.in_place() && (self.send_count < 0 || self.send_type == null);
         if sends_wrong || self.receive_count < 0 || self.receive_type == null {
             return None;
         }
