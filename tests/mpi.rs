@@ -112,6 +112,9 @@ impl<'a> Job<'a> {
             command
                 .args("--oversubscribe --allow-run-as-root --bind-to none --mca plm isolated --mca btl tcp,self --mca pml ob1".split(' '));
             command.args("--mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 --mca opal_event_include epoll".split(' '));
+            // Its way of small blocks on 12 ranks and more (Bruck) gives wrong bytes where the two datatypes differ, without
+            // heddle, too: linear.
+            command.args("--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '));
         }
         command.arg("shim/tests/host.sh").arg(program).args(arguments);
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
@@ -178,8 +181,9 @@ fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize) {
 #[test]
 fn every_datatype_gives_the_same_bytes() {
     for mpi in BOTH {
-        same_bytes("datatypes.c", mpi, 4, 1);
-        same_bytes("datatypes.c", mpi, 6, 2);
+        for (ranks, per_host) in [(2, 1), (4, 1), (6, 2), (16, 3)] {
+            same_bytes("datatypes.c", mpi, ranks, per_host);
+        }
     }
 }
 
