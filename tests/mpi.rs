@@ -360,6 +360,17 @@ fn a_host_the_topology_does_not_know_is_named() {
     }
 }
 
+/// There is no network between them, so there is nothing to look for, to agree on, or to record.
+#[test]
+fn ranks_on_one_host_are_left_alone() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let flags = ["--collective", "both", "--size", "8,40000", "--iterations", "50", "--check"];
+        let said = Job::new(mpi, 4).per_host(4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &flags);
+        assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len(), records(dir.path()).len()), (4, 0, 0), "{mpi}");
+    }
+}
+
 #[test]
 fn switched_off_or_without_a_backend_nothing_happens() {
     for mpi in BOTH {

@@ -87,13 +87,25 @@ thread_local! {
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn serve(call: &Call) -> c_int {
-    let block = if INSIDE.get() || call.comm == mpi().handle.comm_null { None } else { call.block() };
-    let Some(block) = block else {
+    if INSIDE.replace(true) {
+        // SAFETY: passed on to the caller.
+        return unsafe { call.native() };
+    }
+    // SAFETY: passed on to the caller.
+    let code = unsafe { outermost(call) };
+    INSIDE.set(false);
+    code
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn outermost(call: &Call) -> c_int {
+    let passes = call.comm == mpi().handle.comm_null || members::known_to_pass_through(call.comm);
+    let Some(block) = (if passes { None } else { call.block() }) else {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     };
-    INSIDE.set(true);
-    let code = guarded("a collective", || {
+    guarded("a collective", || {
         let served = members::of(call).and_then(|member| match member {
             // SAFETY: passed on to the caller.
             Some(mut member) => unsafe { member.serve(call, block) },
@@ -107,9 +119,7 @@ unsafe fn serve(call: &Call) -> c_int {
             unsafe { (mpi().call.Comm_call_errhandler)(call.comm, failed.0) };
             failed.0
         })
-    });
-    INSIDE.set(false);
-    code
+    })
 }
 
 /// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never come: the

@@ -1,7 +1,7 @@
 //! What this process knows as a member of one communicator, and the agreements among its members.
 use crate::call::Call;
 use crate::head::Head;
-use crate::private::{Private, Result};
+use crate::private::{Private, Result, check};
 use crate::{aapc, ring};
 use inventory::Bytes;
 use runtime::pace::Pace;
@@ -31,17 +31,21 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Meets the other members, and agrees with them for the first time. Collective.
-    pub(crate) fn join(call: &Call) -> Result<Member> {
-        let private = Private::of(call.comm)?;
+    /// Meets the other members, and agrees with them for the first time; `None` if all are on one host, where no epoch
+    /// ever gives them a network to schedule. Collective.
+    pub(crate) fn join(call: &Call) -> Result<Option<Member>> {
+        let mut private = Private::of(call.comm)?;
         let mut name = [0u8; NAME];
         private.processor_name(&mut name)?;
         let names = private.gather_all(&name)?;
         let hosts: Vec<String> = names.chunks(NAME).map(text).collect();
+        if hosts.iter().all(|host| *host == hosts[0]) {
+            return check(private.free()).map(|()| None);
+        }
         let head = (private.rank == 0).then(|| Box::new(Head::new(&hosts)));
         let mut member = Member { private, hosts, pace: Pace::new(1), follow: None, head };
         member.agree()?;
-        Ok(member)
+        Ok(Some(member))
     }
 
     /// Carries one call out. Collective; `block` is the same on every rank.
@@ -175,6 +179,6 @@ impl Private {
     fn processor_name(&self, name: &mut [u8; NAME]) -> Result<()> {
         let mut length = 0;
         // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
-        crate::private::check(unsafe { (crate::mpi::mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length) })
+        check(unsafe { (crate::mpi::mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length) })
     }
 }

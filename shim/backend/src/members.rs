@@ -10,7 +10,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
-/// A communicator's member, or nothing where calls pass through: intercommunicators, and those of one rank.
+/// A communicator's member, or nothing where calls pass through for good: intercommunicators, and those of one rank or
+/// on one host.
 type Seat = Option<Mutex<Member>>;
 
 /// Grows whenever a communicator with a seat is freed: then a handle may come to mean another one.
@@ -21,6 +22,14 @@ static SEATS: Mutex<Vec<Weak<Seat>>> = Mutex::new(Vec::new());
 thread_local! {
     /// The last communicator this thread called with, at which generation, and its seat.
     static LAST: Cell<(Option<MPI_Comm>, u64, *const Seat)> = const { Cell::new((None, 0, std::ptr::null())) };
+}
+
+/// Whether calls on this communicator are known to pass through. Asked first of all: such calls may take less than a
+/// microsecond.
+pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
+    let (last, remembered, seat) = LAST.get();
+    // SAFETY: as in `of`.
+    last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire) && unsafe { &*seat }.is_none()
 }
 
 /// This process's member of the call's communicator; `None` where calls pass through. The first time it is
@@ -50,7 +59,7 @@ fn seat(call: &Call) -> Result<*const Seat> {
     if found != 0 {
         return Ok(value.cast_const().cast());
     }
-    let seat = Arc::new(if passes_through(call.comm)? { None } else { Some(Mutex::new(Member::join(call)?)) });
+    let seat = Arc::new(if alone(call.comm)? { None } else { Member::join(call)?.map(Mutex::new) });
     lock_seats().push(Arc::downgrade(&seat));
     let value = Arc::into_raw(seat);
     // SAFETY: as above; `forget` takes the value back.
@@ -58,7 +67,8 @@ fn seat(call: &Call) -> Result<*const Seat> {
     Ok(value)
 }
 
-fn passes_through(comm: MPI_Comm) -> Result<bool> {
+/// Whether there are no members to meet.
+fn alone(comm: MPI_Comm) -> Result<bool> {
     let (mut inter, mut size) = (0, 0);
     // SAFETY: a communicator of the application and places for the results.
     unsafe {
