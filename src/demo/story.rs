@@ -23,7 +23,7 @@ pub(crate) fn watch(cluster: &mut Cluster) -> anyhow::Result<()> {
 /// Without a terminal: the same as text, every step checked.
 pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
-    step("run all-to-all and allgather across all hosts, every byte checked, the runtime loaded");
+    step("run all-to-all and allgather across all hosts, every byte checked, the runtime loaded (HEDDLE_FORCE=aapc,ring)");
     let lines = cluster.start_job(Duration::from_secs(45))?;
     let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| following(s, first.number).cloned())?;
     told(&format!("job {} on {} ranks follows epoch {}: {}", job.record.program, job.record.ranks, first.number, ways(&job)));

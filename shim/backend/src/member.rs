@@ -9,10 +9,12 @@ use runtime::plan::Follow;
 use runtime::settings::Force;
 use runtime::word::Word;
 use schedules::epoch::Lean;
-use schedules::table::{Collective, Way};
+use schedules::table::{Collective, Mpi, Way};
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// The library this backend is compiled for.
+const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
 /// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
 const NAME: usize = 256;
 /// A call in place needs a packed copy, whose pieces MPI counts by `int`.
@@ -110,7 +112,7 @@ impl Member {
     fn plan(&self, lean: &[u8], force: Force) -> std::result::Result<Follow, Option<String>> {
         let planned = catch_unwind(AssertUnwindSafe(|| {
             let lean = Lean::from_bytes(lean).map_err(|e| Some(e.to_string()))?;
-            Follow::plan(&lean, force, &self.hosts, self.private.rank as u32).map_err(|e| e.is_news().then(|| e.to_string()))
+            Follow::plan(&lean, MPI, force, &self.hosts, self.private.rank as u32).map_err(|e| e.is_news().then(|| e.to_string()))
         }));
         planned.unwrap_or_else(|_| Err(Some("planning for this communicator failed; please report this".into())))
     }

@@ -7,7 +7,7 @@ use inventory::{BitsPerSec, Bytes};
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
-use schedules::table::{Collective, Entry, Table, Way};
+use schedules::table::{Collective, Entry, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
 use schedules::{allgather, alltoall, bound};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -71,11 +71,11 @@ impl Problem {
 }
 
 impl Follow {
-    /// Plans for the communicator whose rank `r` runs on `hosts[r]`, and keeps what `rank` needs.
+    /// Plans for the communicator whose rank `r` runs on `hosts[r]` under `mpi`, and keeps what `rank` needs.
     ///
     /// # Errors
     /// [`Problem`], the same on every rank.
-    pub fn plan(lean: &Lean, force: Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
+    pub fn plan(lean: &Lean, mpi: Mpi, force: Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
         if hosts.len() > MOST_RANKS {
             return Err(Problem::TooMany(hosts.len()));
         }
@@ -90,10 +90,10 @@ impl Follow {
         let hosts = whole.restrict(&names).map_err(tree)?;
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
 
-        let mut table = lean.table.clone();
+        let mut table = lean.table.clone().under(mpi);
         let waste = bound::unit_factor(&leaves);
         if waste > WORTHWHILE {
-            table.alltoall = vec![Entry { from: Bytes(0), way: Way::Native }];
+            table.alltoall = vec![Entry { from: Bytes(0), way: Way::Native, mpi: None }];
         }
 
         let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
@@ -237,7 +237,7 @@ mod tests {
 
     fn plan(rate: &str, force: Force, hosts: &[&str], rank: u32) -> Result<Follow, Problem> {
         let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-        Follow::plan(&lean(rate), force, &hosts, rank)
+        Follow::plan(&lean(rate), Mpi::Mpich, force, &hosts, rank)
     }
 
     fn peers(follow: &Follow) -> Vec<u32> {

@@ -1,0 +1,51 @@
+//! The whole way: `heddle demo` as text, which emulates, discovers, plans, runs, recables, and checks each step itself.
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// Where the runtime is when `cargo test` is called without `make test`.
+fn built() {
+    let folder = Path::new(env!("CARGO_BIN_EXE_heddle")).parent().expect("a binary is in a folder");
+    let (target, profile) = (folder.parent().expect("target"), folder.file_name().expect("a profile"));
+    let built = Command::new("shim/build.sh").arg(profile).env("CARGO_TARGET_DIR", target).output().expect("shim/build.sh");
+    assert!(built.status.success(), "shim/build.sh failed:\n{}", String::from_utf8_lossy(&built.stderr));
+}
+
+fn demo(mpi: &str) {
+    // Two clusters at once would be more than two cores hold.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    built();
+    let name = format!("t{}{mpi}", std::process::id());
+    let mut demo = Command::new("timeout");
+    demo.args(["-k", "10", "240", env!("CARGO_BIN_EXE_heddle"), "demo", "--text", "--mpi", mpi, "--name", &name]);
+    let out = demo.output().expect("timeout, of coreutils");
+    let (said, complained) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    let left = Path::new("/run/heddle-lab").join(&name).exists();
+    if left {
+        let _ = Command::new(env!("CARGO_BIN_EXE_heddle")).args(["lab", "down", "--name", &name]).status();
+    }
+    assert!(out.status.success(), "{}\n{said}\n{complained}\n(the lab needs root)", out.status);
+    for told in [
+        "epoch 1: 12 hosts, 36 phases",
+        "n11 moved from s3",
+        "now follows epoch 2",
+        "alltoall by aapc",
+        "allgather by ring",
+        "taken up +",
+        "every step checked",
+    ] {
+        assert!(said.contains(told), "\"{told}\" is missing:\n{said}");
+    }
+    assert!(!left, "the demo left its lab behind");
+}
+
+#[test]
+fn the_whole_way_on_open_mpi() {
+    demo("openmpi");
+}
+
+#[test]
+fn the_whole_way_on_mpich() {
+    demo("mpich");
+}
