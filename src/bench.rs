@@ -71,7 +71,8 @@ struct Measured {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let name = args.lab.clone().or_else(|| std::env::var("HEDDLE_LAB").ok()).unwrap_or_else(|| "lab".into());
+    let name =
+        args.lab.clone().or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|name| !name.is_empty())).unwrap_or_else(|| "lab".into());
     let lab = Lab::open(&name)?;
     let libraries: &[Mpi] = match args.mpi {
         Which::Openmpi => &[Mpi::OpenMpi],
