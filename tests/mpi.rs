@@ -282,7 +282,7 @@ const DAMAGES: [Damage; 11] = [
     ("manifest missing", |dir| fs::remove_file(dir.join("epochs/00000001/manifest.json")).unwrap(), "manifest.json"),
     ("half a topology", |dir| halve(&dir.join("epochs/00000001/topology.yaml")), "topology.yaml"),
     ("a topology with a byte changed", |dir| change(&dir.join("epochs/00000001/topology.yaml")), "topology.yaml"),
-    ("unreadable", |dir| fs::set_permissions(dir.join("epochs"), Permissions::from_mode(0)).unwrap(), "Permission denied"),
+    ("unreadable", |dir| fs::set_permissions(dir.join("epochs"), Permissions::from_mode(0o000)).unwrap(), "Permission denied"),
     ("a pipe for the pointer", |dir| pipe(&dir.join("current")), "current: not a regular file"),
     ("a pipe for the manifest", |dir| pipe(&dir.join("epochs/00000001/manifest.json")), "manifest.json: not a regular file"),
     (
