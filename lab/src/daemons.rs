@@ -1,5 +1,6 @@
 //! The daemons of a node: what their configuration says and how they are started.
 use crate::error::{During, Error, Result};
+use crate::needs;
 use crate::plan::{Kind, Node, Plan};
 use crate::probe;
 use inventory::BitsPerSec;
@@ -31,7 +32,7 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
             let log = logs.join(format!("{}-snmpd.log", node.name));
             let log = format!("-Lf{}", log.display());
             let arguments = ["-f", &log, "-C", "-c", "/run/snmp/snmpd.conf", "-I", "-smux"];
-            spawn(node, logs, Command::new("snmpd").args(arguments).env("SNMP_PERSISTENT_DIR", "/var/lib/snmp").env("MIBS", ""))?;
+            spawn(node, logs, daemon("snmpd").args(arguments).env("SNMP_PERSISTENT_DIR", "/var/lib/snmp").env("MIBS", ""))?;
             await_answer(node, "snmpd", SYSTEM)?;
             // Not taken: loads are seen a little later.
             let _ = probe::set(INTERFACE_CACHE, INTERFACE_CACHE_SECONDS, Duration::from_secs(1));
@@ -45,7 +46,7 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
 
 fn lldpd(node: &Node, logs: &Path) -> Result<()> {
     fs::write("/run/lldpd.conf", lldpd_conf(node)).during(|| "/run/lldpd.conf".into())?;
-    let mut command = Command::new("lldpd");
+    let mut command = daemon("lldpd");
     command.args(["-d", "-O", "/run/lldpd.conf", "-u", "/run/lldpd.socket"]);
     if node.kind == Kind::Switch {
         command.args(["-x", "-X", "unix:/run/agentx/master"]);
@@ -53,8 +54,13 @@ fn lldpd(node: &Node, logs: &Path) -> Result<()> {
     spawn(node, logs, &mut command)
 }
 
+/// Found where `up` found it: root's search path may lack the folders of daemons.
+fn daemon(name: &str) -> Command {
+    Command::new(needs::find(name).unwrap_or_else(|| name.into()))
+}
+
 fn spawn(node: &Node, logs: &Path, command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let path = logs.join(format!("{}-{program}.log", node.name));
     let log = File::options().create(true).append(true).open(&path).during(|| path.display().to_string())?;
     let errors = log.try_clone().during(|| path.display().to_string())?;
