@@ -138,7 +138,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Line>
 }
 
 /// The benchmark program: beside the binary as built or as installed.
-fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
+pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("this program's own path")?;
     let folder = me.parent().unwrap_or(&me);
     let places = ["lib", "../lib/heddle"].map(|place| folder.join(place).join(format!("bench-{mpi}")));

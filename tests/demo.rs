@@ -1,21 +1,16 @@
 //! The whole way: `heddle demo` as text, which emulates, discovers, plans, runs, recables, and checks each step itself.
+#[path = "common/runtime.rs"]
+mod runtime;
+
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
-
-/// Where the runtime is when `cargo test` is called without `make test`.
-fn built() {
-    let folder = Path::new(env!("CARGO_BIN_EXE_heddle")).parent().expect("a binary is in a folder");
-    let (target, profile) = (folder.parent().expect("target"), folder.file_name().expect("a profile"));
-    let built = Command::new("shim/build.sh").arg(profile).env("CARGO_TARGET_DIR", target).output().expect("shim/build.sh");
-    assert!(built.status.success(), "shim/build.sh failed:\n{}", String::from_utf8_lossy(&built.stderr));
-}
 
 fn demo(mpi: &str) {
     // Two clusters at once would be more than two cores hold.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    built();
+    runtime::lib();
     let name = format!("t{}{mpi}", std::process::id());
     let mut demo = Command::new("timeout");
     demo.args(["-k", "10", "240", env!("CARGO_BIN_EXE_heddle"), "demo", "--text", "--mpi", mpi, "--name", &name]);

@@ -3,13 +3,17 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
+#[path = "common/runtime.rs"]
+mod runtime;
+
+use runtime::lib;
 use schedules::job::JobRecord;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -26,19 +30,6 @@ const MOVED: &str = "switches: [s0, s1, s2]
 hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s2}, n3: {switch: s0}, n4: {switch: s1}, n5: {switch: s2}, n6: {switch: s2}, n7: {switch: s2}}
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
-
-/// Where shim/build.sh puts the libraries; built once.
-fn lib() -> &'static Path {
-    static LIB: OnceLock<PathBuf> = OnceLock::new();
-    LIB.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_BIN_EXE_heddle")).parent().expect("a binary is in a folder");
-        let target = folder.parent().expect("target/debug is in target");
-        let profile = folder.file_name().expect("a profile's name");
-        let built = Command::new("shim/build.sh").arg(profile).env("CARGO_TARGET_DIR", target).output().expect("shim/build.sh");
-        assert!(built.status.success(), "shim/build.sh failed:\n{}", String::from_utf8_lossy(&built.stderr));
-        folder.join("lib")
-    })
-}
 
 /// A program of shim/tests, compiled for an MPI.
 fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {

@@ -45,12 +45,7 @@ impl Cluster {
 
     /// Starts the benchmark on all hosts, every byte checked, for at most `limit`. Its lines arrive on the channel.
     pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
-        let bench = self.program.with_file_name("lib").join(format!("bench-{}", self.mpi));
-        let installed = self.program.with_file_name("../lib/heddle").join(format!("bench-{}", self.mpi));
-        let bench = [bench, installed]
-            .into_iter()
-            .find(|p| p.is_file())
-            .context("the benchmark program is not beside this one; run: make build")?;
+        let bench = crate::bench::program(self.mpi)?;
         let job = Job { timeout: Some(limit + Duration::from_secs(60)), ..Job::new(self.mpi) };
         let mut command = self.lab.mpirun(&job, [bench]);
         command.args(["--watch", "--check", "--collective", "both", "--size", "65536", "--seconds", &limit.as_secs().to_string()]);
