@@ -2,6 +2,7 @@
 use crate::api::{EpochInfo, Stages};
 use crate::publish::{current, numbers, reader};
 use inventory::{Millis, Topology, diff};
+use schedules::alltoall::Algorithm;
 use schedules::bound;
 use schedules::epoch::{Lean, Pointer, folder};
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology), String> {
     let made: Made = serde_json::from_slice(&manifest).map_err(|e| format!("epoch {number}, manifest.json: {e}"))?;
     let lean = Lean::open(&Pointer::new(number, &manifest), read).map_err(|e| e.to_string())?;
     let tree = lean.topology.tree().map_err(|e| format!("epoch {number}: {e}"))?;
-    let bound = bound::bound(&tree);
+    let bound = bound::bound(&tree, &Algorithm::fitting(&tree).capacities(&tree));
     let info = EpochInfo {
         number,
         at: made.at,

@@ -1,10 +1,12 @@
 //! The all-to-all schedule as planned, verified, published and printed.
+use crate::aapc;
+use crate::bound::{Bound, bound};
+use crate::capacities::Capacities;
+use crate::message::{Message, Sync};
 use crate::sync::{Reduction, SyncKind, syncs};
-use crate::{aapc, bound};
 use inventory::Tree;
-
-/// The one algorithm there is: messages of unit size on edges of unit capacity.
-pub(crate) const AAPC: &str = "aapc";
+use std::fmt;
+use std::str::FromStr;
 
 /// Up to this many hosts [`plan`] reduces synchronizations to the minimal set. At that size the reduction takes about two
 /// tenths of a second, twice as long as all the rest, and it grows with the third power of the hosts.
@@ -21,49 +23,74 @@ pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
 pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoall {
     let phases = aapc::phases(tree);
     let syncs = syncs(tree, &phases, sync, reduction);
-    Alltoall { algorithm: AAPC, hosts: tree.host_names().to_vec(), bound: bound::bound(tree), phases, syncs }
+    Alltoall { algorithm: Algorithm::Aapc, hosts: tree.host_names().to_vec(), bound: bound(tree, &Capacities::unit(tree)), phases, syncs }
 }
 
-/// One message: host `src` sends its block for host `dst`. Host numbers of the tree it was planned on.
+/// How the phases of an all-to-all are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Message {
-    /// The sending host.
-    pub src: u32,
-    /// The receiving host.
-    pub dst: u32,
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// [`crate::aapc`]: every edge carries one message at once.
+    Aapc,
+    /// Edges carry as many messages at once as their rates allow.
+    Capacity,
 }
 
-/// The certificate: no schedule can have fewer phases.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Bound {
-    /// ceil(load / capacity) of the bottleneck edge.
-    pub phases: u64,
-    /// The bottleneck edge, from and to; with one host the host itself.
-    pub edge: (String, String),
-    /// Messages of one all-to-all over that edge.
-    pub load: u64,
-    /// Messages that edge carries at once.
-    pub capacity: u64,
+impl Algorithm {
+    /// The one whose phases take less time at the bound, [`Algorithm::Aapc`] if they take the same.
+    pub fn fitting(tree: &Tree) -> Algorithm {
+        let time = |algorithm: Algorithm| {
+            let capacities = algorithm.capacities(tree);
+            (u128::from(bound(tree, &capacities).phases), u128::from(capacities.rate().0))
+        };
+        let ((unit_phases, unit_rate), (phases, rate)) = (time(Algorithm::Aapc), time(Algorithm::Capacity));
+        if unit_phases * rate <= phases * unit_rate { Algorithm::Aapc } else { Algorithm::Capacity }
+    }
+
+    /// What the edges of `tree` carry by this algorithm's reckoning.
+    pub fn capacities(self, tree: &Tree) -> Capacities {
+        match self {
+            Algorithm::Aapc => Capacities::unit(tree),
+            Algorithm::Capacity => Capacities::of(tree),
+        }
+    }
+
+    /// Its name in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Aapc => "aapc",
+            Algorithm::Capacity => "capacity",
+        }
+    }
 }
 
-/// `before` must not start until `after` has left the network; `from` tells `to` by a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Sync {
-    /// The earlier message.
-    pub after: Message,
-    /// The message that waits.
-    pub before: Message,
-    /// The host that sends the token: `after.src` (sender-based) or `after.dst` (receiver-based).
-    pub from: u32,
-    /// The host that waits for it: `before.src`.
-    pub to: u32,
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
+        [Algorithm::Aapc, Algorithm::Capacity]
+            .into_iter()
+            .find(|algorithm| algorithm.name() == text)
+            .ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+    }
+}
+
+/// A name that is no [`Algorithm`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("algorithm \"{0}\": expected aapc or capacity")]
+pub struct UnknownAlgorithm(pub String);
 
 /// A whole all-to-all among `hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alltoall {
-    /// How it was planned: `aapc`.
-    pub algorithm: &'static str,
+    /// How it was planned.
+    pub algorithm: Algorithm,
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
     /// Why it cannot be shorter.

@@ -4,12 +4,24 @@
 //! for the allgather.
 //! Guarantee: a lower bound for any algorithm on the tree.
 //! Cost: O(nodes).
-//! Deviations: the papers count messages on links of one rate. [`bound`] does the same and is what
-//! [`crate::aapc`] reaches. Where trunks are faster than host links it counts phases that the network could
-//! save; the `*_seconds` functions know the rates and stay right there.
-use crate::alltoall::Bound;
-use inventory::tree::{Edge, Tree};
+//! Deviations: the papers count messages on links of one rate; [`bound`] does so with [`Capacities::unit`], which is what
+//! [`crate::aapc`] reaches, and counts by the real rates with [`Capacities::of`].
+use crate::capacities::Capacities;
+use inventory::tree::{Edge, Node, Tree};
 use inventory::{BitsPerSec, Bytes};
+
+/// The certificate: no schedule can have fewer phases.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Bound {
+    /// ceil(load / capacity) of the bottleneck edge.
+    pub phases: u64,
+    /// The bottleneck edge, from and to; with one host the host itself.
+    pub edge: (String, String),
+    /// Messages of one all-to-all over that edge.
+    pub load: u64,
+    /// Messages that edge carries at once.
+    pub capacity: u64,
+}
 
 /// Octets on the wire per octet of payload over TCP: 1448 payload octets in a 1538-octet frame slot
 /// (preamble 8, Ethernet header 14, IPv4 20, TCP with timestamps 32, FCS 4, gap 12; IEEE 802.3 clause 4, RFC 7323).
@@ -22,14 +34,20 @@ pub fn loads(tree: &Tree) -> Vec<u64> {
     tree.hosts_below().iter().map(|&below| u64::from(below)).flat_map(|below| [below * (n - below); 2]).collect()
 }
 
-/// The phases that unit capacity forces: the load of the bottleneck edge, capacity 1. With one host nothing
+/// The phases that `capacities` force: the bottleneck edge's load over its width, rounded up. With one host nothing
 /// is sent, and the edge is the host itself.
-pub fn bound(tree: &Tree) -> Bound {
+pub fn bound(tree: &Tree, capacities: &Capacities) -> Bound {
     let loads = loads(tree);
-    let bottleneck = tree.top_down().iter().filter_map(|&v| tree.ends(2 * v).map(|ends| (loads[2 * v as usize], ends)));
-    let (load, (from, to)) = bottleneck.rev().max_by_key(|&(load, _)| load).unwrap_or((0, (tree.root(), tree.root())));
-    let (from, to) = if load == 0 { (0, 0) } else { (from, to) };
-    Bound { phases: load, edge: (tree.name(from).to_owned(), tree.name(to).to_owned()), load, capacity: 1 }
+    let needs = |v: &Node| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
+    let edges = tree.top_down().iter().copied().filter(|&v| loads[2 * v as usize] > 0);
+    let name = |v: Node| tree.name(v).to_owned();
+    match edges.rev().max_by_key(needs).and_then(|v| Some((v, tree.ends(2 * v)?))) {
+        Some((v, (from, to))) => {
+            let (load, capacity) = (loads[2 * v as usize], capacities.width(2 * v));
+            Bound { phases: needs(&v), edge: (name(from), name(to)), load, capacity }
+        }
+        None => Bound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 },
+    }
 }
 
 /// How many messages a link of `rate` carries at once where a message takes `unit`: at least 1.
@@ -74,7 +92,7 @@ pub fn unit_factor(tree: &Tree) -> f64 {
     let slowest = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v).0.max(1)).min();
     let Some(slowest) = slowest else { return 0.0 };
     let phase = block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / slowest as f64;
-    bound(tree).phases as f64 * phase / payload_bound_seconds(tree, block).max(f64::MIN_POSITIVE)
+    bound(tree, &Capacities::unit(tree)).phases as f64 * phase / payload_bound_seconds(tree, block).max(f64::MIN_POSITIVE)
 }
 
 /// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the receiving side)`.
@@ -102,21 +120,36 @@ mod tests {
     use super::*;
     use crate::sample::{star, topology};
 
+    fn unit(tree: &Tree) -> Bound {
+        bound(tree, &Capacities::unit(tree))
+    }
+
+    #[test]
+    fn a_wide_trunk_needs_fewer_phases_than_its_load() {
+        let hosts: Vec<String> = (0..96).map(|h| format!("n{h}: {{switch: s{}}}", h / 24)).collect();
+        let trunks: Vec<String> = (0..4).map(|s| format!("{{a: core, b: s{s}, rate: 10G}}")).collect();
+        let text = format!("switches: [core, s0, s1, s2, s3]\nhosts: {{{}}}\nlinks: [{}]", hosts.join(", "), trunks.join(", "));
+        let tree = topology(&text);
+        assert_eq!(unit(&tree).phases, 1_728);
+        let wide = bound(&tree, &Capacities::of(&tree));
+        assert_eq!((wide.phases, wide.load, wide.capacity), (173, 1_728, 10));
+    }
+
     #[test]
     fn the_bottleneck_of_two_switches_is_the_cable_between_them() {
         let tree = star(&[3, 3]);
-        let b = bound(&tree);
+        let b = unit(&tree);
         assert_eq!((b.phases, b.load, b.capacity), (9, 9, 1));
         assert_eq!(b.edge, ("s1".into(), "s0".into()));
         let one_switch = star(&[5]);
-        assert_eq!(bound(&one_switch).phases, 4);
-        assert_eq!(bound(&one_switch).edge.0, "n0");
+        assert_eq!(unit(&one_switch).phases, 4);
+        assert_eq!(unit(&one_switch).edge.0, "n0");
     }
 
     #[test]
     fn one_host_sends_nothing() {
         for tree in [star(&[1]), star(&[2, 1]).restrict(&["n1"]).unwrap()] {
-            let b = bound(&tree);
+            let b = unit(&tree);
             assert_eq!((b.phases, b.load, b.edge), (0, 0, (tree.name(0).into(), tree.name(0).into())));
             assert_eq!((payload_bound_seconds(&tree, Bytes(1 << 20)), allgather_bound_seconds(&tree, Bytes(1 << 20))), (0.0, 0.0));
         }

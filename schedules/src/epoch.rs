@@ -16,8 +16,10 @@
 //! must not return more than `limit + 1` octets and may stop there: whatever exceeds the limit is refused. Nothing read is
 //! trusted before its digest matches, and nothing is trusted because it does.
 use crate::allgather::{self, Allgather};
-use crate::alltoall::{self, AAPC, Alltoall, Bound, Message, Sync};
+use crate::alltoall::{self, Algorithm, Alltoall};
+use crate::bound::Bound;
 use crate::json::{self, MAX_HOSTS};
+use crate::message::{Message, Sync};
 use crate::sync::SyncKind;
 use crate::table::{Table, Way};
 use crate::verify::{self, Violation};
@@ -389,13 +391,10 @@ fn write_plan(plan: &Alltoall) -> Vec<u8> {
     postcard::to_stdvec(&parts).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
 }
 
-type PlanParts = (String, Vec<String>, Bound, Vec<Vec<Message>>, Vec<Sync>);
+type PlanParts = (Algorithm, Vec<String>, Bound, Vec<Vec<Message>>, Vec<Sync>);
 
 fn read_plan(bytes: &[u8]) -> Result<Alltoall, String> {
     let (algorithm, hosts, bound, phases, syncs): PlanParts = read_postcard(bytes)?;
-    if algorithm != AAPC {
-        return Err(format!("algorithm \"{}\": expected {AAPC}", shortened(&algorithm)));
-    }
     let known = |h: u32| (h as usize) < hosts.len().min(MAX_HOSTS);
     let both = |m: Message| known(m.src) && known(m.dst);
     let resolves =
@@ -403,7 +402,7 @@ fn read_plan(bytes: &[u8]) -> Result<Alltoall, String> {
     if !resolves {
         return Err(format!("a host number is not below {}", hosts.len().min(MAX_HOSTS)));
     }
-    Ok(Alltoall { algorithm: AAPC, hosts, bound, phases, syncs })
+    Ok(Alltoall { algorithm, hosts, bound, phases, syncs })
 }
 
 /// All of `bytes` as one value.

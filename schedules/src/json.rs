@@ -3,7 +3,9 @@
 //! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are refused. Whether the schedule
 //! is right is for [`crate::verify`].
 use crate::allgather::{Allgather, LR1};
-use crate::alltoall::{AAPC, Alltoall, Bound, Message, Sync};
+use crate::alltoall::{Alltoall, UnknownAlgorithm};
+use crate::bound::Bound;
+use crate::message::{Message, Sync};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -81,7 +83,7 @@ pub fn write_alltoall(plan: &Alltoall) -> String {
     let bound = &plan.bound;
     line(&AlltoallJson {
         collective: "alltoall",
-        algorithm: plan.algorithm,
+        algorithm: plan.algorithm.name(),
         hosts: plan.hosts.iter().map(String::as_str).collect(),
         bound: BoundJson { phases: bound.phases, edge: (&bound.edge.0, &bound.edge.1), load: bound.load, capacity: bound.capacity },
         phases: plan.phases.iter().map(|phase| phase.iter().map(|&m| ends(m)).collect()).collect(),
@@ -138,7 +140,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
 pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
     let json: AlltoallJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
-    let algorithm = known("algorithm", &json.algorithm, AAPC)?;
+    let algorithm = json.algorithm.parse().map_err(|e: UnknownAlgorithm| JsonError(e.to_string()))?;
     let numbers = Numbers::new(&json.hosts)?;
     let message = |ends: &(String, String)| Ok(Message { src: numbers.of(&ends.0)?, dst: numbers.of(&ends.1)? });
     let phases = json.phases.iter().map(|phase| phase.iter().map(message).collect()).collect::<Result<Vec<Vec<Message>>, JsonError>>()?;

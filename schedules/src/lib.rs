@@ -6,6 +6,8 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`message`] | who sends to whom, and which message waits for which |
+//! | [`capacities`] | how many messages each edge carries at once |
 //! | [`bound`] | what no schedule can beat |
 //! | [`root`] | the switch all subtrees of a schedule hang from |
 //! | [`aapc`] | an all-to-all in contention-free phases |
@@ -22,9 +24,11 @@ pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
 pub mod bound;
+pub mod capacities;
 pub mod epoch;
 pub mod job;
 pub mod json;
+pub mod message;
 pub mod root;
 pub mod slice;
 pub mod sync;

@@ -65,6 +65,7 @@ fn walk_to_root(tree: &Tree) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capacities::Capacities;
     use crate::sample::{any_tree, topology};
     use proptest::prelude::*;
 
@@ -87,7 +88,7 @@ mod tests {
             prop_assert_eq!(sizes.iter().sum::<usize>(), tree.hosts() as usize);
             prop_assert!(2 * sizes[0] <= tree.hosts() as usize);
             prop_assert!(sizes.is_sorted_by(|a, b| a >= b));
-            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree).phases);
+            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree, &Capacities::unit(&tree)).phases);
         }
     }
 }

@@ -6,7 +6,8 @@
 //! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
 //! at both ends ([`crate::sync::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
 //! steps before needs no number at all.
-use crate::alltoall::{Alltoall, Message};
+use crate::alltoall::Alltoall;
+use crate::message::Message;
 
 /// A few octets that say "go on".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

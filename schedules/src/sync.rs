@@ -8,7 +8,7 @@
 //! Deviations: the paper builds the conflict graph of all message pairs, O(n⁴ switches²), and reduces it in O(n⁶).
 //! The users of one edge are totally ordered, so consecutive users say everything: chaining them per edge has the
 //! same closure, and its transitive reduction is the paper's (a DAG has only one).
-use crate::alltoall::{Message, Sync};
+use crate::message::{Message, Sync};
 use inventory::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::fmt;

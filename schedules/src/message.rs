@@ -1,0 +1,23 @@
+//! What a schedule is made of: messages, and which of them wait for which.
+
+/// One message: host `src` sends its block for host `dst`. Host numbers of the tree it was planned on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Message {
+    /// The sending host.
+    pub src: u32,
+    /// The receiving host.
+    pub dst: u32,
+}
+
+/// `before` must not start until `after` has left the network; `from` tells `to` by a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Sync {
+    /// The earlier message.
+    pub after: Message,
+    /// The message that waits.
+    pub before: Message,
+    /// The host that sends the token: `after.src` (sender-based) or `after.dst` (receiver-based).
+    pub from: u32,
+    /// The host that waits for it: `before.src`.
+    pub to: u32,
+}

@@ -1,0 +1,49 @@
+//! Checks schedules by their definition, without knowing how they were planned.
+//!
+//! Source: the three conditions of aapc-2005 section 4 (no contention within a phase, every message once, as many phases as
+//! the load); aapc-2007 section 5 for synchronizations.
+//! Input: any schedule, also a foreign one, and the tree it is meant for.
+//! Guarantee: `Ok` means that the conditions hold for every message and edge. Where a schedule has synchronizations, any two
+//! messages that share an edge in different phases are ordered by them and the senders' own order. A schedule without any
+//! is meant for barriers, or for none; there is nothing to order.
+//! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way.
+//! Deviations: none. Nothing here calls planning code.
+mod allgather;
+mod alltoall;
+mod order;
+#[cfg(test)]
+mod tests;
+mod violation;
+
+use crate::message::Message;
+use inventory::tree::{Edge, Tree};
+
+pub use allgather::allgather;
+pub use alltoall::alltoall;
+pub use violation::{Named, NamedEdge, Violation};
+
+struct Names<'a>(&'a Tree);
+
+impl Names<'_> {
+    fn of(&self, m: Message) -> Named {
+        let name = |h: u32| if h < self.0.nodes() { self.0.name(h).into() } else { format!("number {h}").into() };
+        Named { src: name(m.src), dst: name(m.dst) }
+    }
+
+    fn edge(&self, edge: Edge) -> NamedEdge {
+        let name = |node: Option<u32>| node.map_or("", |node| self.0.name(node)).into();
+        let ends = self.0.ends(edge);
+        NamedEdge { from: name(ends.map(|e| e.0)), to: name(ends.map(|e| e.1)) }
+    }
+
+    fn same_hosts(&self, hosts: &[String]) -> Result<(), Violation> {
+        let own = self.0.host_names();
+        if own.len() != hosts.len() {
+            return Err(Violation::Hosts(format!("{} instead of {}", hosts.len(), own.len())));
+        }
+        match own.iter().zip(hosts).find(|(own, theirs)| own != theirs) {
+            Some((own, theirs)) => Err(Violation::Hosts(format!("{theirs} stands where {own} is expected"))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The first thing found wrong with a schedule, by names an operator knows.
+use std::fmt;
+
+/// A message by the names of its ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The sending host.
+    pub src: Box<str>,
+    /// The receiving host.
+    pub dst: Box<str>,
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.src, self.dst)
+    }
+}
+
+/// A directed edge by the names of its ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedEdge {
+    /// Where frames enter it.
+    pub from: Box<str>,
+    /// Where they leave it.
+    pub to: Box<str>,
+}
+
+impl fmt::Display for NamedEdge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.from, self.to)
+    }
+}
+
+/// The first thing found wrong. Phases count from 0, as in the papers and the JSON.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// It is for other hosts, or numbers them otherwise.
+    #[error("hosts: the schedule's are not those of the topology in its order: {0}")]
+    Hosts(String),
+    /// A number beyond the hosts.
+    #[error("phase {phase}: host number {host} does not exist")]
+    NoSuchHost {
+        /// Where.
+        phase: usize,
+        /// The number.
+        host: u32,
+    },
+    /// A host sends to itself.
+    #[error("phase {phase}: message {message} does not leave its host")]
+    ToItself {
+        /// Where.
+        phase: usize,
+        /// The message.
+        message: Named,
+    },
+    /// A message comes twice.
+    #[error("message {message}: sent in phase {first} and again in phase {second}")]
+    Twice {
+        /// The message.
+        message: Named,
+        /// Where first.
+        first: usize,
+        /// Where again.
+        second: usize,
+    },
+    /// A message never comes.
+    #[error("message {0}: sent in no phase")]
+    Missing(Named),
+    /// More messages of a phase use an edge than it carries at once.
+    #[error("edge {edge}, phase {phase}: {first} and {second} collide{}", beyond(*width))]
+    Contention {
+        /// The edge.
+        edge: NamedEdge,
+        /// Where.
+        phase: usize,
+        /// Messages the edge carries at once.
+        width: u64,
+        /// One message.
+        first: Named,
+        /// The other one.
+        second: Named,
+    },
+    /// It is free of collisions but too long.
+    #[error("{phases} phases: the load of the bottleneck edge {edge} asks for {bound}")]
+    Phases {
+        /// As scheduled.
+        phases: usize,
+        /// As many as the bottleneck edge needs.
+        bound: u64,
+        /// That edge.
+        edge: NamedEdge,
+    },
+    /// The certificate it carries is wrong.
+    #[error("bound: says {phases} phases by load {load}, capacity {capacity} of edge {edge}; {truth}")]
+    Bound {
+        /// As stated.
+        phases: u64,
+        /// As stated.
+        load: u64,
+        /// As stated.
+        capacity: u64,
+        /// As stated.
+        edge: NamedEdge,
+        /// What is right.
+        truth: String,
+    },
+    /// A synchronization that cannot be carried out.
+    #[error("synchronization {after} (phase {after_phase}) before {before} (phase {before_phase}): {problem}")]
+    Sync {
+        /// The earlier message.
+        after: Named,
+        /// Where; -1 if it is not scheduled.
+        after_phase: i64,
+        /// The message that waits.
+        before: Named,
+        /// Where; -1 if it is not scheduled.
+        before_phase: i64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Two users of an edge in different phases that nothing keeps apart.
+    #[error("edge {edge}: {first} (phase {first_phase}) and {second} (phase {second_phase}) are ordered by no synchronization")]
+    Unordered {
+        /// The edge.
+        edge: NamedEdge,
+        /// The earlier message.
+        first: Named,
+        /// Where.
+        first_phase: usize,
+        /// The later message.
+        second: Named,
+        /// Where.
+        second_phase: usize,
+    },
+    /// The ring does not hold every host once.
+    #[error("ring: host {0}")]
+    Ring(String),
+    /// Two of the ring's messages use one edge.
+    #[error("edge {edge}: {first} and {second} collide in the ring")]
+    RingContention {
+        /// The edge.
+        edge: NamedEdge,
+        /// One message.
+        first: Named,
+        /// The other one.
+        second: Named,
+    },
+    /// What the ring says of itself is wrong.
+    #[error("ring: says {stated}; {truth}")]
+    RingClaim {
+        /// As stated.
+        stated: String,
+        /// What is right.
+        truth: String,
+    },
+}
+
+fn beyond(width: u64) -> String {
+    if width == 1 { String::new() } else { format!(" beyond the {width} messages it carries at once") }
+}
