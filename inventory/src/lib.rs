@@ -18,6 +18,7 @@
 //! | [`diff`] | what changed between two topologies |
 //! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
+//! | [`ranks`] | ranks by name, several of them on a host |
 pub mod diff;
 pub mod export;
 pub mod infer;
@@ -25,6 +26,7 @@ pub mod inventory_file;
 pub mod mac;
 pub mod observation;
 mod order;
+pub mod ranks;
 pub mod secret;
 pub mod topology;
 pub mod topology_file;

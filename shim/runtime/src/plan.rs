@@ -2,8 +2,8 @@
 //!
 //! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it.
 use crate::settings::Force;
-use inventory::tree::{Cable, Tree, TreeError};
-use inventory::{BitsPerSec, Bytes};
+use inventory::Bytes;
+use inventory::tree::{Tree, TreeError};
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
@@ -196,30 +196,13 @@ fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, Tre
     Ok(members)
 }
 
-/// The tree with rank `r` as its leaf number `r`. A host with one rank is that leaf; a host with several
-/// becomes a switch that its ranks hang on, so its cable counts once for all of them.
+/// The tree with rank `r` as its leaf number `r`.
 fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree, TreeError> {
-    let total = members.iter().map(|(_, ranks)| ranks.len()).sum();
+    let mut host_of: Vec<(u32, u32)> = (0..).zip(members).flat_map(|(host, (_, ranks))| ranks.iter().map(move |&r| (r, host))).collect();
+    host_of.sort_unstable();
     // A blank keeps these apart from the names of switches and hosts, which cannot hold one.
-    let leaves: Vec<String> = (0..total).map(|rank| format!("rank {rank}")).collect();
-    let node = |v: u32| match members.get(v as usize) {
-        Some((_, ranks)) if ranks.len() == 1 => leaves[ranks[0] as usize].as_str(),
-        _ => hosts.name(v),
-    };
-    let shared = || (0..hosts.hosts()).zip(members).filter(|(_, (_, ranks))| ranks.len() > 1);
-    let switches: Vec<&str> = (hosts.hosts()..hosts.nodes()).map(|v| hosts.name(v)).chain(shared().map(|(v, _)| hosts.name(v))).collect();
-    let mut cables: Vec<Cable<'_>> = Vec::new();
-    for &v in hosts.top_down() {
-        if let Some(parent) = hosts.parent(v) {
-            cables.push(Cable { a: node(parent), b: node(v), rate: hosts.rate(v) });
-        }
-    }
-    for (v, (_, ranks)) in shared() {
-        let rate = if hosts.rate(v) == BitsPerSec::default() { BitsPerSec::GIGABIT } else { hosts.rate(v) };
-        cables.extend(ranks.iter().map(|&rank| Cable { a: hosts.name(v), b: &leaves[rank as usize], rate }));
-    }
-    let named: Vec<(&str, u32)> = leaves.iter().map(|name| (name.as_str(), 1)).collect();
-    Tree::new(&named, &switches, &cables)
+    let ranks: Vec<(String, u32)> = host_of.into_iter().map(|(rank, host)| (format!("rank {rank}"), host)).collect();
+    hosts.with_ranks(&ranks)
 }
 
 #[cfg(test)]
