@@ -15,6 +15,8 @@
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`allgather`] | the logical ring |
+//! | [`lg`] | an all-to-all among clusters joined by long-distance links |
+//! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`verify`] | checks schedules without knowing how they were planned |
 //! | [`json`] | schedules as the contract's JSON |
 //! | [`table`] | which way at which block size |
@@ -28,8 +30,10 @@ pub mod capacities;
 pub mod epoch;
 pub mod job;
 pub mod json;
+pub mod lg;
 pub mod message;
 pub mod root;
+pub mod signature;
 pub mod slice;
 pub mod sync;
 pub mod table;
