@@ -19,6 +19,7 @@
 //! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`verify`] | checks schedules without knowing how they were planned |
 //! | [`json`] | schedules as the contract's JSON |
+//! | [`simulate`] | how long traffic takes on cables that are shared |
 //! | [`table`] | which way at which block size |
 //! | [`epoch`] | the files of a published version |
 //! | [`job`] | what a running job says of itself |
@@ -34,6 +35,7 @@ pub mod lg;
 pub mod message;
 pub mod root;
 pub mod signature;
+pub mod simulate;
 pub mod slice;
 pub mod sync;
 pub mod table;
