@@ -2,7 +2,11 @@
 //!
 //! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are refused. Whether the schedule
 //! is right is for [`crate::verify`].
-use crate::allgather::{Allgather, LR1};
+mod lg;
+
+pub use lg::{read_lg, write_lg};
+
+use crate::allgather::{self, Allgather};
 use crate::alltoall::{Alltoall, UnknownAlgorithm};
 use crate::bound::Bound;
 use crate::message::{Message, Sync};
@@ -98,7 +102,7 @@ pub fn write_alltoall(plan: &Alltoall) -> String {
 pub fn write_allgather(plan: &Allgather) -> String {
     line(&AllgatherJson {
         collective: "allgather",
-        algorithm: plan.algorithm,
+        algorithm: plan.algorithm.name(),
         ring: plan.ring.iter().map(|&h| plan.hosts[h as usize].as_str()).collect(),
         longest_path: plan.longest_path,
         contention_free: plan.contention_free,
@@ -160,7 +164,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
 pub fn read_allgather(text: &[u8]) -> Result<Allgather, JsonError> {
     let json: AllgatherJson<String> = parse(text)?;
     known("collective", &json.collective, "allgather")?;
-    let algorithm = known("algorithm", &json.algorithm, LR1)?;
+    let algorithm = json.algorithm.parse().map_err(|e: allgather::UnknownAlgorithm| JsonError(e.to_string()))?;
     Numbers::new(&json.ring)?;
     let ring = (0..json.ring.len() as u32).collect();
     Ok(Allgather { algorithm, hosts: json.ring, ring, longest_path: json.longest_path, contention_free: json.contention_free })
@@ -214,7 +218,7 @@ mod tests {
         );
         assert_eq!(
             write_allgather(&allgather::plan(&tree)),
-            "{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[\"n0\",\"n1\",\"n2\"],\"longest_path\":2,\"contention_free\":true}\n"
+            "{\"collective\":\"allgather\",\"algorithm\":\"lr3\",\"ring\":[\"n0\",\"n2\",\"n1\"],\"longest_path\":2,\"contention_free\":true}\n"
         );
     }
 

@@ -1,0 +1,16 @@
+//! LR1: switches in depth-first order, each with its own hosts in a row.
+//!
+//! Source: allgather-switched-clusters, Algorithm 1.
+//! Input: a tree.
+//! Guarantee: no directed edge carries two of the ring's messages (Theorem 1). Neighbours may be far apart.
+//! Cost: O(nodes log nodes).
+//! Deviations: none.
+use super::branches::{Branches, Next};
+use inventory::tree::Node;
+
+pub(super) fn ring(branches: &Branches) -> Vec<Node> {
+    branches.walk(|junction| {
+        let at = branches.at(junction);
+        at.hosts.iter().map(|&host| Next::Host(host)).chain(at.branches.iter().map(|&branch| Next::Branch(branch))).collect()
+    })
+}

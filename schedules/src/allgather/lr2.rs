@@ -1,0 +1,28 @@
+//! LR2: a host of the switch itself before and after each of its branches, so that neighbours are at most two switches apart.
+//!
+//! Source: allgather-switched-clusters, Theorem 2 and Algorithm 2.
+//! Input: a tree in which every switch has at least as many hosts as neighbouring switches.
+//! Guarantee: no contention, and two neighbours are at most two switches apart. That is the least wherever there are two
+//! switches, and no other tree has such a ring.
+//! Cost: O(nodes log nodes).
+//! Deviations: a host that others are cabled to counts as a switch with itself on it. On such trees the condition suffices,
+//! but is not necessary.
+use super::Refused;
+use super::branches::{Branches, Next};
+use inventory::tree::{Node, Tree};
+
+pub(super) fn ring(tree: &Tree, branches: &Branches) -> Result<Vec<Node>, Refused> {
+    for &junction in &branches.junctions {
+        let at = branches.at(junction);
+        let neighbours = at.branches.len() + usize::from(junction != branches.root);
+        if at.hosts.len() < neighbours {
+            return Err(Refused::TooFewHosts { switch: tree.name(junction).to_owned(), hosts: at.hosts.len(), neighbours });
+        }
+    }
+    Ok(branches.walk(|junction| {
+        let at = branches.at(junction);
+        let (between, rest) = at.hosts.split_at(at.branches.len());
+        let pairs = between.iter().zip(&at.branches).flat_map(|(&host, &branch)| [Next::Host(host), Next::Branch(branch)]);
+        pairs.chain(rest.iter().map(|&host| Next::Host(host))).collect()
+    }))
+}

@@ -1,0 +1,152 @@
+//! The allgather as a logical ring: each host sends to the next one, `n - 1` times, first its own block and then what it got
+//! last.
+//!
+//! Source: allgather-switched-clusters; see [`Algorithm`] for its three.
+//! Input: a tree.
+//! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than every host link, that makes
+//! the ring as fast as any allgather can be ([`crate::bound::allgather_seconds`]).
+//! Cost: see the algorithms.
+//! Deviations: see the algorithms.
+mod branches;
+mod lr1;
+mod lr2;
+mod lr3;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use branches::Branches;
+use inventory::tree::{Node, Tree};
+use std::fmt;
+use std::str::FromStr;
+
+pub use lr3::MOST_STATES;
+
+/// How a ring is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Algorithm 1: switches in depth-first order. Always, at once; neighbours may be far apart.
+    Lr1,
+    /// Algorithm 2: neighbours at most two switches apart, where every switch has at least as many hosts as neighbouring
+    /// switches.
+    Lr2,
+    /// Algorithm 3: the shortest longest path. Always, unless a switch has very many branches of very different kinds.
+    Lr3,
+}
+
+impl Algorithm {
+    const ALL: [Algorithm; 3] = [Algorithm::Lr1, Algorithm::Lr2, Algorithm::Lr3];
+
+    /// Its name in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Lr1 => "lr1",
+            Algorithm::Lr2 => "lr2",
+            Algorithm::Lr3 => "lr3",
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == text).ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+    }
+}
+
+/// A name that is no [`Algorithm`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("algorithm \"{0}\": expected lr1, lr2 or lr3")]
+pub struct UnknownAlgorithm(pub String);
+
+/// Why an algorithm has no ring for a tree; [`plan`] always has one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// LR2's condition does not hold.
+    #[error(
+        "lr2: switch \"{switch}\" has {hosts} hosts on it and {neighbours} neighbouring switches, and neighbours at most two switches \
+         apart need as many hosts as switches there; use lr3 for the shortest ring there is"
+    )]
+    TooFewHosts {
+        /// The first such switch; without branches that lead to no host.
+        switch: String,
+        /// Hosts on the switch itself.
+        hosts: usize,
+        /// Switches next to it.
+        neighbours: usize,
+    },
+    /// LR3 gave up.
+    #[error("lr3: the shortest ring would take a look at more than {MOST_STATES} states; use lr2 or lr1, or auto for the better of them")]
+    TooManyStates,
+}
+
+/// An allgather among `hosts`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allgather {
+    /// How it was planned.
+    pub algorithm: Algorithm,
+    /// The hosts' names in the order of their numbers.
+    pub hosts: Vec<String>,
+    /// Host numbers; each sends to the next, the last to the first.
+    pub ring: Vec<u32>,
+    /// Switches on the longest way between two neighbours of the ring (the paper's path length: one switch counts 1).
+    pub longest_path: u32,
+    /// Whether no directed edge carries two of its messages.
+    pub contention_free: bool,
+}
+
+/// Plans the ring with the shortest longest path: LR3, and where that gives up LR2 or else LR1.
+pub fn plan(tree: &Tree) -> Allgather {
+    let branches = Branches::new(tree);
+    let others = || lr2::ring(tree, &branches).map_or_else(|_| (Algorithm::Lr1, lr1::ring(&branches)), |ring| (Algorithm::Lr2, ring));
+    let (algorithm, ring) = lr3::ring(&branches).map_or_else(others, |ring| (Algorithm::Lr3, ring));
+    Allgather::new(tree, algorithm, ring)
+}
+
+/// Plans the ring by one algorithm.
+///
+/// # Errors
+/// [`Refused`] by LR2 and LR3.
+pub fn plan_as(tree: &Tree, algorithm: Algorithm) -> Result<Allgather, Refused> {
+    let branches = Branches::new(tree);
+    let ring = match algorithm {
+        Algorithm::Lr1 => lr1::ring(&branches),
+        Algorithm::Lr2 => lr2::ring(tree, &branches)?,
+        Algorithm::Lr3 => lr3::ring(&branches).ok_or(Refused::TooManyStates)?,
+    };
+    Ok(Allgather::new(tree, algorithm, ring))
+}
+
+impl Allgather {
+    fn new(tree: &Tree, algorithm: Algorithm, ring: Vec<Node>) -> Allgather {
+        let longest_path = neighbours(&ring).map(|(a, b)| switches_between(tree, a, b)).max().unwrap_or(0);
+        Allgather { algorithm, hosts: tree.host_names().to_vec(), ring, longest_path, contention_free: true }
+    }
+
+    /// The same ring with hosts numbered as in `hosts`; `None` if those are not the same hosts.
+    pub fn renumbered(&self, hosts: &[String]) -> Option<Allgather> {
+        let number: std::collections::HashMap<&str, u32> = hosts.iter().zip(0..).map(|(name, i)| (name.as_str(), i)).collect();
+        let ring = self.ring.iter().map(|&h| number.get(self.hosts.get(h as usize)?.as_str()).copied()).collect::<Option<Vec<u32>>>()?;
+        (hosts.len() == self.hosts.len()).then(|| Allgather { hosts: hosts.to_vec(), ring, ..self.clone() })
+    }
+}
+
+/// Who sends to whom along a ring; nobody where there is one host.
+pub(crate) fn neighbours(ring: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let others = if ring.len() > 1 { ring.len() } else { 0 };
+    ring.iter().copied().zip(ring.iter().copied().cycle().skip(1)).take(others)
+}
+
+fn switches_between(tree: &Tree, a: Node, b: Node) -> u32 {
+    let mut edges = 0u32;
+    tree.path(a, b, |_| edges += 1);
+    edges.saturating_sub(1)
+}

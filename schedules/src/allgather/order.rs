@@ -1,0 +1,119 @@
+//! In which orders a junction's hosts and branches can be visited when neighbours are at most `bound` cables apart.
+//!
+//! How many of each kind were visited is a state; it is as good as its last host is near. Guarantee, cost: see [`super::lr3`].
+use std::collections::BTreeSet;
+
+/// Cables between a junction and a host.
+pub(super) type Way = u32;
+/// The ways to the first and to the last host of a branch, or of an order.
+pub(super) type Ends = (Way, Way);
+/// Those pairs that no other pair beats: first ascending, last descending. A walk can be turned round, so it is symmetric.
+pub(super) type Front = Vec<Ends>;
+
+/// What hangs from a junction, by kinds.
+pub(super) struct Order<'a> {
+    kinds: Vec<Kind<'a>>,
+    states: usize,
+    bound: Way,
+}
+
+struct Kind<'a> {
+    front: &'a Front,
+    count: usize,
+    /// What one more of this kind adds to the number of the state.
+    stride: usize,
+}
+
+const NEVER: Way = Way::MAX;
+
+impl<'a> Order<'a> {
+    /// `None` where there are more than `most` states.
+    pub(super) fn new(kinds: impl IntoIterator<Item = (&'a Front, usize)>, bound: Way, most: usize) -> Option<Order<'a>> {
+        let mut states = 1usize;
+        let mut all = Vec::new();
+        for (front, count) in kinds {
+            all.push(Kind { front, count, stride: states });
+            states = states.checked_mul(count + 1).filter(|&states| states <= most)?;
+        }
+        Some(Order { kinds: all, states, bound })
+    }
+
+    /// The ends of all orders that no other order beats, and the states looked at.
+    pub(super) fn front(&self) -> (Front, usize) {
+        let firsts: BTreeSet<Way> = self.kinds.iter().flat_map(|kind| kind.front.iter().map(|ends| ends.0)).collect();
+        let mut front = Front::new();
+        for &first in &firsts {
+            let last = self.least_lasts(first)[self.states - 1];
+            if front.last().map_or(NEVER, |ends| ends.1) > last {
+                front.push((first, last));
+            }
+        }
+        (front, firsts.len() * self.states)
+    }
+
+    /// An order with these ends, which [`Order::front`] has shown: each step's kind, and the ends it is walked by.
+    pub(super) fn steps(&self, (first, last): Ends) -> Vec<(usize, Ends)> {
+        let least = self.least_lasts(first);
+        let (mut state, mut steps) = (self.states - 1, Vec::new());
+        debug_assert_eq!(least[state], last);
+        while state > 0 {
+            let step = self.kinds.iter().enumerate().find_map(|(k, kind)| {
+                let before = (state / kind.stride % (kind.count + 1) > 0).then(|| state - kind.stride)?;
+                let ends = if before == 0 { kind.beginning(first) } else { kind.following(least[before], self.bound) };
+                ends.filter(|ends| ends.1 == least[state]).map(|ends| (before, (k, ends)))
+            });
+            let Some((before, step)) = step else { unreachable!("every state that was reached has a state before it") };
+            steps.push(step);
+            state = before;
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// By state: the least way to the last host when the order begins at way `first`.
+    fn least_lasts(&self, first: Way) -> Vec<Way> {
+        let mut least = vec![NEVER; self.states];
+        for kind in &self.kinds {
+            if let Some((_, last)) = kind.beginning(first) {
+                least[kind.stride] = last;
+            }
+        }
+        let mut visited = vec![0; self.kinds.len()];
+        for state in 1..self.states {
+            count_up(&mut visited, &self.kinds);
+            if least[state] == NEVER {
+                continue;
+            }
+            for (kind, &visited) in self.kinds.iter().zip(&visited) {
+                if visited < kind.count
+                    && let Some((_, last)) = kind.following(least[state], self.bound)
+                {
+                    let after = &mut least[state + kind.stride];
+                    *after = last.min(*after);
+                }
+            }
+        }
+        least
+    }
+}
+
+impl Kind<'_> {
+    fn beginning(&self, first: Way) -> Option<Ends> {
+        self.front.iter().copied().find(|ends| ends.0 == first)
+    }
+
+    /// The ends to walk it by next to a host at way `before`: of those near enough the one that ends nearest.
+    fn following(&self, before: Way, bound: Way) -> Option<Ends> {
+        if before == NEVER { None } else { self.front.iter().copied().rfind(|ends| ends.0 + before <= bound) }
+    }
+}
+
+fn count_up(visited: &mut [usize], kinds: &[Kind<'_>]) {
+    for (digit, kind) in visited.iter_mut().zip(kinds) {
+        if *digit < kind.count {
+            *digit += 1;
+            return;
+        }
+        *digit = 0;
+    }
+}
