@@ -22,7 +22,7 @@ pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
 /// [`plan`] with the synchronizations one asks for.
 pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoall {
     let phases = aapc::phases(tree);
-    let syncs = syncs(tree, &phases, sync, reduction);
+    let syncs = syncs(tree, &Capacities::unit(tree), &phases, sync, reduction);
     Alltoall { algorithm: Algorithm::Aapc, hosts: tree.host_names().to_vec(), bound: bound(tree, &Capacities::unit(tree)), phases, syncs }
 }
 

@@ -1,0 +1,112 @@
+//! The messages of a schedule in the order of phases, and each sender's own order among them.
+use crate::message::Message;
+
+/// No message.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// Messages by number, in the order of phases.
+pub(super) struct Messages {
+    pub(super) all: Vec<Message>,
+    /// Phase of each.
+    pub(super) phase: Vec<u32>,
+}
+
+impl Messages {
+    pub(super) fn of(phases: &[Vec<Message>]) -> Messages {
+        let count = phases.iter().map(Vec::len).sum();
+        let mut messages = Messages { all: Vec::with_capacity(count), phase: Vec::with_capacity(count) };
+        for (phase, of_phase) in phases.iter().enumerate() {
+            messages.all.extend_from_slice(of_phase);
+            messages.phase.resize(messages.all.len(), phase as u32);
+        }
+        messages
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn src(&self, message: u32) -> u32 {
+        self.all[message as usize].src
+    }
+
+    pub(super) fn phase(&self, message: u32) -> u32 {
+        self.phase[message as usize]
+    }
+
+    /// The most messages each host sends in one phase.
+    fn sent_at_once(&self, hosts: u32) -> Vec<u32> {
+        let (mut most, mut now) = (vec![0u32; hosts as usize], vec![(0u32, NOBODY); hosts as usize]);
+        for (m, &phase) in self.all.iter().zip(&self.phase) {
+            let (count, when) = &mut now[m.src as usize];
+            *count = if *when == phase { *count + 1 } else { 1 };
+            *when = phase;
+            most[m.src as usize] = most[m.src as usize].max(*count);
+        }
+        most
+    }
+}
+
+/// Each sender's own order: it starts the messages of a phase, at once, when all it sent in earlier phases is over.
+///
+/// A sender has as many *slots* as it sends messages at once; those of one slot follow each other. Read along with the messages.
+pub(super) struct Senders {
+    /// Where each host's slots begin; one more at the end.
+    first: Vec<u32>,
+    /// By host: the latest phase it sends in, and how many messages so far.
+    busy: Vec<(u32, u32)>,
+    /// By host: how many phases it has sent in.
+    steps: Vec<u32>,
+    /// By slot: the message of the latest phase its host sends in, and of the one before.
+    now: Vec<u32>,
+    before: Vec<u32>,
+}
+
+impl Senders {
+    pub(super) fn new(hosts: u32, messages: &Messages) -> Senders {
+        let mut first = vec![0];
+        first.extend(messages.sent_at_once(hosts).iter().scan(0, |slots, most| {
+            *slots += most;
+            Some(*slots)
+        }));
+        let (hosts, slots) = (hosts as usize, first[hosts as usize] as usize);
+        Senders { first, busy: vec![(NOBODY, 0); hosts], steps: vec![0; hosts], now: vec![NOBODY; slots], before: vec![NOBODY; slots] }
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.now.len()
+    }
+
+    /// How many messages at once a host sends.
+    pub(super) fn width(&self, host: u32) -> u32 {
+        self.first[host as usize + 1] - self.first[host as usize]
+    }
+
+    /// Reads the next message and gives its slot.
+    pub(super) fn send(&mut self, number: u32, src: u32, phase: u32) -> usize {
+        let host = src as usize;
+        let slots = self.first[host] as usize..self.first[host + 1] as usize;
+        if self.busy[host].0 != phase {
+            self.busy[host] = (phase, 0);
+            self.steps[host] += 1;
+            for slot in slots.clone() {
+                self.before[slot] = std::mem::replace(&mut self.now[slot], NOBODY);
+            }
+        }
+        let slot = slots.start + self.busy[host].1 as usize;
+        self.busy[host].1 += 1;
+        self.now[slot] = number;
+        slot
+    }
+
+    /// What the sender sent in the phase it was busy in before the one of its latest message.
+    pub(super) fn former(&self, src: u32) -> impl Iterator<Item = u32> + '_ {
+        let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
+        self.before[slots].iter().copied().filter(|&message| message != NOBODY)
+    }
+
+    /// How many phases the sender has been busy in.
+    pub(super) fn steps(&self, src: u32) -> u32 {
+        self.steps[src as usize]
+    }
+}

@@ -1,0 +1,146 @@
+//! Which of the orders that hold anyway are told by tokens.
+use super::lanes::Order;
+use super::messages::{Messages, NOBODY, Senders};
+use inventory::tree::Tree;
+
+/// An order to be told: the earlier message and the one that waits, by number.
+pub(super) type Told = (u32, u32);
+
+/// The order without the senders' own and without tokens that another one between the same hosts makes needless: one that
+/// follows no earlier message and is awaited no later.
+///
+/// `in_turn` says of a teller whether it finds its messages to be over in the order of phases.
+pub(super) fn chained(
+    hosts: u32,
+    messages: &Messages,
+    order: &Order,
+    teller: impl Fn(u32) -> u32,
+    in_turn: impl Fn(u32) -> bool,
+) -> Vec<Told> {
+    // For each pair of hosts the latest order told of so far.
+    let mut told: Vec<Told> = vec![(NOBODY, NOBODY); hosts as usize * hosts as usize];
+    let mut kept = Vec::with_capacity(messages.len());
+    for before in 0..messages.len() as u32 {
+        let src = messages.src(before);
+        for &after in order.of(before) {
+            if messages.src(after) == src {
+                continue;
+            }
+            let by = teller(after);
+            let told = &mut told[by as usize * hosts as usize + src as usize];
+            let says_it = told.0 != NOBODY
+                && (told.0 == after || in_turn(by) && messages.phase(told.0) > messages.phase(after))
+                && (told.1 == before || messages.phase(told.1) < messages.phase(before));
+            if !says_it {
+                *told = (after, before);
+                kept.push((after, before));
+            }
+        }
+    }
+    kept
+}
+
+/// The transitive reduction of the order, without the senders' own.
+///
+/// A vector clock holds, per sender's slot, in how many phases its messages are known to be over. An order is needless if a
+/// later one into the same message already knows of it. Only a lane's last user, or what a sender sent last, can be
+/// asked again, so only those clocks are kept.
+pub(super) fn reduced(tree: &Tree, messages: &Messages, order: &Order) -> Vec<Told> {
+    let mut senders = Senders::new(tree.hosts(), messages);
+    let mut clocks = Clocks::new(senders.slots(), messages.len());
+    // How often each message can still be asked is what its followers count down.
+    let mut asked = vec![0u32; messages.len()];
+    (0..messages.len() as u32).flat_map(|message| order.of(message)).for_each(|&earlier| asked[earlier as usize] += 1);
+    let mut place = vec![(0u32, 0 as Count); messages.len()];
+    let mut kept = Vec::with_capacity(messages.len());
+    for before in 0..messages.len() as u32 {
+        let (src, phase) = (messages.src(before), messages.phase(before));
+        let slot = senders.send(before, src, phase);
+        let earlier = order.of(before);
+        for (i, &after) in earlier.iter().enumerate() {
+            let (its_slot, its_step) = place[after as usize];
+            let implied = || earlier[..i].iter().any(|&later| clocks.of(later)[its_slot as usize] >= its_step);
+            if messages.src(after) != src && !implied() {
+                kept.push((after, before));
+            }
+        }
+        let step = senders.steps(src) as Count;
+        place[before as usize] = (slot as u32, step);
+        if asked[before as usize] > 0 {
+            clocks.join(before, earlier)[slot] = step;
+            clocks.hold(before, asked[before as usize]);
+        }
+        earlier.iter().for_each(|&one| clocks.release(one));
+    }
+    kept
+}
+
+/// A number of phases in which a sender is busy: at most its messages, less than hosts, and the messages of 65,536 hosts could
+/// not even be numbered. Clocks are all the memory traffic there is, so short numbers are worth it.
+type Count = u16;
+
+/// Vector clocks of some messages, in rows that are used again.
+struct Clocks {
+    width: usize,
+    /// Row of each message.
+    row: Vec<u32>,
+    values: Vec<Count>,
+    /// How many messages still ask each row.
+    holders: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Clocks {
+    fn new(width: usize, messages: usize) -> Self {
+        Clocks { width, row: vec![NOBODY; messages], values: Vec::new(), holders: Vec::new(), free: Vec::new() }
+    }
+
+    fn range(&self, row: u32) -> std::ops::Range<usize> {
+        row as usize * self.width..(row as usize + 1) * self.width
+    }
+
+    fn of(&self, message: u32) -> &[Count] {
+        &self.values[self.range(self.row[message as usize])]
+    }
+
+    /// Gives `message` a clock that knows all that the `earlier` ones know.
+    fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [Count] {
+        let row = self.free.pop().unwrap_or_else(|| {
+            self.holders.push(0);
+            self.values.resize(self.values.len() + self.width, 0);
+            self.holders.len() as u32 - 1
+        });
+        self.row[message as usize] = row;
+        let own = self.range(row);
+        match earlier.split_first() {
+            None => self.values[own.clone()].fill(0),
+            Some((&first, others)) => {
+                let first = self.range(self.row[first as usize]);
+                self.values.copy_within(first, own.start);
+                for &other in others {
+                    let other = self.range(self.row[other as usize]);
+                    let (low, high) = self.values.split_at_mut(own.start.max(other.start));
+                    let (target, source) = if own.start < other.start {
+                        (&mut low[own.clone()], &high[..self.width])
+                    } else {
+                        (&mut high[..self.width], &low[other])
+                    };
+                    target.iter_mut().zip(source).for_each(|(t, s)| *t = (*t).max(*s));
+                }
+            }
+        }
+        &mut self.values[own]
+    }
+
+    fn hold(&mut self, message: u32, holders: u32) {
+        self.holders[self.row[message as usize] as usize] = holders;
+    }
+
+    fn release(&mut self, message: u32) {
+        let row = self.row[message as usize];
+        self.holders[row as usize] -= 1;
+        if self.holders[row as usize] == 0 {
+            self.free.push(row);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+use super::*;
+use crate::aapc;
+use crate::capacities::Capacities;
+use crate::sample::{any_tree_text, star, topology};
+use proptest::prelude::*;
+use std::collections::{BTreeSet, HashMap};
+
+type Pairs = BTreeSet<(Message, Message)>;
+
+fn pairs(syncs: &[Sync]) -> Pairs {
+    syncs.iter().map(|s| (s.after, s.before)).collect()
+}
+
+/// The paper's way: a graph of all conflicts, from which every edge that a longer way implies is removed.
+/// Returns the conflicts, and what is left of them between different senders.
+fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (Pairs, Pairs) {
+    let messages: Vec<(usize, Message)> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
+    let edges = |m: Message| {
+        let mut edges = BTreeSet::new();
+        tree.path(m.src, m.dst, |edge| assert!(edges.insert(edge)));
+        edges
+    };
+    let paths: Vec<_> = messages.iter().map(|&(_, m)| edges(m)).collect();
+    let conflict = |i: usize, j: usize| messages[i].0 < messages[j].0 && !paths[i].is_disjoint(&paths[j]);
+    let (mut all, mut left) = (Pairs::new(), Pairs::new());
+    let mut reachable: Vec<Vec<bool>> = vec![Vec::new(); messages.len()];
+    for i in (0..messages.len()).rev() {
+        let mut reach = vec![false; messages.len()];
+        for j in (i + 1..messages.len()).filter(|&j| conflict(i, j)) {
+            all.insert((messages[i].1, messages[j].1));
+            if !reach[j] && messages[i].1.src != messages[j].1.src {
+                left.insert((messages[i].1, messages[j].1));
+            }
+            reach.iter_mut().zip(&reachable[j]).for_each(|(own, theirs)| *own |= theirs);
+            reach[j] = true;
+        }
+        reachable[i] = reach;
+    }
+    (all, left)
+}
+
+/// Figures of aapc-2005, Figure 5: a switch of 24, and 8 hosts on each of four switches.
+#[test]
+fn a_third_of_the_tokens_suffices_on_a_star() {
+    let counts = |tree: &Tree| {
+        let phases = aapc::phases(tree);
+        let count = |reduction| syncs(tree, &Capacities::unit(tree), &phases, SyncKind::Sender, reduction).len();
+        (phases.iter().map(Vec::len).sum::<usize>(), count(Reduction::Chain), count(Reduction::Minimal))
+    };
+    assert_eq!(counts(&star(&[24])), (552, 528, 528));
+    let (messages, chain, minimal) = counts(&star(&[8, 8, 8, 8]));
+    assert_eq!(messages, 992);
+    assert!((0.66..0.70).contains(&(minimal as f64 / 992.0)) && chain > minimal && chain < 1180, "{chain} {minimal}");
+}
+
+#[test]
+fn none_and_barrier_carry_no_tokens() {
+    let tree = star(&[3, 2]);
+    for kind in [SyncKind::None, SyncKind::Barrier] {
+        assert!(syncs(&tree, &Capacities::unit(&tree), &aapc::phases(&tree), kind, Reduction::Chain).is_empty());
+    }
+    assert_eq!("receiver".parse(), Ok(SyncKind::Receiver));
+    assert!("dummy".parse::<SyncKind>().unwrap_err().to_string().contains("\"dummy\": expected none"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn minimal_is_the_papers_reduction(text in any_tree_text(3..=12, 7)) {
+        let tree = topology(&text);
+        let phases = aapc::phases(&tree);
+        let (conflicts, reduced) = by_the_paper(&tree, &phases);
+        for kind in [SyncKind::Sender, SyncKind::Receiver] {
+            let minimal = pairs(&syncs(&tree, &Capacities::unit(&tree), &phases, kind, Reduction::Minimal));
+            let chain = pairs(&syncs(&tree, &Capacities::unit(&tree), &phases, kind, Reduction::Chain));
+            prop_assert_eq!(&minimal, &reduced);
+            prop_assert!(chain.is_superset(&minimal));
+            prop_assert!(conflicts.is_superset(&chain));
+        }
+    }
+
+    #[test]
+    fn tokens_of_two_hosts_never_overtake(text in any_tree_text(3..=20, 9)) {
+        let tree = topology(&text);
+        let phases = aapc::phases(&tree);
+        let phase: HashMap<Message, usize> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p))).collect();
+        for kind in [SyncKind::Sender, SyncKind::Receiver] {
+            for reduction in [Reduction::Chain, Reduction::Minimal] {
+                let mut last: HashMap<(u32, u32), (usize, usize)> = HashMap::new();
+                for s in syncs(&tree, &Capacities::unit(&tree), &phases, kind, reduction) {
+                    prop_assert_ne!(s.from, s.to);
+                    let (after, before) = (phase[&s.after], phase[&s.before]);
+                    if let Some((earlier_after, earlier_before)) = last.insert((s.from, s.to), (after, before)) {
+                        prop_assert!(earlier_after < after && earlier_before < before);
+                    }
+                }
+            }
+        }
+    }
+}
