@@ -1,2 +1,126 @@
-//! All-to-all among clusters joined by long-distance links.
+//! LG (Local Group): an all-to-all among clusters that sends few and large messages over the links between them.
+//!
+//! Source: lg-2008; contention-signature-alltoall section VI.B.
+//! Input: a tree and a partition of its hosts into clusters ([`Clusters`]).
+//! Guarantee: every block reaches its destination and crosses between clusters once; `max(nX, nY)` messages go from cluster X to
+//! cluster Y; inside clusters no two messages of a step collide.
+//! Cost: O(blocks), that of each cluster's own schedule, and [`backbone`]'s.
+//! Deviations:
+//! - Any number of clusters, one included (then it is that cluster's own schedule), and of any size. [`proxies`] names what is
+//!   wrong in the printed algorithm.
+//! - The local phase follows each cluster's own contention-free schedule: the message from a host to another in the same
+//!   cluster carries its block along with all blocks the other one is proxy for.
+//! - Blocks of different sizes ([`plan_sized`]), which the paper leaves to future work.
+mod backbone;
+mod clusters;
 pub mod predict;
+mod proxies;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use clusters::{Cluster, ClusterError, Clusters};
+
+use crate::alltoall;
+use crate::bound::Bound;
+use crate::capacities::Capacities;
+use crate::message::Message;
+use crate::sync::SyncKind;
+use inventory::tree::{Edge, Node, Tree};
+use std::collections::HashMap;
+
+/// The name of the algorithm in JSON and on the command line.
+pub const LG: &str = "lg";
+
+/// A whole all-to-all among clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lg {
+    /// The hosts' names in the order of their numbers.
+    pub hosts: Vec<String>,
+    /// Which of them form a cluster.
+    pub clusters: Vec<Cluster>,
+    /// The backbone edge that has most to carry for its rate: no algorithm moves fewer blocks over it. With one cluster, or one
+    /// host, nothing crosses: load 0, and both ends are the first host.
+    pub bound: Bound,
+    /// In how many messages its load crosses that edge.
+    pub messages: u64,
+    /// One after the other: a host sends what it holds when the step begins. First those within clusters, then those between.
+    pub steps: Vec<Vec<Transfer>>,
+}
+
+/// One message with several hosts' blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// The sending host.
+    pub from: Node,
+    /// The receiving host.
+    pub to: Node,
+    /// What it carries: the block of host `src` for host `dst`.
+    pub blocks: Vec<Message>,
+}
+
+/// Plans the all-to-all among the tree's hosts, all blocks of one size. `at_once` limits the messages that each directed edge
+/// between clusters carries in a step; `None` as in the paper: no limit.
+pub fn plan(tree: &Tree, clusters: &Clusters, at_once: Option<u64>) -> Lg {
+    plan_sized(tree, clusters, at_once, &|_| 1)
+}
+
+/// [`plan`] for blocks of `size` octets each (alltoallv): where several proxies serve a destination, they share its senders by
+/// octets. Empty blocks are sent like others.
+pub fn plan_sized(tree: &Tree, clusters: &Clusters, at_once: Option<u64>, size: &dyn Fn(Message) -> u64) -> Lg {
+    let abroad = proxies::messages(clusters, size);
+    let (bound, messages) = bottleneck(tree, clusters, &abroad);
+    let mut steps = local_steps(tree, clusters, &abroad);
+    steps.extend(backbone::steps(tree, clusters, abroad, at_once));
+    Lg { hosts: tree.host_names().to_vec(), clusters: clusters.list().to_vec(), bound, messages, steps }
+}
+
+/// Every cluster's own all-to-all, all at the same time, with the blocks for each receiver to pass on.
+fn local_steps(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> Vec<Vec<Transfer>> {
+    let mut to_pass_on: HashMap<(Node, Node), Vec<Message>> = HashMap::new();
+    for message in abroad {
+        message.blocks.iter().for_each(|b| to_pass_on.entry((b.src, message.from)).or_default().push(*b));
+    }
+    let mut steps: Vec<Vec<Transfer>> = Vec::new();
+    for cluster in clusters.list() {
+        for (step, phase) in own_phases(tree, cluster).into_iter().enumerate() {
+            if step == steps.len() {
+                steps.push(Vec::new());
+            }
+            steps[step].extend(phase.into_iter().map(|m| {
+                let (from, to) = (cluster.hosts[m.src as usize], cluster.hosts[m.dst as usize]);
+                let mut blocks = vec![Message { src: from, dst: to }];
+                blocks.append(&mut to_pass_on.remove(&(from, to)).unwrap_or_default());
+                Transfer { from, to, blocks }
+            }));
+        }
+    }
+    steps
+}
+
+/// The phases of a cluster's all-to-all; hosts are numbered as in `cluster.hosts`.
+fn own_phases(tree: &Tree, cluster: &Cluster) -> Vec<Vec<Message>> {
+    let names: Vec<&str> = cluster.hosts.iter().map(|&h| tree.name(h)).collect();
+    let own = tree.restrict(&names).unwrap_or_else(|e| unreachable!("a cluster's hosts are hosts of the tree, each once: {e}"));
+    alltoall::plan(&own, SyncKind::None).phases
+}
+
+/// The backbone edge whose blocks need longest, and the messages that carry them.
+fn bottleneck(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> (Bound, u64) {
+    let capacities = Capacities::of(tree);
+    let mut load = vec![(0u64, 0u64); tree.edges() as usize];
+    for message in abroad {
+        tree.path(message.from, message.to, |edge| {
+            let (blocks, messages) = &mut load[edge as usize];
+            (*blocks, *messages) = (*blocks + message.blocks.len() as u64, *messages + 1);
+        });
+    }
+    let phases = |edge: &Edge| load[*edge as usize].0.div_ceil(capacities.width(*edge).max(1));
+    let between = (0..tree.edges()).filter(|&edge| clusters.inside(edge).is_none() && load[edge as usize].0 > 0);
+    let most = between.rev().max_by_key(phases).and_then(|edge| Some((edge, tree.ends(edge)?)));
+    let name = |v: Node| tree.name(v).to_owned();
+    let Some((edge, (from, to))) = most else {
+        return (Bound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 }, 0);
+    };
+    let (blocks, messages) = load[edge as usize];
+    (Bound { phases: phases(&edge), edge: (name(from), name(to)), load: blocks, capacity: capacities.width(edge) }, messages)
+}

@@ -10,6 +10,7 @@
 //! Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
+mod lg;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use inventory::tree::{Edge, Tree};
 
 pub use allgather::allgather;
 pub use alltoall::alltoall;
+pub use lg::{LgViolation, lg};
 pub use violation::{Named, NamedEdge, Violation};
 
 struct Names<'a>(&'a Tree);

@@ -1,0 +1,176 @@
+use super::*;
+use crate::sample::{star, topology};
+use crate::verify;
+use proptest::prelude::*;
+use std::fmt::Write;
+
+/// Clusters c0, c1, … of that many hosts each, in the order of their numbers.
+pub(crate) fn runs(tree: &Tree, sizes: &[u32]) -> Clusters {
+    let mut next = 0;
+    let cluster = |(number, size): (usize, &u32)| {
+        next += size;
+        Cluster { name: format!("c{number}"), hosts: (next - size..next).collect() }
+    };
+    Clusters::new(tree, sizes.iter().enumerate().map(cluster).collect()).unwrap()
+}
+
+/// The messages between the clusters, as (from, to), by step.
+fn abroad(plan: &Lg) -> Vec<Vec<(u32, u32)>> {
+    let cluster = |h: u32| plan.clusters.iter().position(|c| c.hosts.contains(&h));
+    let between =
+        |step: &Vec<Transfer>| step.iter().filter(|t| cluster(t.from) != cluster(t.to)).map(|t| (t.from, t.to)).collect::<Vec<_>>();
+    plan.steps.iter().map(between).filter(|step| !step.is_empty()).collect()
+}
+
+/// lg-2008 Figure 3: three and seven hosts. The printed algorithm stores M9,1 with node 10 and M9,2 with node 11, which do not
+/// exist, and its loop from i = 1 never sends what host 0 gathered; the pairs in the text are right.
+#[test]
+fn the_papers_example() {
+    let tree = star(&[3, 7]);
+    let plan = plan(&tree, &runs(&tree, &[3, 7]), None);
+    verify::lg(&tree, &plan).unwrap();
+    let both = |pairs: &[(u32, u32)]| {
+        let mut both: Vec<(u32, u32)> = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        both.sort_unstable();
+        both
+    };
+    let mut steps = abroad(&plan);
+    steps.iter_mut().for_each(|step| step.sort_unstable());
+    assert_eq!(steps, [both(&[(0, 3), (1, 4), (2, 5)]), both(&[(0, 6), (1, 7), (2, 8)]), both(&[(0, 9)])]);
+    let carrier = |src, dst| {
+        let block = Message { src, dst };
+        plan.steps.iter().flatten().filter(|t| t.blocks.contains(&block)).map(|t| (t.from, t.to)).collect::<Vec<_>>()
+    };
+    assert_eq!(carrier(7, 2), [(7, 8), (8, 2)], "as in the text");
+    assert_eq!((carrier(9, 1), carrier(9, 2)), (vec![(9, 7), (7, 1)], vec![(9, 8), (8, 2)]), "lost as printed");
+    let Bound { phases, load, capacity, ref edge } = plan.bound;
+    assert_eq!((phases, load, capacity, plan.messages, edge), (21, 21, 1, 7, &("s1".into(), "s0".into())));
+}
+
+#[test]
+fn every_pair_of_sizes() {
+    for (n1, n2) in (1..=12).flat_map(|n1| (n1..=24).map(move |n2| (n1, n2))) {
+        for sizes in [[n1, n2], [n2, n1]] {
+            let tree = star(&sizes);
+            let plan = plan(&tree, &runs(&tree, &sizes), None);
+            verify::lg(&tree, &plan).unwrap_or_else(|e| panic!("{sizes:?}: {e}"));
+            let steps = abroad(&plan);
+            assert_eq!(steps.len() as u32, n2.div_ceil(n1), "{sizes:?}: a host of the smaller cluster sends that many");
+            assert_eq!(steps.iter().map(Vec::len).sum::<usize>() as u32, 2 * n2);
+            let crossing = plan.steps[plan.steps.len() - steps.len()..].iter().flatten();
+            assert!(crossing.into_iter().all(|t| t.blocks.len() as u32 <= n2.div_ceil(n2 / n1)), "{sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn three_clusters_of_eight_send_48_messages_instead_of_384() {
+    let tree = star(&[8, 8, 8]);
+    let plan = plan(&tree, &runs(&tree, &[8, 8, 8]), None);
+    verify::lg(&tree, &plan).unwrap();
+    assert_eq!(abroad(&plan).iter().map(Vec::len).sum::<usize>(), 48);
+}
+
+#[test]
+fn one_cluster_is_its_own_schedule_and_one_host_nothing() {
+    let tree = star(&[4, 3]);
+    let plan = plan(&tree, &runs(&tree, &[7]), None);
+    verify::lg(&tree, &plan).unwrap();
+    let phases = alltoall::plan(&tree, SyncKind::None).phases;
+    let messages = |step: &Vec<Transfer>| step.iter().map(|t| Message { src: t.from, dst: t.to }).collect::<Vec<_>>();
+    assert_eq!(plan.steps.iter().map(messages).collect::<Vec<_>>(), phases);
+    assert_eq!((plan.bound.phases, plan.bound.load, plan.messages), (0, 0, 0));
+    let alone = star(&[1]);
+    let plan = super::plan(&alone, &runs(&alone, &[1]), None);
+    verify::lg(&alone, &plan).unwrap();
+    assert!(plan.steps.is_empty());
+}
+
+#[test]
+fn switches_inside_a_cluster_widen_the_steps() {
+    // Two switches of four hosts west, one of eight east; only one message at once leaves the far western switch.
+    let text = |rate: &str| {
+        let mut text = "switches: [a, b, c]\nhosts:\n".to_owned();
+        (0..16).for_each(|h| writeln!(text, "  n{h}: {{switch: {}}}", ["a", "b", "c", "c"][h / 4]).unwrap());
+        text + &format!("links: [{{a: a, b: b, rate: {rate}}}, {{a: b, b: c, rate: 10G}}]\n")
+    };
+    for (rate, steps) in [("1G", 4), ("2G", 2), ("10G", 1)] {
+        let tree = topology(&text(rate));
+        let plan = plan(&tree, &runs(&tree, &[8, 8]), None);
+        verify::lg(&tree, &plan).unwrap();
+        assert_eq!(abroad(&plan).len(), steps, "{rate}");
+    }
+}
+
+#[test]
+fn the_backbone_carries_as_many_at_once_as_asked_for() {
+    let tree = star(&[6, 6]);
+    for (at_once, steps) in [(Some(1), 6), (Some(2), 3), (Some(4), 2), (Some(6), 1), (Some(0), 6), (None, 1)] {
+        let plan = plan(&tree, &runs(&tree, &[6, 6]), at_once);
+        verify::lg(&tree, &plan).unwrap();
+        assert_eq!(abroad(&plan).len(), steps, "{at_once:?}");
+        let most = |from: u32| abroad(&plan).iter().map(|s| s.iter().filter(|t| t.0 / 6 == from).count() as u64).max();
+        assert!(at_once.is_none_or(|limit| most(0) <= Some(limit.max(1)) && most(1) <= Some(limit.max(1))));
+    }
+}
+
+#[test]
+fn proxies_share_large_blocks_by_octets() {
+    // Seven hosts send to three; host 3 has nearly all octets for host 0, so its proxy carries nothing else.
+    let tree = star(&[3, 7]);
+    let clusters = runs(&tree, &[3, 7]);
+    let size = |m: Message| if m.src == 3 { 1_000_000 } else { 1 };
+    let plan = plan_sized(&tree, &clusters, None, &size);
+    verify::lg(&tree, &plan).unwrap();
+    let carries = |dst| {
+        let to = plan.steps.iter().flatten().filter(|t| t.to == dst && t.from > 2);
+        to.map(|t| (t.from, t.blocks.iter().map(|b| b.src).collect::<Vec<_>>())).collect::<Vec<_>>()
+    };
+    assert_eq!(carries(0), [(3, vec![3]), (6, vec![4]), (9, (5..10).collect())]);
+    assert_eq!(carries(1), [(4, vec![3]), (7, (4..10).collect())]);
+    for sizes in [0, 1, u64::MAX] {
+        let same = plan_sized(&tree, &clusters, None, &|_| sizes);
+        assert_eq!(same, super::plan(&tree, &clusters, None), "blocks of one size, whichever");
+    }
+}
+
+/// Two to six clusters, each a random tree of one to five switches hung from a random place, with uplinks of mixed rates.
+fn any_sites() -> impl Strategy<Value = (String, Vec<u32>)> {
+    let site = (prop::collection::vec(0usize..100, 1..=12), prop::collection::vec((0usize..100, 0..3usize), 0..5), 0..3usize, 0usize..100);
+    prop::collection::vec(site, 2..=6).prop_map(|sites| {
+        const RATES: [&str; 3] = ["1G", "2500M", "10G"];
+        let (mut hosts, mut links, mut switches) = (String::new(), String::new(), Vec::new());
+        let mut host = 0;
+        for (c, (at, inner, rate, up)) in sites.iter().enumerate() {
+            let count = inner.len() + 1;
+            for a in at {
+                writeln!(hosts, "  n{host}: {{switch: c{c}s{}, rate: {}}}", a % count, RATES[*rate / 2]).unwrap();
+                host += 1;
+            }
+            for (s, (parent, rate)) in inner.iter().enumerate() {
+                writeln!(links, "  - {{a: c{c}s{}, b: c{c}s{}, rate: {}}}", s + 1, parent % (s + 1), RATES[*rate]).unwrap();
+            }
+            if c > 0 {
+                writeln!(links, "  - {{a: c{c}s{}, b: {}, rate: {}}}", up % count, switches[up % switches.len()], RATES[*rate]).unwrap();
+            }
+            switches.extend((0..count).map(|s| format!("c{c}s{s}")));
+        }
+        let text = format!("switches: [{}]\nhosts:\n{hosts}links:\n{links}", switches.join(", "));
+        (text, sites.iter().map(|(at, ..)| at.len() as u32).collect())
+    })
+}
+
+const CASES: u32 = if cfg!(debug_assertions) { 60 } else { 3_000 };
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    #[test]
+    fn any_clusters((text, sizes) in any_sites(), at_once in prop::option::of(1u64..5), lumpy in any::<bool>()) {
+        let tree = topology(&text);
+        let clusters = runs(&tree, &sizes);
+        let size = |m: Message| if lumpy { u64::from(m.src * m.dst % 7) * 1000 } else { 1 };
+        let plan = plan_sized(&tree, &clusters, at_once, &size);
+        prop_assert_eq!(verify::lg(&tree, &plan), Ok(()));
+    }
+}

@@ -1,0 +1,319 @@
+//! LG: who holds which block, what crosses between clusters, no edge inside a cluster beyond its rate, the certificate.
+use super::{Named, NamedEdge, Names, Violation};
+use crate::bound::Bound;
+use crate::capacities::Capacities;
+use crate::lg::{Lg, Transfer};
+use crate::message::Message;
+use inventory::tree::{Edge, Node, Tree};
+
+/// The first thing found wrong in an all-to-all by LG. Steps count from 0.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LgViolation {
+    /// The clusters are no partition of the hosts, or overlap.
+    #[error("clusters: {0}")]
+    Clusters(String),
+    /// A message that cannot be sent as stated.
+    #[error("step {step}, message {message}: {problem}")]
+    Message {
+        /// Where.
+        step: usize,
+        /// From and to.
+        message: Named,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Messages of a step want more of an edge inside a cluster than it has.
+    #[error("edge {edge}, step {step}: {first} and {second} collide")]
+    Contention {
+        /// The edge.
+        edge: NamedEdge,
+        /// Where.
+        step: usize,
+        /// One message.
+        first: Named,
+        /// The one that is too much.
+        second: Named,
+    },
+    /// A host sends two messages, or receives two, between clusters in one step.
+    #[error("step {step}: {first} and {second} between clusters at the same host")]
+    Busy {
+        /// Where.
+        step: usize,
+        /// One message.
+        first: Named,
+        /// The other.
+        second: Named,
+    },
+    /// A block is not where it belongs at the end.
+    #[error("block {block}: still at {at} after the last step")]
+    Undelivered {
+        /// Whose block for whom.
+        block: Named,
+        /// Where it stays.
+        at: Box<str>,
+    },
+    /// More or fewer messages between two clusters than the larger one has hosts.
+    #[error("cluster {from} to cluster {to}: {messages} messages instead of {expected}")]
+    Messages {
+        /// Sending cluster.
+        from: Box<str>,
+        /// Receiving cluster.
+        to: Box<str>,
+        /// As scheduled.
+        messages: u64,
+        /// Hosts of the larger one.
+        expected: u64,
+    },
+    /// The certificate it carries is wrong.
+    #[error("bound: says {phases} phases by {load} blocks in {messages} messages, capacity {capacity}, over edge {edge}; {truth}")]
+    Bound {
+        /// As stated.
+        phases: u64,
+        /// As stated.
+        load: u64,
+        /// As stated.
+        messages: u64,
+        /// As stated.
+        capacity: u64,
+        /// As stated.
+        edge: NamedEdge,
+        /// What is right.
+        truth: String,
+    },
+}
+
+/// Checks an all-to-all by LG against the tree of its hosts, in its order of hosts ([`Tree::restrict`]).
+///
+/// Every host may send a block only if it holds it when the step begins, and then holds it no more. A message within a cluster
+/// takes of each edge what one message of that cluster's own schedule does, a message between clusters what one of the whole
+/// tree's does ([`Capacities::of`]).
+///
+/// # Errors
+/// The first [`Violation`]: [`Violation::Hosts`] or [`Violation::Lg`].
+pub fn lg(tree: &Tree, plan: &Lg) -> Result<(), Violation> {
+    let names = Names(tree);
+    names.same_hosts(&plan.hosts)?;
+    let sites = Sites::new(names, plan)?;
+    let mut blocks = Blocks::new(tree.hosts());
+    let mut edges = Edges::new(&sites);
+    let mut crossed = vec![0u64; plan.clusters.len() * plan.clusters.len()];
+    for (step, transfers) in plan.steps.iter().enumerate() {
+        for transfer in transfers {
+            blocks.carry(&sites, step, transfer)?;
+            edges.carry(&sites, step, transfer)?;
+            let [from, to] = sites.ends(transfer);
+            crossed[from * plan.clusters.len() + to] += u64::from(from != to);
+        }
+    }
+    blocks.delivered(&sites)?;
+    as_few_as_can_be(plan, &crossed)?;
+    certificate(&sites, plan)?;
+    Ok(())
+}
+
+/// The clusters, and what is inside them.
+struct Sites<'a> {
+    names: Names<'a>,
+    /// By host.
+    cluster: Vec<usize>,
+    /// By node: the cluster its edge upwards is inside of.
+    inside: Vec<Option<usize>>,
+    /// By cluster: what a message of its own exchange takes of an edge, bit/s.
+    own_rate: Vec<u64>,
+    capacities: Capacities,
+}
+
+impl<'a> Sites<'a> {
+    fn new(names: Names<'a>, plan: &Lg) -> Result<Self, LgViolation> {
+        let tree = names.0;
+        let wrong = |problem: String| Err(LgViolation::Clusters(problem));
+        let mut cluster: Vec<Option<usize>> = vec![None; tree.hosts() as usize];
+        let mut inside: Vec<Option<usize>> = vec![None; tree.nodes() as usize];
+        let mut own_rate = Vec::with_capacity(plan.clusters.len());
+        for (number, c) in plan.clusters.iter().enumerate() {
+            let Some(&first) = c.hosts.first() else { return wrong(format!("{} has no host", c.name)) };
+            for &host in &c.hosts {
+                match cluster.get_mut(host as usize) {
+                    None => return wrong(format!("{}: host number {host} does not exist", c.name)),
+                    Some(Some(_)) => return wrong(format!("{}: host {} is in a cluster already", c.name, tree.name(host))),
+                    Some(free) => *free = Some(number),
+                }
+                let mut shared = None;
+                tree.path(first, host, |edge| match inside[edge as usize / 2] {
+                    Some(other) if other != number => shared = Some((edge, other)),
+                    _ => inside[edge as usize / 2] = Some(number),
+                });
+                if let Some((edge, other)) = shared {
+                    return wrong(format!("edge {} is inside {} and inside {}", names.edge(edge), plan.clusters[other].name, c.name));
+                }
+            }
+            let hosts: Vec<&str> = c.hosts.iter().map(|&h| tree.name(h)).collect();
+            let own = tree.restrict(&hosts).map_err(|e| LgViolation::Clusters(e.to_string()))?;
+            own_rate.push(Capacities::of(&own).rate().0);
+        }
+        if let Some(outside) = cluster.iter().position(Option::is_none) {
+            return wrong(format!("host {} is in none", tree.name(outside as Node)));
+        }
+        let cluster = cluster.into_iter().flatten().collect();
+        Ok(Sites { names, cluster, inside, own_rate, capacities: Capacities::of(tree) })
+    }
+
+    fn hosts(&self) -> u32 {
+        self.names.0.hosts()
+    }
+
+    /// The clusters of a message's ends.
+    fn ends(&self, transfer: &Transfer) -> [usize; 2] {
+        [transfer.from, transfer.to].map(|host| self.cluster[host as usize])
+    }
+
+    fn of(&self, transfer: &Transfer) -> Named {
+        self.names.of(Message { src: transfer.from, dst: transfer.to })
+    }
+
+    fn wrong(&self, step: usize, transfer: &Transfer, problem: String) -> LgViolation {
+        LgViolation::Message { step, message: self.of(transfer), problem }
+    }
+}
+
+/// Where every block is.
+struct Blocks {
+    /// By source and destination.
+    at: Vec<Node>,
+    /// The step in which it arrived there, from 1; 0: it was there from the start.
+    since: Vec<u32>,
+}
+
+impl Blocks {
+    fn new(hosts: u32) -> Blocks {
+        let at: Vec<Node> = (0..hosts).flat_map(|src| (0..hosts).map(move |_| src)).collect();
+        Blocks { since: vec![0; at.len()], at }
+    }
+
+    fn carry(&mut self, sites: &Sites<'_>, step: usize, transfer: &Transfer) -> Result<(), LgViolation> {
+        let (hosts, tree) = (sites.hosts(), sites.names.0);
+        let ends = transfer.blocks.iter().flat_map(|b| [b.src, b.dst]).chain([transfer.from, transfer.to]);
+        if let Some(number) = ends.into_iter().find(|&h| h >= hosts) {
+            return Err(sites.wrong(step, transfer, format!("host number {number} does not exist")));
+        }
+        if transfer.from == transfer.to || transfer.blocks.is_empty() {
+            let problem = if transfer.blocks.is_empty() { "it carries no block" } else { "it does not leave its host" };
+            return Err(sites.wrong(step, transfer, problem.to_owned()));
+        }
+        let [from, to] = sites.ends(transfer);
+        for &block in &transfer.blocks {
+            let index = block.src as usize * hosts as usize + block.dst as usize;
+            let (at, since) = (self.at[index], self.since[index]);
+            let [home, target] = [block.src, block.dst].map(|host| sites.cluster[host as usize]);
+            let problem = if block.src == block.dst {
+                "never leaves its host".to_owned()
+            } else if at != transfer.from {
+                format!("is not at {} but at {}", tree.name(transfer.from), tree.name(at))
+            } else if since as usize == step + 1 {
+                format!("reaches {} in this very step", tree.name(transfer.from))
+            } else if from != to && (home, target) != (from, to) {
+                "crosses between clusters that are not its own".to_owned()
+            } else {
+                (self.at[index], self.since[index]) = (transfer.to, step as u32 + 1);
+                continue;
+            };
+            return Err(sites.wrong(step, transfer, format!("block {} {problem}", sites.names.of(block))));
+        }
+        Ok(())
+    }
+
+    fn delivered(&self, sites: &Sites<'_>) -> Result<(), LgViolation> {
+        let hosts = sites.hosts();
+        let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
+        let lost = pairs.zip(&self.at).find(|(block, at)| block.src != block.dst && block.dst != **at);
+        lost.map_or(Ok(()), |(block, at)| {
+            Err(LgViolation::Undelivered { block: sites.names.of(block), at: sites.names.0.name(*at).into() })
+        })
+    }
+}
+
+/// What a step has used of everything so far.
+struct Edges<'a> {
+    /// By edge: the step, bit/s taken in it, the latest user.
+    taken: Vec<(usize, u128, Option<&'a Transfer>)>,
+    /// By host, sending, then by host, receiving: the last message between clusters.
+    busy: Vec<Option<(usize, &'a Transfer)>>,
+}
+
+impl<'a> Edges<'a> {
+    fn new(sites: &Sites<'_>) -> Self {
+        Edges { taken: vec![(0, 0, None); sites.names.0.edges() as usize], busy: vec![None; 2 * sites.hosts() as usize] }
+    }
+
+    fn carry(&mut self, sites: &Sites<'_>, step: usize, transfer: &'a Transfer) -> Result<(), LgViolation> {
+        let [from, to] = sites.ends(transfer);
+        if from != to {
+            for end in [transfer.from, sites.hosts() + transfer.to] {
+                if let Some((_, first)) = self.busy[end as usize].replace((step, transfer)).filter(|(when, _)| *when == step) {
+                    return Err(LgViolation::Busy { step, first: sites.of(first), second: sites.of(transfer) });
+                }
+            }
+        }
+        let rate = if from == to { sites.own_rate[from] } else { sites.capacities.rate().0 };
+        let tree = sites.names.0;
+        let mut clash = None;
+        tree.path(transfer.from, transfer.to, |edge| {
+            if sites.inside[edge as usize / 2].is_none() {
+                return;
+            }
+            let (when, sum, first) = self.taken[edge as usize];
+            let sum = if when == step { sum } else { 0 } + u128::from(rate);
+            if sum > u128::from(tree.rate(edge / 2).0) {
+                clash = Some((edge, first.unwrap_or(transfer)));
+            }
+            self.taken[edge as usize] = (step, sum, Some(transfer));
+        });
+        clash.map_or(Ok(()), |(edge, first)| {
+            Err(LgViolation::Contention { edge: sites.names.edge(edge), step, first: sites.of(first), second: sites.of(transfer) })
+        })
+    }
+}
+
+/// `crossed` counts the messages by sending and receiving cluster.
+fn as_few_as_can_be(plan: &Lg, crossed: &[u64]) -> Result<(), LgViolation> {
+    let pairs = plan.clusters.iter().flat_map(|from| plan.clusters.iter().map(move |to| (from, to)));
+    for ((from, to), &messages) in pairs.zip(crossed) {
+        let expected = if std::ptr::eq(from, to) { 0 } else { from.hosts.len().max(to.hosts.len()) as u64 };
+        if messages != expected {
+            return Err(LgViolation::Messages { from: from.name.as_str().into(), to: to.name.as_str().into(), messages, expected });
+        }
+    }
+    Ok(())
+}
+
+/// Counts from the messages themselves what the backbone's edges carry, and compares.
+fn certificate(sites: &Sites<'_>, plan: &Lg) -> Result<(), LgViolation> {
+    let tree = sites.names.0;
+    let mut carried = vec![(0u64, 0u64); tree.edges() as usize];
+    for transfer in plan.steps.iter().flatten() {
+        tree.path(transfer.from, transfer.to, |edge| {
+            let (blocks, messages) = carried[edge as usize];
+            carried[edge as usize] = (blocks + transfer.blocks.len() as u64, messages + 1);
+        });
+    }
+    let between = |edge: &Edge| sites.inside[*edge as usize / 2].is_none() && carried[*edge as usize].0 > 0;
+    let needs = |edge: Edge| carried[edge as usize].0.div_ceil(sites.capacities.width(edge).max(1));
+    let most = (0..tree.edges()).filter(between).map(needs).max().unwrap_or(0);
+    let Bound { phases, edge: (from, to), load, capacity } = &plan.bound;
+    let stated = NamedEdge { from: from.as_str().into(), to: to.as_str().into() };
+    let bottleneck = (0..tree.edges()).filter(between).find(|&edge| needs(edge) == most && sites.names.edge(edge) == stated);
+    let truth = match bottleneck {
+        _ if *phases != most => format!("the bottleneck edge between clusters asks for {most}"),
+        None if most > 0 => "that is no bottleneck edge between clusters".to_owned(),
+        None if (*load, plan.messages) != (0, 0) => "nothing crosses between clusters".to_owned(),
+        Some(edge)
+            if (*load, plan.messages, *capacity) != (carried[edge as usize].0, carried[edge as usize].1, sites.capacities.width(edge)) =>
+        {
+            let (blocks, messages) = carried[edge as usize];
+            format!("it carries {blocks} blocks in {messages} messages, capacity {}", sites.capacities.width(edge))
+        }
+        _ => return Ok(()),
+    };
+    let (phases, load, messages, capacity) = (*phases, *load, plan.messages, *capacity);
+    Err(LgViolation::Bound { phases, load, messages, capacity, edge: stated, truth })
+}
