@@ -14,7 +14,8 @@
 //! | [`sync`] | which messages wait for which |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`mod@slice`] | one host's own steps of it |
-//! | [`allgather`] | the logical ring |
+//! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
+//! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
 //! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`verify`] | checks schedules without knowing how they were planned |
@@ -29,6 +30,7 @@ pub mod alltoall;
 pub mod bound;
 pub mod capacities;
 pub mod epoch;
+pub mod graph;
 pub mod job;
 pub mod json;
 pub mod lg;
