@@ -49,7 +49,7 @@ fn shares(blocks: &[Message], parts: usize, size: &dyn Fn(Message) -> u64) -> Ve
     let mut shares: Vec<Vec<Message>> = Vec::with_capacity(parts);
     let mut before = 0;
     for (i, &block) in blocks.iter().enumerate() {
-        let due = if all == 0 { i * parts / blocks.len() } else { (before * parts as u128 / all) as usize };
+        let due = (before * parts as u128).checked_div(all).map_or(i * parts / blocks.len(), |part| part as usize);
         let one_each_is_left = blocks.len() - i == parts - shares.len();
         if shares.is_empty() || one_each_is_left || (shares.len() < parts && due >= shares.len()) {
             shares.push(Vec::new());
