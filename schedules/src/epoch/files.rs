@@ -1,0 +1,138 @@
+//! The files in an epoch's folder, the manifest that lists them, and the limits within which they are read.
+use super::pointer::{Pointer, Sha, shortened};
+use crate::table::Table;
+use inventory::{Millis, TopologyFile};
+use serde::{Deserialize, Serialize};
+use std::io;
+
+pub(super) const MANIFEST: &str = "manifest.json";
+pub(super) const TOPOLOGY: &str = "topology.yaml";
+pub(super) const NETWORK: &str = "network.json";
+pub(super) const ALLTOALL: &str = "alltoall.plan";
+pub(super) const ALLGATHER: &str = "allgather.json";
+pub(super) const TABLE: &str = "table.json";
+
+/// Longest file of each name that is read; the plan's has room for sixteen octets a message of the most hosts there may be.
+const LIMITS: [(&str, u64); 6] =
+    [(MANIFEST, 64 << 10), (TOPOLOGY, 16 << 20), (NETWORK, 64 << 20), (ALLTOALL, 256 << 20), (ALLGATHER, 1 << 20), (TABLE, 64 << 10)];
+
+pub(super) fn limit(file: &str) -> u64 {
+    LIMITS.iter().find(|(name, _)| *name == file).map_or(0, |&(_, limit)| limit)
+}
+
+/// A file of an epoch that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("epoch {epoch}, {file}: {problem}; epoch not used")]
+pub struct EpochError {
+    /// The epoch's number by its pointer; 0 where there was none.
+    pub epoch: u64,
+    /// The file's name.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    epoch: u64,
+    at: Millis,
+    heddle: String,
+    files: Vec<ManifestEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ManifestEntry {
+    name: String,
+    bytes: u64,
+    digest: String,
+}
+
+/// Puts the manifest of `files` behind them.
+pub(super) fn with_manifest(epoch: u64, at: Millis, mut files: Vec<(&'static str, Vec<u8>)>) -> Vec<(&'static str, Vec<u8>)> {
+    let entry = |(name, bytes): &(&str, Vec<u8>)| ManifestEntry {
+        name: (*name).to_owned(),
+        bytes: bytes.len() as u64,
+        digest: Sha::of(bytes).to_string(),
+    };
+    let manifest = Manifest { epoch, at, heddle: env!("CARGO_PKG_VERSION").to_owned(), files: files.iter().map(entry).collect() };
+    let manifest = serde_json::to_vec_pretty(&manifest).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+    files.push((MANIFEST, manifest));
+    files
+}
+
+/// An epoch's folder with a manifest that matches its pointer.
+pub(super) struct Folder<R> {
+    manifest: Manifest,
+    read: R,
+}
+
+impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
+    pub(super) fn open(pointer: &Pointer, mut read: R) -> Result<Self, EpochError> {
+        let error = |problem: String| EpochError { epoch: pointer.number, file: MANIFEST.to_owned(), problem };
+        let bytes = read(MANIFEST, limit(MANIFEST)).map_err(|e| error(e.to_string()))?;
+        if bytes.len() as u64 > limit(MANIFEST) {
+            return Err(error(format!("longer than {} octets", limit(MANIFEST))));
+        }
+        let found = Sha::of(&bytes);
+        if found != pointer.digest {
+            return Err(error(format!(
+                "{} octets with {found}; the pointer says {}: cut, altered, or another epoch",
+                bytes.len(),
+                pointer.digest
+            )));
+        }
+        let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|e| error(e.to_string()))?;
+        if manifest.epoch != pointer.number {
+            return Err(error(format!("it is that of epoch {}", manifest.epoch)));
+        }
+        Ok(Folder { manifest, read })
+    }
+
+    /// When the epoch was made.
+    pub(super) fn at(&self) -> Millis {
+        self.manifest.at
+    }
+
+    pub(super) fn error(&self, file: &str, problem: impl Into<String>) -> EpochError {
+        EpochError { epoch: self.manifest.epoch, file: file.to_owned(), problem: problem.into() }
+    }
+
+    /// A file with the length and digest the manifest states.
+    fn file(&mut self, name: &str) -> Result<Vec<u8>, EpochError> {
+        let Some(entry) = self.manifest.files.iter().find(|entry| entry.name == name) else {
+            return Err(self.error(name, format!("{MANIFEST} does not list it")));
+        };
+        let (length, digest) = (entry.bytes, entry.digest.clone());
+        if length > limit(name) {
+            return Err(self.error(name, format!("{length} octets; expected at most {}", limit(name))));
+        }
+        let bytes = (self.read)(name, length).map_err(|e| self.error(name, e.to_string()))?;
+        if bytes.len() as u64 != length {
+            let more = if bytes.len() as u64 > length { "more than " } else { "only " };
+            return Err(self.error(name, format!("{more}{} of {length} octets: cut or altered", length.min(bytes.len() as u64))));
+        }
+        let found = Sha::of(&bytes);
+        if found.to_string() != digest {
+            return Err(self.error(name, format!("{found}; {MANIFEST} says {}: altered", shortened(&digest))));
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn parsed<T>(&mut self, name: &str, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T, EpochError> {
+        let bytes = self.file(name)?;
+        parse(&bytes).map_err(|problem| self.error(name, problem))
+    }
+
+    pub(super) fn topology(&mut self) -> Result<TopologyFile, EpochError> {
+        self.parsed(TOPOLOGY, |bytes| {
+            let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
+            TopologyFile::parse(TOPOLOGY, text).map_err(|e| e.to_string())
+        })
+    }
+
+    pub(super) fn table(&mut self) -> Result<Table, EpochError> {
+        self.parsed(TABLE, |bytes| Table::from_json(bytes).map_err(|e| e.to_string()))
+    }
+}

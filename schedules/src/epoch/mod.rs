@@ -1,0 +1,180 @@
+//! Epoch files: what the controller publishes and the runtime loads. Bytes in, bytes out.
+//!
+//! ```text
+//! current                      "41 sha256:<64 hex digits of the manifest>\n", moved by rename
+//! epochs/00000041/
+//!     manifest.json            number, time, heddle's version, length and digest of each file below
+//!     topology.yaml            the tree as a topology file of the contract, blocked links marked
+//!     network.json             the topology as discovered, with evidence (`discover --format json`)
+//!     alltoall.plan            the schedule of all hosts, compressed: less than an octet a message in most networks
+//!     allgather.json           the ring of all hosts, the contract's JSON
+//!     table.json               the decision table
+//! ```
+//!
+//! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder ([`Pointer::folder`]). It
+//! must not return more than `limit + 1` octets and may stop there: whatever exceeds the limit is refused. Nothing read is
+//! trusted before its digest matches, and nothing is trusted because it does.
+mod files;
+mod plan_file;
+mod pointer;
+#[cfg(test)]
+mod tests;
+
+use crate::allgather::{self, Allgather};
+use crate::alltoall::{self, Alltoall};
+use crate::json::{self, MAX_HOSTS};
+use crate::sync::SyncKind;
+use crate::table::{Table, Way};
+use crate::verify::{self, Violation};
+pub use files::EpochError;
+use files::{ALLGATHER, ALLTOALL, Folder, NETWORK, TABLE, TOPOLOGY, limit, with_manifest};
+use inventory::tree::TreeError;
+use inventory::{Millis, Topology, TopologyFile};
+pub use pointer::{Pointer, PointerError, Sha, folder};
+use serde::Deserialize;
+use std::io;
+
+/// A published version: what was found, and what to do on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Epoch {
+    /// Its number, from 1.
+    pub number: u64,
+    /// When it was made.
+    pub at: Millis,
+    /// The tree, blocked links marked.
+    pub topology: TopologyFile,
+    /// The network as discovered.
+    pub network: Topology,
+    /// The all-to-all of all hosts.
+    pub alltoall: Alltoall,
+    /// The allgather of all hosts.
+    pub allgather: Allgather,
+    /// Which way at which size.
+    pub table: Table,
+}
+
+/// Why there is no epoch for a topology.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// It is no tree.
+    #[error(transparent)]
+    NoTree(#[from] TreeError),
+    /// It is too large to publish.
+    #[error("topology has {0} hosts; schedules are published for up to {MAX_HOSTS}")]
+    TooLarge(u32),
+    /// The verifier refused the schedule. This is a defect of heddle; nothing is published.
+    #[error("planned schedule is refused by the verifier: {0}; please report this with the topology")]
+    Refused(#[from] Violation),
+}
+
+impl Epoch {
+    /// Plans and verifies both collectives on `topology`; the all-to-all is synchronized as `table` says first, by
+    /// receivers if it never says.
+    ///
+    /// # Errors
+    /// [`PlanError`].
+    pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, table: Table) -> Result<Epoch, PlanError> {
+        let tree = topology.tree()?;
+        if tree.hosts() as usize > MAX_HOSTS {
+            return Err(PlanError::TooLarge(tree.hosts()));
+        }
+        let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync } = entry.way { Some(sync) } else { None });
+        let alltoall = plan_file::in_file_order(alltoall::plan(&tree, told.unwrap_or(SyncKind::Receiver)));
+        verify::alltoall(&tree, &alltoall)?;
+        let allgather = allgather::plan(&tree);
+        verify::allgather(&tree, &allgather)?;
+        Ok(Epoch { number, at, topology, network, alltoall, allgather, table })
+    }
+
+    /// Names and contents of the files, the manifest last: [`Pointer::new`] of its content is what `current` will hold.
+    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let network = serde_json::to_vec_pretty(&self.network).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+        let files = vec![
+            (TOPOLOGY, self.topology.to_yaml().into_bytes()),
+            (NETWORK, network),
+            (ALLTOALL, plan_file::write(&self.alltoall)),
+            (ALLGATHER, json::write_allgather(&self.allgather).into_bytes()),
+            (TABLE, self.table.to_json().into_bytes()),
+        ];
+        with_manifest(self.number, self.at, files)
+    }
+
+    /// Reads a whole epoch. `read` is described at the top of this module.
+    ///
+    /// # Errors
+    /// [`EpochError`] naming the file that is missing, cut, altered, too long, or does not fit the others.
+    pub fn open(pointer: &Pointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Epoch, EpochError> {
+        let mut folder = Folder::open(pointer, read)?;
+        let topology = folder.topology()?;
+        let hosts: Vec<String> = topology.hosts.keys().cloned().collect();
+        let network = folder.parsed(NETWORK, |bytes| serde_json::from_slice(bytes).map_err(|e| e.to_string()))?;
+        let alltoall = folder.parsed(ALLTOALL, plan_file::read)?;
+        if alltoall.hosts != hosts {
+            return Err(folder.error(ALLTOALL, format!("its hosts are not those of {TOPOLOGY}")));
+        }
+        let ring = folder.parsed(ALLGATHER, |bytes| json::read_allgather(bytes).map_err(|e| e.to_string()))?;
+        let Some(allgather) = ring.renumbered(&hosts) else {
+            return Err(folder.error(ALLGATHER, format!("its hosts are not those of {TOPOLOGY}")));
+        };
+        let table = folder.table()?;
+        Ok(Epoch { number: pointer.number, at: folder.at(), topology, network, alltoall, allgather, table })
+    }
+}
+
+/// What a rank needs of an epoch: it plans for its own communicator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lean {
+    /// The epoch's number.
+    pub number: u64,
+    /// The tree, blocked links marked.
+    pub topology: TopologyFile,
+    /// Which way at which size.
+    pub table: Table,
+}
+
+impl Lean {
+    /// Reads these parts of an epoch. `read` is described at the top of this module.
+    ///
+    /// # Errors
+    /// As [`Epoch::open`], for the files it reads.
+    pub fn open(pointer: &Pointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Lean, EpochError> {
+        let mut folder = Folder::open(pointer, read)?;
+        Ok(Lean { number: pointer.number, topology: folder.topology()?, table: folder.table()? })
+    }
+
+    /// For a broadcast among ranks of one heddle version.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let parts = (self.number, self.topology.to_yaml(), &self.table);
+        postcard::to_stdvec(&parts).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
+    }
+
+    /// Reads what [`Lean::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`EpochError`] if it is anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Lean, EpochError> {
+        let error = |problem: String| EpochError { epoch: 0, file: "broadcast".to_owned(), problem };
+        if bytes.len() as u64 > limit(TOPOLOGY) + limit(TABLE) {
+            return Err(error(format!("{} octets are too many", bytes.len())));
+        }
+        let (number, topology, table): (u64, String, Table) = read_postcard(bytes).map_err(error)?;
+        let topology = TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;
+        table.check().map_err(|e| error(e.to_string()))?;
+        Ok(Lean { number, topology, table })
+    }
+}
+
+impl From<&Epoch> for Lean {
+    fn from(epoch: &Epoch) -> Lean {
+        Lean { number: epoch.number, topology: epoch.topology.clone(), table: epoch.table.clone() }
+    }
+}
+
+/// All of `bytes` as one value.
+fn read_postcard<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(format!("{} octets follow the end", rest.len())),
+        Err(e) => Err(e.to_string()),
+    }
+}

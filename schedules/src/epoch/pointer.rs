@@ -1,0 +1,96 @@
+//! The pointer to the current epoch: what stands in the file `current`.
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+
+/// SHA-256 (FIPS 180-4) of a file, written `sha256:` and 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sha([u8; 32]);
+
+impl Sha {
+    pub(super) fn of(bytes: &[u8]) -> Sha {
+        Sha(Sha256::digest(bytes).into())
+    }
+}
+
+impl fmt::Display for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sha256:")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Sha {
+    type Err = PointerError;
+
+    fn from_str(text: &str) -> Result<Sha, PointerError> {
+        let bad = || PointerError(shortened(text));
+        let digits = text.strip_prefix("sha256:").filter(|d| d.len() == 64).ok_or_else(bad)?;
+        let mut sha = [0; 32];
+        for (byte, pair) in sha.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+            let digit = |c: u8| (c as char).to_digit(16).filter(|_| !c.is_ascii_uppercase()).ok_or_else(bad);
+            *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+        }
+        Ok(Sha(sha))
+    }
+}
+
+/// What `current` holds: which epoch is the current one, and the digest of its manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pointer {
+    /// The epoch's number, from 1.
+    pub number: u64,
+    /// Digest of its manifest.
+    pub digest: Sha,
+}
+
+/// A text that is no pointer, shortened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("pointer {0:?}: expected an epoch number and \"sha256:\" with 64 hexadecimal digits")]
+pub struct PointerError(pub String);
+
+pub(super) fn shortened(text: &str) -> String {
+    text.chars().take(100).collect()
+}
+
+impl Pointer {
+    /// The pointer to an epoch whose manifest has these bytes.
+    pub fn new(number: u64, manifest: &[u8]) -> Pointer {
+        Pointer { number, digest: Sha::of(manifest) }
+    }
+
+    /// The epoch's folder in the shared directory: `epochs/00000041`.
+    pub fn folder(&self) -> String {
+        folder(self.number)
+    }
+}
+
+/// The folder of an epoch in the shared directory: `epochs/00000041`.
+pub fn folder(number: u64) -> String {
+    format!("epochs/{number:08}")
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.number, self.digest)
+    }
+}
+
+impl FromStr for Pointer {
+    type Err = PointerError;
+
+    /// Reads what `Display` writes, with or without a newline at the end.
+    fn from_str(text: &str) -> Result<Pointer, PointerError> {
+        let bad = || PointerError(shortened(text));
+        let (number, digest) = text.strip_suffix('\n').unwrap_or(text).split_once(' ').ok_or_else(bad)?;
+        let plain = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+        let number = number.parse().ok().filter(|&n| plain && n > 0).ok_or_else(bad)?;
+        Ok(Pointer { number, digest: digest.parse().map_err(|_| bad())? })
+    }
+}

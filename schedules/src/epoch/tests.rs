@@ -1,0 +1,160 @@
+//! Epochs written, read, refused, and read back.
+use super::files::MANIFEST;
+use super::*;
+use crate::sample::{any_tree_text, star_text};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::collections::HashMap;
+
+type Files = HashMap<String, Vec<u8>>;
+
+fn epoch(text: &str) -> Epoch {
+    let topology = TopologyFile::parse("t.yaml", text).unwrap();
+    Epoch::plan(41, Millis(1_700_000_000_000), topology, Topology::default(), Table::default()).unwrap()
+}
+
+fn published(epoch: &Epoch) -> (Pointer, Files) {
+    let files = epoch.files();
+    assert_eq!(files.last().unwrap().0, MANIFEST);
+    let pointer = Pointer::new(epoch.number, &files.last().unwrap().1);
+    (pointer, files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+}
+
+/// A reader as the module asks for: it stops one octet after the limit.
+fn reader(files: &Files) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> + '_ {
+    |name, limit| match files.get(name) {
+        Some(bytes) => Ok(bytes[..bytes.len().min(limit as usize + 1)].to_vec()),
+        None => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
+    }
+}
+
+#[test]
+fn pointer_text() {
+    let pointer = Pointer::new(41, b"");
+    let text = "41 sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(pointer.to_string(), text);
+    assert_eq!(pointer.folder(), "epochs/00000041");
+    assert_eq!(format!("{text}\n").parse(), Ok(pointer));
+    let upper = text.to_uppercase();
+    for bad in [
+        "",
+        "\n",
+        "41",
+        "41 ",
+        "0 ",
+        "+41 ",
+        "41 sha256:",
+        &text[..text.len() - 1],
+        &text[1..].replace("1 ", "0 "),
+        &upper,
+        &format!("{text} "),
+    ] {
+        assert!(bad.parse::<Pointer>().is_err(), "{bad:?}");
+    }
+    assert!("41 sha1:x".parse::<Pointer>().unwrap_err().to_string().contains("expected an epoch number"));
+}
+
+#[test]
+fn every_file_cut_altered_longer_or_missing_is_named() {
+    let epoch = epoch(&star_text(&[2, 2]));
+    let (pointer, files) = published(&epoch);
+    type Damage = (&'static str, fn(&mut Files, &str));
+    let damages: [Damage; 4] = [
+        ("missing", |files, name| drop(files.remove(name))),
+        ("empty", |files, name| files.get_mut(name).unwrap().clear()),
+        ("altered", |files, name| files.get_mut(name).unwrap()[3] ^= 1),
+        ("longer", |files, name| files.get_mut(name).unwrap().push(b' ')),
+    ];
+    for name in files.keys() {
+        for (damage, apply) in damages {
+            let mut damaged = files.clone();
+            apply(&mut damaged, name);
+            let error = Epoch::open(&pointer, reader(&damaged)).unwrap_err();
+            assert_eq!(&error.file, name, "{damage}");
+            assert!(error.to_string().starts_with(&format!("epoch 41, {name}: ")), "{error}");
+            let lean_reads = [MANIFEST, TOPOLOGY, TABLE].contains(&name.as_str());
+            assert_eq!(Lean::open(&pointer, reader(&damaged)).is_err(), lean_reads, "{damage} {name}");
+        }
+    }
+}
+
+#[test]
+fn every_cut_and_every_flipped_bit_is_refused() {
+    let epoch = epoch(&star_text(&[2, 1]));
+    let (pointer, files) = published(&epoch);
+    let refused = |name: &str, bytes: &[u8]| {
+        let mut damaged = files.clone();
+        damaged.insert(name.to_owned(), bytes.to_vec());
+        Epoch::open(&pointer, reader(&damaged)).is_err_and(|e| e.file == name)
+    };
+    for (name, good) in &files {
+        let mut bad = good.clone();
+        for at in 0..good.len() {
+            assert!(refused(name, &good[..at]), "{name} cut to {at}");
+            bad[at] ^= 1 << (at % 8);
+            assert!(refused(name, &bad), "{name} with octet {at} altered");
+            bad[at] = good[at];
+        }
+    }
+    let current = pointer.to_string();
+    for at in 0..current.len() {
+        assert_ne!(current[..at].parse(), Ok(pointer));
+    }
+}
+
+#[test]
+fn a_manifest_of_another_epoch_is_refused() {
+    let (_, files) = published(&epoch(&star_text(&[2])));
+    let stolen = Pointer::new(42, &files[MANIFEST]);
+    assert!(Epoch::open(&stolen, reader(&files)).unwrap_err().to_string().contains("it is that of epoch 41"));
+}
+
+#[test]
+fn a_whole_epoch_that_contradicts_itself_is_refused() {
+    let mut mixed = epoch(&star_text(&[2, 2]));
+    mixed.alltoall = epoch(&star_text(&[3])).alltoall;
+    let (pointer, files) = published(&mixed);
+    assert!(
+        Epoch::open(&pointer, reader(&files)).unwrap_err().to_string().contains("alltoall.plan: its hosts are not those of topology.yaml")
+    );
+}
+
+#[test]
+fn refuses_what_is_no_tree() {
+    let apart = TopologyFile::parse("t.yaml", "switches: [a, b]\nhosts: {x: {switch: a}, y: {switch: b}}").unwrap();
+    let error = Epoch::plan(1, Millis(0), apart, Topology::default(), Table::default()).unwrap_err();
+    assert!(error.to_string().contains("two parts"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn round_trip(text in any_tree_text(1..=16, 6)) {
+        let epoch = epoch(&text);
+        let (pointer, files) = published(&epoch);
+        let lean = Lean::from(&epoch);
+        prop_assert_eq!(Lean::open(&pointer, reader(&files)), Ok(lean.clone()));
+        prop_assert_eq!(Lean::from_bytes(&lean.to_bytes()), Ok(lean));
+        prop_assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(epoch));
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), text in ".*") {
+        let _ = Lean::from_bytes(&bytes);
+        let _ = text.parse::<Pointer>();
+        // As a manifest and as every file it could name.
+        let pointer = Pointer::new(1, &bytes);
+        let _ = Epoch::open(&pointer, |_, _| Ok(bytes.clone()));
+    }
+
+    #[test]
+    fn mutated_broadcasts_are_read_or_refused(text in any_tree_text(1..=6, 3), at in any::<Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        let mut bytes = Lean::from(&epoch(&text)).to_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if cut {
+            bytes.truncate(at);
+        }
+        let _ = Lean::from_bytes(&bytes);
+    }
+}
