@@ -19,6 +19,7 @@
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
 //! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`verify`] | checks schedules without knowing how they were planned |
+//! | [`program`] | schedules as C programs |
 //! | [`json`] | schedules as the contract's JSON |
 //! | [`simulate`] | how long traffic takes on cables that are shared |
 //! | [`table`] | which way at which block size |
@@ -35,6 +36,7 @@ pub mod job;
 pub mod json;
 pub mod lg;
 pub mod message;
+pub mod program;
 pub mod root;
 pub mod signature;
 pub mod simulate;

@@ -1,0 +1,184 @@
+//! Schedules as programs: a C file with an MPI_Alltoall or MPI_Allgather customized for one topology, which needs MPI and
+//! nothing of heddle.
+//!
+//! Source: aapc-2007 section 6 (automatic routine generator) and Table 5 (its schemes).
+//! Input: a plan.
+//! Guarantee: the same phases, messages and tokens as the plan's, on communicators whose ranks are the plan's hosts, found by
+//! processor name; on all others the MPI library's own routine. Foreign names cannot leave their string or comment.
+//! Cost: O(messages + tokens) time and text.
+//! Deviations: the paper's routines are unrolled, one branch a machine. Here each host has a table of steps, 6 bytes each
+//! in the running program, and one routine carries them out.
+mod steps;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::allgather::Allgather;
+use crate::alltoall::Alltoall;
+use crate::bound::Bound;
+use crate::sync::SyncKind;
+use std::fmt::Write;
+use steps::{Apart, Step};
+use text::{comment, literal};
+
+const STEP: &str = include_str!("step.c");
+const PLACE: &str = include_str!("place.c");
+const ALLTOALL: &str = include_str!("alltoall.c");
+const ALLGATHER: &str = include_str!("allgather.c");
+
+/// A C file with MPI_Alltoall by `plan`.
+///
+/// About 40 bytes of text a message, 17 more for each token, and a third of that in the running program.
+pub fn alltoall(plan: &Alltoall, scheme: SyncKind) -> String {
+    let apart = Apart { barriers: (scheme == SyncKind::Barrier).then_some(1), fillers: &[] };
+    let steps = steps::of(plan, apart);
+    let Bound { phases, edge: (from, to), load, capacity } = &plan.bound;
+    let facts = [
+        ("Algorithm", plan.algorithm.to_string()),
+        ("Schedule", format!("{} phases, {} messages", plan.phases.len(), plan.messages())),
+        ("Bound", format!("{phases} phases: {} -> {} carries {load} messages, {capacity} at once", comment(from), comment(to))),
+        ("Sync", format!("{scheme}, {} tokens", plan.syncs.len())),
+    ];
+    let mut text = head("Alltoall", &plan.hosts, &facts);
+    write_hosts(&mut text, &plan.hosts);
+    write_steps(&mut text, &plan.hosts, &steps, !apart.fillers.is_empty());
+    text + "\n" + PLACE + "\n" + ALLTOALL
+}
+
+/// A C file with MPI_Allgather by `plan`.
+pub fn allgather(plan: &Allgather) -> String {
+    let facts = [
+        ("Algorithm", plan.algorithm.to_string()),
+        ("Ring", format!("{} switches between neighbours at most", plan.longest_path)),
+        ("Contention", if plan.contention_free { "none: no link carries two messages in one direction" } else { "possible" }.to_owned()),
+    ];
+    let mut text = head("Allgather", &plan.hosts, &facts);
+    write_hosts(&mut text, &plan.hosts);
+    let ring: Vec<String> = if plan.ring.is_empty() { vec!["0".to_owned()] } else { plan.ring.iter().map(u32::to_string).collect() };
+    text.push_str("\n/* Each sends to the next, the last to the first. */\nstatic const int ring[HOSTS] = {\n");
+    for row in ring.chunks(20) {
+        put(&mut text, format_args!("    {},\n", row.join(", ")));
+    }
+    text + "};\n\n" + PLACE + "\n" + ALLGATHER
+}
+
+fn put(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    let _ = text.write_fmt(arguments);
+}
+
+fn head(collective: &str, hosts: &[String], facts: &[(&str, String)]) -> String {
+    let mut text = format!(
+        "/* MPI_{collective} for one cluster, by heddle {}. When its cables move, have it written again.\n\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let ends = match hosts {
+        [] => "none".to_owned(),
+        [only] => format!("1: {}", comment(only)),
+        [first, .., last] => format!("{}: {} to {}", hosts.len(), comment(first), comment(last)),
+    };
+    for (name, fact) in [("Hosts", ends)].iter().chain(facts) {
+        put(&mut text, format_args!("   {name:<12}{fact}\n"));
+    }
+    let own = collective.to_ascii_lowercase();
+    put(
+        &mut text,
+        format_args!(
+            "
+   mpicc -c FILE                      defines heddle_{own}, called as MPI_{collective} is
+   mpicc -c -DHEDDLE_REPLACE FILE     defines MPI_{collective} itself
+
+   It serves communicators that have a rank for each of the hosts and no other, in whatever order: ranks are told apart by
+   MPI_Get_processor_name, and a name without its domain will do. The first call on a communicator makes sure. On all others
+   PMPI_{collective} is called, as it is where there is nothing to move. Errors are the MPI library's own. */
+#include <limits.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+"
+        ),
+    );
+    text
+}
+
+/// A host that runs several ranks is `name:0`, `name:1`, … in the plan ([`inventory::ranks`]), and its name in the table that
+/// many times.
+fn write_hosts(text: &mut String, hosts: &[String]) {
+    put(
+        text,
+        format_args!(
+            "#define HOSTS {}\n/* One that runs several ranks is listed for each. */\nstatic const char *const hosts[HOSTS] = {{\n",
+            hosts.len().max(1)
+        ),
+    );
+    if hosts.is_empty() {
+        text.push_str("    \"\",\n");
+    }
+    for name in hosts {
+        let machine = name.split_once(':').map_or(name.as_str(), |(machine, _)| machine);
+        put(text, format_args!("    {},\n", literal(machine)));
+    }
+    text.push_str("};\n");
+}
+
+fn write_steps(text: &mut String, hosts: &[String], steps: &[Vec<Step>], fillers: bool) {
+    let number = if hosts.len() <= 1 << 16 { "unsigned short" } else { "unsigned int" };
+    put(text, format_args!("typedef {number} Number;\n\n{STEP}"));
+    for (host, steps) in steps.iter().enumerate() {
+        put(text, format_args!("static const Step steps_{host}[] = {{ /* {} */", comment(&hosts[host])));
+        steps.iter().for_each(|step| write_step(text, step));
+        text.push_str("\n    {END, 0, 0}};\n");
+    }
+    if steps.is_empty() {
+        text.push_str("static const Step steps_0[] = {{END, 0, 0}};\n");
+    }
+    text.push_str("static const Step *const steps[HOSTS] = {");
+    for host in 0..steps.len().max(1) {
+        let gap = if host % 10 == 0 { "\n    " } else { " " };
+        put(text, format_args!("{gap}steps_{host},"));
+    }
+    let (together, given) = (steps.iter().map(|s| together(s)).max(), steps.iter().map(|s| given(s)).max());
+    put(
+        text,
+        format_args!(
+            "\n}};\n/* At most: tokens awaited, or blocks sent, at a time; tokens given in a call. */\nenum {{ TOGETHER = {}, GIVEN = {}, FILLERS = {} }};\n",
+            together.unwrap_or(0).max(1),
+            given.unwrap_or(0).max(1),
+            u8::from(fillers)
+        ),
+    );
+}
+
+fn write_step(text: &mut String, step: &Step) {
+    match step {
+        Step::Phase(phase) => put(text, format_args!("\n    P({phase})")),
+        Step::Await { from, number } => put(text, format_args!(" W({from},{number})")),
+        Step::Send(to) => put(text, format_args!(" S({to})")),
+        Step::Fill(to) => put(text, format_args!(" F({to})")),
+        Step::Receive(from) => put(text, format_args!(" R({from})")),
+        Step::Drain(from) => put(text, format_args!(" D({from})")),
+        Step::Give { to, number } => put(text, format_args!(" G({to},{number})")),
+        Step::Barrier { received } => put(text, format_args!("\n    B({received})")),
+    }
+}
+
+/// The most tokens, or blocks, of one phase.
+fn together(steps: &[Step]) -> usize {
+    let (mut most, mut tokens, mut blocks) = (0, 0, 0);
+    for step in steps {
+        match step {
+            Step::Phase(_) => (tokens, blocks) = (0, 0),
+            Step::Await { .. } => tokens += 1,
+            Step::Send(_) | Step::Fill(_) => blocks += 1,
+            _ => {}
+        }
+        most = most.max(tokens).max(blocks);
+    }
+    most
+}
+
+fn given(steps: &[Step]) -> usize {
+    steps.iter().filter(|step| matches!(step, Step::Give { .. })).count()
+}

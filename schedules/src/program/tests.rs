@@ -1,0 +1,246 @@
+use super::steps::{Apart, Step, of};
+use crate::message::Message;
+use crate::sample::{any_tree, star};
+use crate::sync::SyncKind;
+use crate::{allgather, alltoall};
+use inventory::Tree;
+use proptest::prelude::*;
+use std::collections::{HashMap, HashSet};
+
+/// Hosts that do their steps as alltoall.c does, at whatever pace `turns` sets: who comes next to do what it can.
+struct Network<'a> {
+    steps: &'a [Vec<Step>],
+    hosts: Vec<Host>,
+    /// On their way: blocks and fillers by sender, receiver and kind; tokens by giver, taker and number.
+    blocks: HashSet<(u32, u32, bool)>,
+    tokens: Vec<(u32, u32, u32)>,
+    /// Blocks in the order of their arrival.
+    order: Vec<Message>,
+    in_barrier: usize,
+}
+
+#[derive(Default, Clone)]
+struct Host {
+    at: usize,
+    received: Vec<bool>,
+    waits: bool,
+}
+
+impl<'a> Network<'a> {
+    fn new(steps: &'a [Vec<Step>]) -> Self {
+        let hosts = steps.iter().map(|s| Host { received: vec![false; s.len()], ..Host::default() }).collect();
+        Network { steps, hosts, blocks: HashSet::new(), tokens: Vec::new(), order: Vec::new(), in_barrier: 0 }
+    }
+
+    fn give(&mut self, host: u32, after: usize) {
+        for step in &self.steps[host as usize][after + 1..] {
+            let Step::Give { to, number } = *step else { break };
+            self.tokens.push((host, to, number));
+        }
+    }
+
+    /// Takes in what has arrived, then goes one step on, if it can. Whether it did anything.
+    fn turn(&mut self, host: u32) -> bool {
+        let steps = &self.steps[host as usize];
+        for (i, step) in steps.iter().enumerate() {
+            let (from, filler) = match *step {
+                Step::Receive(from) => (from, false),
+                Step::Drain(from) => (from, true),
+                _ => continue,
+            };
+            if !self.hosts[host as usize].received[i] && self.blocks.remove(&(from, host, filler)) {
+                self.hosts[host as usize].received[i] = true;
+                if !filler {
+                    self.order.push(Message { src: from, dst: host });
+                }
+                self.give(host, i);
+                return true;
+            }
+        }
+        let at = self.hosts[host as usize].at;
+        let Some(step) = steps.get(at) else { return false };
+        match *step {
+            Step::Await { from, number } => {
+                let Some(token) = self.tokens.iter().position(|&t| t == (from, host, number)) else { return false };
+                self.tokens.swap_remove(token);
+            }
+            Step::Send(to) | Step::Fill(to) => {
+                assert!(self.blocks.insert((host, to, matches!(step, Step::Fill(_)))), "two messages of a pair under way");
+                self.give(host, at);
+            }
+            Step::Barrier { received } => return self.enter_barrier(host, received),
+            // What it sent before is on the wire first.
+            Step::Phase(_) if self.blocks.iter().any(|&(from, ..)| from == host) => return false,
+            Step::Phase(_) | Step::Receive(_) | Step::Drain(_) | Step::Give { .. } => {}
+        }
+        self.hosts[host as usize].at += 1;
+        true
+    }
+
+    fn enter_barrier(&mut self, host: u32, received: usize) -> bool {
+        let own = &mut self.hosts[host as usize];
+        if own.waits || own.received.iter().filter(|&&r| r).count() < received {
+            return false;
+        }
+        own.waits = true;
+        self.in_barrier += 1;
+        if self.in_barrier == self.hosts.len() {
+            assert!(self.blocks.is_empty(), "a block crosses a barrier");
+            self.in_barrier = 0;
+            self.hosts.iter_mut().for_each(|h| (h.at, h.waits) = (h.at + 1, false));
+        }
+        true
+    }
+
+    /// Until nobody can do anything; what is left undone.
+    fn run(&mut self, turns: &[u16]) -> Result<(), String> {
+        let hosts = self.hosts.len();
+        let mut turns = turns.iter().cycle();
+        loop {
+            let first = usize::from(*turns.next().unwrap_or(&0));
+            if !(0..hosts).any(|i| self.turn(((first + i) % hosts) as u32)) {
+                break;
+            }
+        }
+        let behind: Vec<usize> = (0..hosts).filter(|&h| self.hosts[h].at < self.steps[h].len()).collect();
+        let left = (behind.len(), self.tokens.len(), self.blocks.len());
+        if left == (0, 0, 0) { Ok(()) } else { Err(format!("hosts {behind:?} hang, {} tokens and {} blocks left", left.1, left.2)) }
+    }
+}
+
+/// Whether blocks that share an edge came in the order of their phases.
+fn in_order(tree: &Tree, phases: &[Vec<Message>], order: &[Message], block: usize) -> bool {
+    let phase: HashMap<Message, usize> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p / block))).collect();
+    let mut last = vec![None; tree.edges() as usize];
+    let mut fine = true;
+    for m in order {
+        tree.path(m.src, m.dst, |edge| fine &= last[edge as usize].replace(phase[m]) <= Some(phase[m]));
+    }
+    fine
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn programs_carry_out_the_plan_at_any_pace(tree in any_tree(1..=14), kind in 0..4usize, turns in prop::collection::vec(any::<u16>(), 1..50)) {
+        let kind = [SyncKind::None, SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier][kind];
+        let plan = alltoall::plan(&tree, kind);
+        let apart = Apart { barriers: (kind == SyncKind::Barrier).then_some(1), fillers: &[] };
+        let steps = of(&plan, apart);
+        let mut network = Network::new(&steps);
+        if let Err(left) = network.run(&turns) { panic!("{left}") }
+        prop_assert_eq!(network.order.len() as u32, tree.hosts() * (tree.hosts() - 1));
+        if matches!(kind, SyncKind::Receiver | SyncKind::Barrier) {
+            prop_assert!(in_order(&tree, &plan.phases, &network.order, 1));
+        }
+    }
+}
+
+/// What a C compiler sees: trigraphs and line splices undone, comments gone, string literals decoded and taken out of the code.
+fn compiled(text: &str) -> (String, Vec<Vec<u8>>) {
+    let trigraphs = [("=", "#"), ("/", "\\"), ("'", "^"), ("(", "["), (")", "]"), ("!", "|"), ("<", "{"), (">", "}"), ("-", "~")];
+    let text = trigraphs.iter().fold(text.to_owned(), |text, (sign, means)| text.replace(&format!("??{sign}"), means)).replace("\\\n", "");
+    let (mut code, mut strings) = (String::new(), Vec::new());
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        if let Some(comment) = rest.strip_prefix("/*") {
+            let end = comment.find("*/").expect("a comment without an end");
+            assert!(!comment[..end].contains("/*"), "compilers warn of this");
+            rest = &comment[end + 2..];
+        } else if c == '"' {
+            let (string, after) = string(&rest[1..]);
+            strings.push(string);
+            code.push_str("\"\"");
+            rest = after;
+        } else {
+            assert!(c.is_ascii() && !rest.starts_with("//"));
+            code.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    (code, strings)
+}
+
+/// The literal whose opening quote has been read, and what follows it.
+fn string(text: &str) -> (Vec<u8>, &str) {
+    let (mut string, bytes) = (Vec::new(), text.as_bytes());
+    let mut i = 0;
+    while bytes[i] != b'"' {
+        assert_ne!(bytes[i], b'\n', "a literal without an end");
+        if bytes[i] == b'\\' {
+            let digits = &text[i + 1..i + 4];
+            string.push(u8::from_str_radix(digits, 8).expect("an octal escape"));
+            i += 4;
+        } else {
+            string.push(bytes[i]);
+            i += 1;
+        }
+    }
+    (string, &text[i + 1..])
+}
+
+/// Names that want out of their string or comment, put together from what that takes.
+fn hostile() -> impl Strategy<Value = String> {
+    let part = prop::sample::select(vec![
+        "*/",
+        "/*",
+        "//",
+        "\"",
+        "\\",
+        "\\\"",
+        "\n",
+        "\r",
+        "\u{2028}",
+        "\u{202e}",
+        "??/",
+        "??",
+        "?",
+        "'",
+        "%",
+        "%s",
+        "{}",
+        "};",
+        "#define",
+        " ",
+        "\\\n",
+        "\\x41",
+        "1",
+        "n0",
+        "\u{7f}",
+        "\u{e9}",
+        "\u{1b}[2J",
+        "int main;",
+        "*",
+        "/",
+        ".",
+        "-",
+    ]);
+    prop::collection::vec(part, 1..6).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn names_stay_where_they_belong(hostile in prop::collection::hash_set(hostile(), 6)) {
+        let tree = star(&[3, 2, 1]);
+        let mut plan = alltoall::plan(&tree, SyncKind::Receiver);
+        let (harmless, _) = compiled(&super::alltoall(&plan, SyncKind::Receiver));
+        plan.hosts = hostile.into_iter().collect();
+        plan.bound.edge = (plan.hosts[5].clone(), plan.hosts[4].clone());
+        let (code, strings) = compiled(&super::alltoall(&plan, SyncKind::Receiver));
+        prop_assert_eq!(code, harmless);
+        let names: Vec<Vec<u8>> = plan.hosts.iter().map(|name| name.as_bytes().to_vec()).collect();
+        prop_assert_eq!(&strings[..6], &names[..]);
+
+        let ring = allgather::Allgather { hosts: plan.hosts, ..allgather::plan(&tree) };
+        prop_assert_eq!(&compiled(&super::allgather(&ring)).1[..6], &names[..]);
+    }
+}
+
+#[test]
+fn ranks_of_one_host_have_its_name() {
+    let mut plan = alltoall::plan(&star(&[4]), SyncKind::None);
+    plan.hosts = ["n0:0", "n1", "n0:1", "\0n1"].map(str::to_owned).to_vec();
+    let strings = compiled(&super::alltoall(&plan, SyncKind::None)).1;
+    assert_eq!(strings[..4], [b"n0".to_vec(), b"n1".to_vec(), b"n0".to_vec(), Vec::new()]);
+}
