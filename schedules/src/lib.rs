@@ -11,6 +11,7 @@
 //! | [`bound`] | what no schedule can beat |
 //! | [`root`] | the switch all subtrees of a schedule hang from |
 //! | [`aapc`] | an all-to-all in contention-free phases |
+//! | [`capacity`] | the same where links carry several messages at once |
 //! | [`sync`] | which messages wait for which |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`mod@slice`] | one host's own steps of it |
@@ -30,6 +31,7 @@ pub mod allgather;
 pub mod alltoall;
 pub mod bound;
 pub mod capacities;
+pub mod capacity;
 pub mod epoch;
 pub mod graph;
 pub mod job;

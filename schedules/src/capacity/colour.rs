@@ -1,0 +1,119 @@
+//! Colours the edges of a bipartite multigraph with as many colours as its largest degree.
+//!
+//! Source: König, Über Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre, 1916: where the ends of a new edge
+//! miss no colour in common, two colours change places along a path, and then they do.
+//! Cost: per edge the vertices of such a path at most, mostly a few.
+
+/// No neighbour by that colour.
+const NONE: u32 = u32::MAX;
+
+/// Edges coloured so that no two of one vertex have the same colour. Vertices are numbered on each side from 0.
+pub(super) struct Colouring {
+    left: usize,
+    colours: usize,
+    /// By vertex, those on the left first, and colour: the neighbour, numbered likewise.
+    neighbour: Vec<u32>,
+    /// By vertex: a bit for every colour it misses.
+    missing: Vec<u64>,
+    /// Words of `missing` a vertex.
+    words: usize,
+}
+
+impl Colouring {
+    /// No edges yet.
+    pub(super) fn new(left: usize, right: usize, colours: usize) -> Colouring {
+        let words = colours.div_ceil(64);
+        let mut all = vec![u64::MAX; words];
+        if !colours.is_multiple_of(64) {
+            all[words - 1] = (1 << (colours % 64)) - 1;
+        }
+        let missing = all.repeat(left + right);
+        Colouring { left, colours, neighbour: vec![NONE; (left + right) * colours], missing, words }
+    }
+
+    /// Adds an edge. Neither of its vertices may have as many edges as there are colours.
+    pub(super) fn add(&mut self, left: usize, right: usize) {
+        let (l, r) = (left, self.left + right);
+        let colour = self.in_common(l, r).unwrap_or_else(|| {
+            let (at_l, at_r) = (self.missed_by(l), self.missed_by(r));
+            self.swap_along(r, at_l, at_r);
+            at_l
+        });
+        self.neighbour[l * self.colours + colour] = r as u32;
+        self.neighbour[r * self.colours + colour] = l as u32;
+        self.flip(l, colour);
+        self.flip(r, colour);
+    }
+
+    /// The right end of the edge with this colour at a vertex on the left.
+    pub(super) fn right_of(&self, left: usize, colour: usize) -> Option<usize> {
+        let neighbour = self.neighbour[left * self.colours + colour];
+        (neighbour != NONE).then(|| neighbour as usize - self.left)
+    }
+
+    fn in_common(&self, l: usize, r: usize) -> Option<usize> {
+        let at = |v: usize| &self.missing[v * self.words..(v + 1) * self.words];
+        at(l).iter().zip(at(r)).enumerate().find_map(|(word, (a, b))| (a & b != 0).then(|| word * 64 + (a & b).trailing_zeros() as usize))
+    }
+
+    fn missed_by(&self, v: usize) -> usize {
+        let words = &self.missing[v * self.words..(v + 1) * self.words];
+        let word = words.iter().position(|&word| word != 0);
+        word.map_or_else(|| unreachable!("a vertex has more edges than there are colours"), |w| w * 64 + words[w].trailing_zeros() as usize)
+    }
+
+    fn flip(&mut self, v: usize, colour: usize) {
+        self.missing[v * self.words + colour / 64] ^= 1 << (colour % 64);
+    }
+
+    /// Swaps two colours along the path from `start`, which has an edge of colour `a` and misses `b`.
+    fn swap_along(&mut self, start: usize, a: usize, b: usize) {
+        let (mut v, mut colour) = (start, a);
+        let end = loop {
+            let next = self.neighbour[v * self.colours + colour];
+            self.neighbour.swap(v * self.colours + a, v * self.colours + b);
+            if next == NONE {
+                break v;
+            }
+            v = next as usize;
+            colour = a + b - colour;
+        };
+        for v in [start, end] {
+            self.flip(v, a);
+            self.flip(v, b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::random::Random;
+
+    #[test]
+    fn every_regular_graph_gets_by_with_its_degree() {
+        let mut random = Random(1);
+        for degree in [1, 2, 3, 7, 64, 65, 130] {
+            let n = 40;
+            let mut edges: Vec<(usize, usize)> = Vec::new();
+            for _ in 0..degree {
+                let mut right: Vec<usize> = (0..n).collect();
+                (1..n).rev().for_each(|i| right.swap(i, random.below(i as u64 + 1) as usize));
+                edges.extend((0..n).zip(right));
+            }
+            (1..edges.len()).rev().for_each(|i| edges.swap(i, random.below(i as u64 + 1) as usize));
+            let mut colouring = Colouring::new(n, n, degree);
+            edges.iter().for_each(|&(l, r)| colouring.add(l, r));
+            let mut found = Vec::new();
+            for colour in 0..degree {
+                let mut matched: Vec<usize> = (0..n).filter_map(|l| colouring.right_of(l, colour)).collect();
+                found.extend((0..n).filter_map(|l| colouring.right_of(l, colour).map(|r| (l, r))));
+                matched.sort_unstable();
+                assert_eq!(matched, (0..n).collect::<Vec<_>>(), "every colour is a perfect matching");
+            }
+            found.sort_unstable();
+            edges.sort_unstable();
+            assert_eq!(found, edges);
+        }
+    }
+}

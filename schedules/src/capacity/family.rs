@@ -1,0 +1,155 @@
+//! Which messages a split has to share out evenly.
+//!
+//! A message is counted on every cable on its way and with its hosts. Sharing out several sets of messages evenly is easy as
+//! long as any two of them are disjoint or one holds the other (a laminar family). The sets of a cable and of one further up
+//! are not like that: some messages use both, some only the one or the other. So the messages of a group are told apart by how
+//! deep their way turns round, and every cable has one set for each turn: those of one turn form a tree. A cable is safe when
+//! its sets, each rounded up, fit into its width. Where they do not, some of them are put into a common set; that set no
+//! longer fits into the trees further up, which may make a cable there unsafe. At depth two nothing is further up, so all are
+//! safe.
+use super::groups::Groups;
+
+/// No set holds this one.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Sets of messages by their senders. The same family serves the receivers, because whatever is sent one way is sent the other.
+#[derive(Debug)]
+pub(super) struct Family {
+    /// First smallest set of each group; that of turn `k` is `k` further on.
+    first: Vec<u32>,
+    /// The next larger set, whose number is larger, or [`NONE`].
+    pub(super) parent: Vec<u32>,
+    /// Whether an even share of every set keeps within every limit.
+    pub(super) safe: bool,
+    bound: u64,
+}
+
+/// A set and its number of messages.
+#[derive(Clone, Copy)]
+struct Set {
+    number: u32,
+    load: u64,
+}
+
+/// What goes up a cable and turns round at one depth.
+#[derive(Clone, Default)]
+struct Turn {
+    /// Sets that no other set holds yet.
+    open: Vec<Set>,
+    /// Messages in a phase at most of the sets that are held by another already.
+    closed: u64,
+}
+
+impl Family {
+    /// The family for an even share among the bound's phases.
+    pub(super) fn new(groups: &Groups) -> Family {
+        let mut family = Family { first: vec![0; groups.len()], parent: Vec::new(), safe: true, bound: groups.bound };
+        let mut group_at = vec![None; groups.parent.len()];
+        groups.spot.iter().enumerate().for_each(|(group, &spot)| group_at[spot] = Some(group));
+        let below = hosts_below(groups);
+        let mut rising: Vec<Vec<Turn>> = groups.depth.iter().map(|&depth| vec![Turn::default(); depth]).collect();
+        for spot in (0..groups.parent.len()).rev() {
+            let mut turns = std::mem::take(&mut rising[spot]);
+            let leaf = turns.iter().all(|turn| turn.open.is_empty() && turn.closed == 0);
+            let mut own = group_at[spot].map(|group| family.of_group(groups, &below, group)).unwrap_or_default();
+            let room = group_at[spot].map_or(0, |group| groups.hosts(group).saturating_mul(groups.per_host));
+            if leaf {
+                // What the group sends up is all that goes up: its hosts' set may hold the cable's.
+                own.iter().zip(&mut turns).for_each(|(&set, turn)| turn.open.push(set));
+                let cable = family.join(&mut turns, None, groups.width[spot]);
+                turns.push(Turn { open: own.pop().into_iter().collect(), closed: 0 });
+                family.join(&mut turns, cable, room);
+                turns.pop();
+            } else {
+                let mut sent: Vec<Turn> = own.iter().map(|&set| Turn { open: vec![set], closed: 0 }).collect();
+                family.join(&mut sent, None, room);
+                for (turn, sent) in turns.iter_mut().zip(sent) {
+                    turn.open.extend(sent.open);
+                    turn.closed += sent.closed;
+                }
+                family.join(&mut turns, None, groups.width[spot]);
+            }
+            // Those of the last turn turn round right above.
+            turns.pop();
+            for (turn, further) in rising[groups.parent[spot]].iter_mut().zip(turns) {
+                turn.open.extend(further.open);
+                turn.closed += further.closed;
+            }
+        }
+        family
+    }
+
+    /// The smallest set of what a group sends round a turn at that depth.
+    pub(super) fn set(&self, group: u32, turn: u32) -> u32 {
+        self.first[group as usize] + turn
+    }
+
+    /// A group's smallest sets, by turn.
+    fn of_group(&mut self, groups: &Groups, below: &[u64], group: usize) -> Vec<Set> {
+        self.first[group] = self.parent.len() as u32;
+        let mut receivers = Vec::new();
+        let (mut spot, mut nearer) = (groups.spot[group], 1);
+        loop {
+            receivers.push(below[spot] - nearer);
+            nearer = below[spot];
+            if spot == 0 {
+                break;
+            }
+            spot = groups.parent[spot];
+        }
+        receivers.iter().rev().map(|receivers| self.add(receivers * groups.hosts(group))).collect()
+    }
+
+    fn add(&mut self, load: u64) -> Set {
+        self.parent.push(NONE);
+        Set { number: self.parent.len() as u32 - 1, load }
+    }
+
+    /// Of one or more sets the one that holds them all.
+    fn unite(&mut self, sets: &[Set]) -> Option<Set> {
+        if let [only] = sets {
+            return Some(*only);
+        }
+        let union = (!sets.is_empty()).then(|| self.add(sets.iter().map(|set| set.load).sum()))?;
+        sets.iter().for_each(|set| self.parent[set.number as usize] = union.number);
+        Some(union)
+    }
+
+    /// Makes one set of every turn, and one of as many turns as it takes to keep within `room`, the deepest first, for they
+    /// matter to the fewest cables. `held` is such a common set that the closed part of `turns` is in. Gives the common set.
+    fn join(&mut self, turns: &mut [Turn], held: Option<Set>, room: u64) -> Option<Set> {
+        for turn in &mut *turns {
+            turn.open = self.unite(&turn.open).into_iter().collect();
+        }
+        let most = |load: u64| load.div_ceil(self.bound);
+        let closed: u64 = if held.is_some() { 0 } else { turns.iter().map(|turn| turn.closed).sum() };
+        let open = |turns: &[Turn]| -> u64 { turns.iter().flat_map(|turn| &turn.open).map(|set| most(set.load)).sum() };
+        let mut common = held.map_or(0, |set| set.load);
+        let mut kept = turns.len();
+        let mut at_most = closed + most(common) + open(turns);
+        while at_most > room && kept > 0 {
+            kept -= 1;
+            common += turns[kept].open.iter().map(|set| set.load).sum::<u64>();
+            at_most = closed + most(common) + open(&turns[..kept]);
+        }
+        self.safe &= at_most <= room;
+        let joined = &mut turns[kept..];
+        let sets: Vec<Set> = held.into_iter().chain(joined.iter().flat_map(|turn| turn.open.iter().copied())).collect();
+        if sets.len() <= 1 {
+            return held;
+        }
+        for turn in joined {
+            turn.closed += turn.open.drain(..).map(|set| set.load.div_ceil(self.bound)).sum::<u64>();
+        }
+        self.unite(&sets)
+    }
+}
+
+fn hosts_below(groups: &Groups) -> Vec<u64> {
+    let mut below = vec![0; groups.parent.len()];
+    groups.spot.iter().enumerate().for_each(|(group, &spot)| below[spot] += groups.hosts(group));
+    for spot in (1..below.len()).rev() {
+        below[groups.parent[spot]] += below[spot];
+    }
+    below
+}

@@ -1,0 +1,115 @@
+//! From how many messages one group sends another in each phase to which host sends to which.
+//!
+//! One more phase is thought of, in which every host sends to itself. With it every group sends every host of the
+//! network as many messages as it has hosts, and two edge colourings do the rest. First, per sending group, phases against
+//! receiving hosts: a colour is a sender, so nobody sends twice in a phase, and each sends every receiver one message. Which receivers
+//! they are is only settled by group so far. Then, per receiving group, phases against senders: a colour is a receiver. The
+//! receivers are named after whom they receive from in the phase thought of, which makes it what it was meant to be and is left out.
+//! Where hosts send several messages in a phase, it is coloured in as many parts.
+//!
+//! Exact for any flows that keep within what the groups' hosts send and receive in a phase.
+use super::colour::Colouring;
+use super::groups::{Flow, Groups};
+use crate::message::Message;
+
+/// The messages of each phase.
+pub(super) fn lift(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<Message>> {
+    let count = phases.len();
+    let received = name_senders(groups, count, by_sending_group(groups, phases));
+    name_receivers(groups, count, received)
+}
+
+/// Per group what it sends: phase, receiving group, messages.
+fn by_sending_group(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<(u32, u32, u32)>> {
+    let count = phases.len() as u32;
+    let mut sent = vec![Vec::new(); groups.len()];
+    for (flows, phase) in phases.into_iter().zip(0..) {
+        flows.iter().for_each(|flow| sent[flow.from as usize].push((phase, flow.to, flow.count)));
+    }
+    sent.iter_mut().enumerate().for_each(|(group, sent)| sent.push((count, group as u32, groups.hosts(group) as u32)));
+    sent
+}
+
+/// Per group what it receives: phase, sending host.
+fn name_senders(groups: &Groups, count: usize, sent: Vec<Vec<(u32, u32, u32)>>) -> Vec<Vec<(u32, u32)>> {
+    let group_of: Vec<usize> = (0..groups.len()).flat_map(|group| std::iter::repeat_n(group, groups.members[group].len())).collect();
+    let first_of: Vec<usize> = (0..groups.len()).map(|group| group_of.partition_point(|&other| other < group)).collect();
+    let mut received = vec![Vec::new(); groups.len()];
+    for (senders, sent) in groups.members.iter().zip(sent) {
+        let mut parts = Parts::new(groups, count, senders.len());
+        let mut colouring = Colouring::new(parts.total(), group_of.len(), senders.len());
+        let mut taken = vec![0; groups.len()];
+        for (phase, to, messages) in sent {
+            for _ in 0..messages {
+                let receiver = first_of[to as usize] + taken[to as usize] / senders.len();
+                taken[to as usize] += 1;
+                colouring.add(parts.next(phase), receiver);
+            }
+        }
+        for part in 0..parts.total() {
+            for (colour, &sender) in senders.iter().enumerate() {
+                if let Some(receiver) = colouring.right_of(part, colour) {
+                    received[group_of[receiver]].push((parts.phase(part), sender));
+                }
+            }
+        }
+    }
+    received
+}
+
+/// All messages by phase.
+fn name_receivers(groups: &Groups, count: usize, received: Vec<Vec<(u32, u32)>>) -> Vec<Vec<Message>> {
+    let hosts: usize = groups.members.iter().map(Vec::len).sum();
+    let mut phases = vec![Vec::new(); count];
+    for (receivers, received) in groups.members.iter().zip(received) {
+        let mut parts = Parts::new(groups, count, receivers.len());
+        let mut colouring = Colouring::new(parts.total(), hosts, receivers.len());
+        for (phase, sender) in received {
+            colouring.add(parts.next(phase), sender as usize);
+        }
+        // The phase thought of fits into its first part.
+        let itself = parts.first(count as u32);
+        for (colour, receiver) in (0..receivers.len()).map(|colour| (colour, colouring.right_of(itself, colour))) {
+            let Some(receiver) = receiver else { continue };
+            for part in 0..itself {
+                if let Some(sender) = colouring.right_of(part, colour) {
+                    phases[parts.phase(part) as usize].push(Message { src: sender as u32, dst: receiver as u32 });
+                }
+            }
+        }
+    }
+    phases
+}
+
+/// Phases cut into parts in which every host sends, or receives, one message.
+struct Parts {
+    each: usize,
+    hosts: usize,
+    /// Messages so far by phase.
+    messages: Vec<u32>,
+}
+
+impl Parts {
+    fn new(groups: &Groups, phases: usize, hosts: usize) -> Parts {
+        Parts { each: groups.per_host as usize, hosts, messages: vec![0; phases + 1] }
+    }
+
+    fn total(&self) -> usize {
+        self.messages.len() * self.each
+    }
+
+    /// The part that one more message of the phase goes into.
+    fn next(&mut self, phase: u32) -> usize {
+        let messages = &mut self.messages[phase as usize];
+        *messages += 1;
+        phase as usize * self.each + (*messages as usize - 1) / self.hosts
+    }
+
+    fn first(&self, phase: u32) -> usize {
+        phase as usize * self.each
+    }
+
+    fn phase(&self, part: usize) -> u32 {
+        (part / self.each) as u32
+    }
+}

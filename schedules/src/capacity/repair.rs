@@ -1,0 +1,156 @@
+//! Makes phases keep within every limit where an even share does not see to it.
+//!
+//! Messages beyond a limit are taken out of their phase and put into one that has room for them. Where none has, they go where they push
+//! out fewest others, which then look for a place themselves; they do not return soon to where they were pushed out. When that
+//! leads nowhere for too long, there is one phase more.
+//!
+//! Guarantee: every limit is kept. How many phases it takes is not guaranteed, but measured in the tests.
+use super::groups::{Flow, Groups, Limit};
+use super::random::Random;
+
+/// Phases looked at for a message that fits nowhere.
+const LOOKED_AT: usize = 256;
+/// As many messages that were pushed out are remembered.
+const REMEMBERED: usize = 24;
+/// So often may a message be placed before there is one phase more, and as often again for each that was taken out at first.
+const TRIES: (u64, u64) = (4_000, 8);
+
+/// The phases, repaired.
+pub(super) fn repair(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<Flow>> {
+    let mut repair = Repair::new(groups, phases);
+    let tries = TRIES.0 + TRIES.1 * repair.homeless.len() as u64;
+    let mut left = tries;
+    while !repair.homeless.is_empty() {
+        if left == 0 {
+            left = tries;
+            repair.add_phase();
+        }
+        left -= 1;
+        repair.place_one();
+    }
+    repair.phases
+}
+
+/// One message from group to group.
+type One = (u32, u32);
+
+struct Repair<'a> {
+    groups: &'a Groups,
+    phases: Vec<Vec<Flow>>,
+    /// By 64 phases and limit: a bit for each phase in which it is reached.
+    full: Vec<u64>,
+    homeless: Vec<One>,
+    /// The latest that were pushed out, and of which phase.
+    remembered: [(usize, One); REMEMBERED],
+    pushed_out: usize,
+    random: Random,
+    /// By limit, of the phase at hand.
+    used: Vec<u64>,
+    way: Vec<Limit>,
+}
+
+impl<'a> Repair<'a> {
+    fn new(groups: &'a Groups, phases: Vec<Vec<Flow>>) -> Repair<'a> {
+        let mut repair = Repair {
+            groups,
+            full: vec![0; phases.len().div_ceil(64) * groups.limits()],
+            phases,
+            homeless: Vec::new(),
+            remembered: [(usize::MAX, (0, 0)); REMEMBERED],
+            pushed_out: 0,
+            random: Random(groups.bound),
+            used: vec![0; groups.limits()],
+            way: Vec::new(),
+        };
+        (0..repair.phases.len()).for_each(|phase| repair.settle(phase, None));
+        repair
+    }
+
+    fn add_phase(&mut self) {
+        self.phases.push(Vec::new());
+        self.full.resize(self.phases.len().div_ceil(64) * self.groups.limits(), 0);
+    }
+
+    /// Finds a place for one of those without.
+    fn place_one(&mut self) {
+        let pick = self.random.below(self.homeless.len() as u64) as usize;
+        let one = self.homeless.swap_remove(pick);
+        let mut way = std::mem::take(&mut self.way);
+        self.groups.way(one.0 as usize, one.1 as usize, &mut way);
+        let phase = self.with_room(&way).unwrap_or_else(|| self.least_full(&way, one));
+        self.way = way;
+        match self.phases[phase].iter_mut().find(|flow| (flow.from, flow.to) == one) {
+            Some(flow) => flow.count += 1,
+            None => self.phases[phase].push(Flow { from: one.0, to: one.1, count: 1 }),
+        }
+        self.settle(phase, Some(one));
+    }
+
+    /// A phase in which no limit on the way is reached.
+    fn with_room(&mut self, way: &[Limit]) -> Option<usize> {
+        let words = self.phases.len().div_ceil(64);
+        let start = self.random.below(words as u64) as usize;
+        (start..words).chain(0..start).find_map(|word| {
+            let last = self.phases.len() - word * 64;
+            let exist = if last >= 64 { u64::MAX } else { (1 << last) - 1 };
+            let full = way.iter().fold(0, |full, limit| full | self.full[word * self.groups.limits() + limit]);
+            (exist & !full != 0).then(|| word * 64 + (exist & !full).trailing_zeros() as usize)
+        })
+    }
+
+    /// Of some phases the one in which fewest limits on the way are reached.
+    fn least_full(&mut self, way: &[Limit], one: One) -> usize {
+        let barred: Vec<usize> = self.remembered.iter().filter(|(_, other)| *other == one).map(|&(phase, _)| phase).collect();
+        let count = self.phases.len();
+        let start = self.random.below(count as u64) as usize;
+        let looked_at = (0..count.min(LOOKED_AT)).map(|step| (start + step * (count / LOOKED_AT).max(1)) % count);
+        let full = |phase: usize| {
+            let bits = &self.full[phase / 64 * self.groups.limits()..];
+            way.iter().filter(|&&limit| bits[limit] >> (phase % 64) & 1 == 1).count()
+        };
+        looked_at.min_by_key(|&phase| full(phase) + if barred.contains(&phase) { 3 } else { 0 }).unwrap_or(0)
+    }
+
+    /// Takes out of a phase what is beyond its limits, but not `newcomer` if that can be helped.
+    fn settle(&mut self, phase: usize, newcomer: Option<One>) {
+        let mut flows = std::mem::take(&mut self.phases[phase]);
+        self.used.fill(0);
+        for flow in &flows {
+            self.groups.way(flow.from as usize, flow.to as usize, &mut self.way);
+            self.way.iter().for_each(|&limit| self.used[limit] += u64::from(flow.count));
+        }
+        while let Some(out) = self.most_in_the_way(&flows, newcomer) {
+            let one = (flows[out].from, flows[out].to);
+            self.groups.way(one.0 as usize, one.1 as usize, &mut self.way);
+            self.way.iter().for_each(|&limit| self.used[limit] -= 1);
+            flows[out].count -= 1;
+            if flows[out].count == 0 {
+                flows.swap_remove(out);
+            }
+            self.homeless.push(one);
+            self.remembered[self.pushed_out % REMEMBERED] = (phase, one);
+            self.pushed_out += 1;
+        }
+        self.phases[phase] = flows;
+        let bits = &mut self.full[phase / 64 * self.groups.limits()..];
+        for (limit, (&used, bits)) in self.used.iter().zip(bits).enumerate() {
+            let full = u64::from(used >= self.groups.capacity(limit));
+            *bits = *bits & !(1 << (phase % 64)) | full << (phase % 64);
+        }
+    }
+
+    /// The flow that exceeds most limits, if any does; one of the newcomer's kind only when it is the only one.
+    fn most_in_the_way(&mut self, flows: &[Flow], newcomer: Option<One>) -> Option<usize> {
+        let over = |limit: &&Limit| self.used[**limit] > self.groups.capacity(**limit);
+        let mut worst = None;
+        for (index, flow) in flows.iter().enumerate() {
+            self.groups.way(flow.from as usize, flow.to as usize, &mut self.way);
+            let exceeded = self.way.iter().filter(over).count();
+            if exceeded > 0 {
+                let key = (newcomer != Some((flow.from, flow.to)), exceeded, self.random.next());
+                worst = worst.max(Some((key, index)));
+            }
+        }
+        worst.map(|(_, index)| index)
+    }
+}

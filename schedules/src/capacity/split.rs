@@ -1,0 +1,207 @@
+//! Shares the messages between groups out to phases, evenly.
+//!
+//! All messages are split among half of the phases and the other half, each of these again, and so on. A split by a share
+//! that is not whole gives every flow a fraction, and has to round it up or down so that also every set of the family gets
+//! its share rounded up or down. The fractions are a circulation: from a hub down the senders' sets, over the flow, up the
+//! receivers' sets and back. Wherever a fraction meets a set there is a second one, so they form circles, and pushing round a
+//! circle until one fraction is whole changes no other sum. Halves cost linear time, because there a circle becomes
+//! whole at once.
+use super::family::{Family, NONE};
+use super::groups::{Flow, Groups};
+use super::random::Random;
+
+/// What each phase carries. For every set of the family, and so for every limit if it is safe, a phase gets the set's messages
+/// over the phases, rounded up or down.
+pub(super) fn split(groups: &Groups, family: &Family) -> Vec<Vec<Flow>> {
+    let mut phases = Vec::with_capacity(groups.bound as usize);
+    Splitter::new(groups, family).spread(groups.demand(), groups.bound, &mut phases);
+    phases
+}
+
+/// A fraction on its way between two sets, the hub or both.
+struct Arc {
+    ends: [u32; 2],
+    /// In parts of a whole: whole is [`Splitter::whole`].
+    part: u64,
+}
+
+struct Splitter<'a> {
+    family: &'a Family,
+    /// Turn of the way between two groups, row by row.
+    turns: Vec<u16>,
+    groups: usize,
+    random: Random,
+    whole: u64,
+    /// The flows' arcs first.
+    arcs: Vec<Arc>,
+    /// Per set as senders, per set as receivers, and for the hub: an arc's end there, `2 * arc + end`, and after each such end the next.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    /// By set as for `first`: parts of what it gets.
+    parts: Vec<u64>,
+    circle: Circle,
+}
+
+/// The arcs walked so far, and where on them each set was met.
+struct Circle {
+    walked: Vec<u32>,
+    met: Vec<u32>,
+}
+
+impl<'a> Splitter<'a> {
+    fn new(groups: &Groups, family: &'a Family) -> Splitter<'a> {
+        let spots = || groups.spot.iter();
+        let turns = spots().flat_map(|&from| spots().map(move |&to| groups.turn(from, to) as u16)).collect();
+        let stops = 2 * family.parent.len() + 1;
+        Splitter {
+            family,
+            turns,
+            groups: groups.len(),
+            random: Random(groups.bound),
+            whole: 1,
+            arcs: Vec::new(),
+            first: vec![NONE; stops],
+            next: Vec::new(),
+            parts: vec![0; stops],
+            circle: Circle { walked: Vec::new(), met: vec![NONE; stops] },
+        }
+    }
+
+    /// Splits off the greatest power of two, because powers of two are halved to the end.
+    fn spread(&mut self, flows: Vec<Flow>, phases: u64, out: &mut Vec<Vec<Flow>>) {
+        if phases == 1 {
+            return out.push(flows);
+        }
+        let share = 1 << (phases - 1).ilog2();
+        let (these, those) = self.divide(&flows, share, phases);
+        drop(flows);
+        self.spread(these, share, out);
+        self.spread(those, phases - share, out);
+    }
+
+    /// `share` of `whole` parts of the flows, and the rest.
+    fn divide(&mut self, flows: &[Flow], share: u64, whole: u64) -> (Vec<Flow>, Vec<Flow>) {
+        self.whole = whole;
+        self.place(flows, share);
+        self.round();
+        let (mut these, mut those) = (Vec::with_capacity(flows.len()), Vec::with_capacity(flows.len()));
+        let mut rounded = self.arcs.iter();
+        for &flow in flows {
+            let parts = u64::from(flow.count) * share;
+            let up = !parts.is_multiple_of(whole) && rounded.next().is_some_and(|arc| arc.part == whole);
+            let count = (parts / whole) as u32 + u32::from(up);
+            if count > 0 {
+                these.push(Flow { count, ..flow });
+            }
+            if count < flow.count {
+                those.push(Flow { count: flow.count - count, ..flow });
+            }
+        }
+        (these, those)
+    }
+
+    /// Lays out the arcs of every fraction.
+    fn place(&mut self, flows: &[Flow], share: u64) {
+        let sets = self.family.parent.len();
+        self.arcs.clear();
+        self.next.clear();
+        self.first.fill(NONE);
+        self.parts.fill(0);
+        for flow in flows {
+            let part = u64::from(flow.count) * share % self.whole;
+            if part > 0 {
+                let turn = u32::from(self.turns[flow.from as usize * self.groups + flow.to as usize]);
+                let (from, to) = (self.family.set(flow.from, turn), self.family.set(flow.to, turn) + sets as u32);
+                self.parts[from as usize] += part;
+                self.parts[to as usize] += part;
+                self.arc([from, to], part);
+            }
+        }
+        for receivers in [0, sets] {
+            for set in receivers..receivers + sets {
+                let part = self.parts[set] % self.whole;
+                if part > 0 {
+                    let above = match self.family.parent[set - receivers] {
+                        NONE => 2 * sets,
+                        parent => parent as usize + receivers,
+                    };
+                    self.parts[above] += part;
+                    self.arc(if receivers == 0 { [above as u32, set as u32] } else { [set as u32, above as u32] }, part);
+                }
+            }
+        }
+    }
+
+    fn arc(&mut self, ends: [u32; 2], part: u64) {
+        for stop in ends {
+            self.next.push(self.first[stop as usize]);
+            self.first[stop as usize] = self.next.len() as u32 - 1;
+        }
+        self.arcs.push(Arc { ends, part });
+    }
+
+    /// Pushes round circles until every part is 0 or whole.
+    fn round(&mut self) {
+        for start in 0..self.first.len() as u32 {
+            let mut stop = start;
+            loop {
+                let before = self.circle.walked.last().copied();
+                let Some(end) = self.fraction_at(stop, before) else {
+                    self.circle.met[stop as usize] = NONE;
+                    break;
+                };
+                self.circle.met[stop as usize] = self.circle.walked.len() as u32;
+                self.circle.walked.push(end);
+                stop = self.arcs[end as usize / 2].ends[1 - end as usize % 2];
+                let met = self.circle.met[stop as usize];
+                if met != NONE {
+                    self.push_round(met as usize);
+                }
+            }
+        }
+    }
+
+    /// The end of a fractional arc at `stop` other than the one walked last.
+    fn fraction_at(&mut self, stop: u32, before: Option<u32>) -> Option<u32> {
+        let arrived = before.map(|end| end ^ 1);
+        let whole = |arc: &Arc| arc.part == 0 || arc.part == self.whole;
+        let mut end = self.first[stop as usize];
+        while end != NONE && whole(&self.arcs[end as usize / 2]) {
+            end = self.next[end as usize];
+        }
+        self.first[stop as usize] = end;
+        if end == NONE || Some(end) != arrived {
+            return Some(end).filter(|&end| end != NONE);
+        }
+        let kept = end;
+        end = self.next[end as usize];
+        while end != NONE && whole(&self.arcs[end as usize / 2]) {
+            end = self.next[end as usize];
+        }
+        self.next[kept as usize] = end;
+        Some(end).filter(|&end| end != NONE)
+    }
+
+    /// Pushes round the circle that begins at this step, and takes it back out of the walk. Either way round serves; each is taken
+    /// as often as keeps the expected parts as they are.
+    fn push_round(&mut self, begin: usize) {
+        let circle = self.circle.walked.split_off(begin);
+        let (mut up, mut down) = (self.whole, self.whole);
+        for &end in &circle {
+            let part = self.arcs[end as usize / 2].part;
+            let (more, less) = if end % 2 == 0 { (self.whole - part, part) } else { (part, self.whole - part) };
+            (up, down) = (up.min(more), down.min(less));
+        }
+        let rise = self.random.below(up + down) < down;
+        for &end in &circle {
+            let arc = &mut self.arcs[end as usize / 2];
+            self.circle.met[arc.ends[end as usize % 2] as usize] = NONE;
+            match (end % 2 == 0, rise) {
+                (true, true) => arc.part += up,
+                (false, true) => arc.part -= up,
+                (true, false) => arc.part -= down,
+                (false, false) => arc.part += down,
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Whole plans on random trees, checked without the planner's own notions.
+use super::phases;
+use super::random::Random;
+use crate::bound::bound;
+use crate::capacities::Capacities;
+use crate::sample::topology;
+use inventory::Tree;
+use std::fmt::Write;
+
+/// Trees a test makes: the release run is the thorough one.
+const TREES: u64 = if cfg!(debug_assertions) { 150 } else { 10_000 };
+
+/// A switch: above which other, over how many messages' width, its hosts' widths.
+struct Switch {
+    above: usize,
+    width: u64,
+    hosts: Vec<u64>,
+}
+
+fn tree(switches: &[Switch]) -> Tree {
+    let names: Vec<String> = (0..switches.len()).map(|s| format!("s{s}")).collect();
+    let mut text = format!("switches: [{}]\nhosts:\n", names.join(", "));
+    let hosts = switches.iter().enumerate().flat_map(|(s, switch)| switch.hosts.iter().map(move |width| (s, width)));
+    hosts.enumerate().for_each(|(h, (s, width))| writeln!(text, "  n{h}: {{switch: s{s}, rate: {width}G}}").unwrap());
+    let links: Vec<String> =
+        (1..switches.len()).map(|s| format!("{{a: s{s}, b: s{}, rate: {}G}}", switches[s].above, switches[s].width)).collect();
+    write!(text, "links: [{}]\n", links.join(", ")).unwrap();
+    topology(&text)
+}
+
+/// Number of phases, having seen every message once and no edge beyond its width.
+fn checked(tree: &Tree, capacities: &Capacities) -> u64 {
+    let plan = phases(tree, capacities);
+    let n = tree.hosts() as usize;
+    let mut seen = vec![false; n * n];
+    let mut used = vec![0; tree.edges() as usize];
+    for messages in &plan {
+        used.fill(0);
+        for m in messages {
+            assert!(m.src != m.dst && !std::mem::replace(&mut seen[m.src as usize * n + m.dst as usize], true), "{m:?} again");
+            tree.path(m.src, m.dst, |edge| used[edge as usize] += 1);
+        }
+        assert!((0..tree.edges()).all(|edge| used[edge as usize] <= capacities.width(edge)), "too many on an edge");
+    }
+    assert_eq!(seen.iter().filter(|&&seen| seen).count(), n * (n - 1));
+    plan.len() as u64
+}
+
+fn one_of(random: &mut Random, choice: &[u64]) -> u64 {
+    choice[random.below(choice.len() as u64) as usize]
+}
+
+fn hosts(random: &mut Random, most: u64, widths: &[u64]) -> Vec<u64> {
+    (0..random.below(most + 1)).map(|_| one_of(random, widths)).collect()
+}
+
+/// Leaf switches under a core that may have hosts of its own.
+fn depth_two(random: &mut Random) -> Tree {
+    let widths: &[u64] = [&[1][..], &[1, 10], &[5], &[2, 3]][random.below(4) as usize];
+    let uplinks: &[u64] = [&[1][..], &[1, 2, 4, 10], &[8, 16, 20], &[3, 7]][random.below(4) as usize];
+    let mut switches = vec![Switch { above: 0, width: 0, hosts: hosts(random, 4, widths) }];
+    for _ in 0..1 + random.below(6) {
+        switches.push(Switch { above: 0, width: one_of(random, uplinks), hosts: hosts(random, 12, widths) });
+    }
+    switches[0].hosts.push(widths[0]);
+    tree(&switches)
+}
+
+/// Switches below each other anyhow, in rows, or in three regular tiers.
+fn deep(random: &mut Random) -> Tree {
+    let widths: &[u64] = [&[1][..], &[1, 10], &[5]][random.below(3) as usize];
+    let links: &[u64] = [&[1][..], &[1, 2, 3, 4, 10], &[4, 10, 40], &[8, 16, 20]][random.below(4) as usize];
+    let mut switches = vec![Switch { above: 0, width: 0, hosts: hosts(random, 6, widths) }];
+    if random.below(3) == 0 {
+        let (tiers, leaves, each) = (2 + random.below(3), 2 + random.below(3), 2 + random.below(9));
+        let (upper, lower) = (one_of(random, links), one_of(random, links));
+        for _ in 0..tiers {
+            let above = switches.len();
+            switches.push(Switch { above: 0, width: upper, hosts: Vec::new() });
+            for _ in 0..leaves {
+                switches.push(Switch { above, width: lower, hosts: vec![widths[0]; each as usize] });
+            }
+        }
+    } else {
+        for s in 1..3 + random.below(8) as usize {
+            let above = if random.below(2) == 0 { s - 1 } else { random.below(s as u64) as usize };
+            switches.push(Switch { above, width: one_of(random, links), hosts: hosts(random, 10, widths) });
+        }
+    }
+    switches[0].hosts.push(widths[0]);
+    tree(&switches)
+}
+
+#[test]
+fn depth_two_always_reaches_the_bound() {
+    let mut random = Random(2);
+    for _ in 0..TREES {
+        let tree = depth_two(&mut random);
+        let capacities = Capacities::of(&tree);
+        assert_eq!(checked(&tree, &capacities), bound(&tree, &capacities).phases);
+    }
+}
+
+#[test]
+fn deeper_trees_come_within_a_hundredth() {
+    let mut random = Random(3);
+    let (mut sum, mut bounds) = (0, 0);
+    for i in 0..TREES {
+        let tree = deep(&mut random);
+        let capacities = Capacities::of(&tree);
+        let (phases, bound) = (checked(&tree, &capacities), bound(&tree, &capacities).phases);
+        assert!(phases <= bound + (bound / 100).max(1), "{phases} phases, bound {bound}, tree {i}");
+        if phases > bound {
+            eprintln!("{phases} {bound} tree {i}");
+        }
+        (sum, bounds) = (sum + phases, bounds + bound);
+    }
+    assert!(sum * 1000 <= bounds * 1001, "{sum} phases, bounds {bounds}");
+}
+
+#[test]
+fn faster_trunks_save_nine_phases_of_ten() {
+    let leaf = |above| Switch { above, width: 10, hosts: vec![1; 24] };
+    let tree = tree(&[Switch { above: 0, width: 0, hosts: Vec::new() }, leaf(0), leaf(0), leaf(0), leaf(0)]);
+    assert_eq!(bound(&tree, &Capacities::unit(&tree)).phases, 1728);
+    assert_eq!(checked(&tree, &Capacities::of(&tree)), 173);
+}
