@@ -23,6 +23,7 @@
 //! | [`program`] | schedules as C programs |
 //! | [`json`] | schedules as the contract's JSON |
 //! | [`simulate`] | how long traffic takes on cables that are shared |
+//! | [`predict`] | which algorithm takes how long |
 //! | [`table`] | which way at which block size |
 //! | [`epoch`] | the files of a published version |
 //! | [`job`] | what a running job says of itself |
@@ -39,6 +40,7 @@ pub mod json;
 pub mod lg;
 pub mod message;
 pub mod program;
+pub mod predict;
 pub mod root;
 pub mod signature;
 pub mod simulate;

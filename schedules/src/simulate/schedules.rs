@@ -1,6 +1,7 @@
 //! What this crate's own schedules put on the wire.
 use super::{Step, Traffic, Wait};
 use crate::alltoall::Alltoall;
+use crate::lg::Lg;
 use crate::message::Message;
 use inventory::Bytes;
 
@@ -37,9 +38,8 @@ pub fn alltoall(plan: &Alltoall, block: Bytes, apart: Apart) -> Traffic {
             }
         }
         if apart == Apart::Barriers {
-            let end = traffic.steps() as Step;
             let next = traffic.barrier();
-            (first..end).for_each(|step| traffic.wait(step, next, Wait::Order));
+            (first..next).for_each(|step| traffic.wait(step, next, Wait::Order));
             barrier = Some(next);
         }
     }
@@ -76,6 +76,26 @@ pub fn ring(ring: &[u32], block: Bytes) -> Traffic {
                 traffic.wait(received, step, Wait::Order);
             }
         }
+    }
+    traffic
+}
+
+/// An all-to-all among clusters, `block` to every host: a barrier before every step but the first.
+pub fn lg(plan: &Lg, block: Bytes) -> Traffic {
+    let mut traffic = Traffic::new();
+    let mut barrier = None;
+    for step in &plan.steps {
+        let first = traffic.steps() as Step;
+        for transfer in step {
+            let bytes = Bytes(block.0.saturating_mul(transfer.blocks.len() as u64));
+            let own = traffic.send(transfer.from, transfer.to, bytes);
+            if let Some(barrier) = barrier {
+                traffic.wait(barrier, own, Wait::Order);
+            }
+        }
+        let next = traffic.barrier();
+        (first..next).for_each(|own| traffic.wait(own, next, Wait::Order));
+        barrier = Some(next);
     }
     traffic
 }
