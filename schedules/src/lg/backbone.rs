@@ -78,8 +78,10 @@ impl Limits {
         steps
     }
 
-    /// How many steps the tightest of a message's limits needs for all that waits.
-    fn urgency(&self, load: &[u64], message: usize) -> u64 {
-        self.of[message].iter().map(|&limit| load[limit as usize].div_ceil(self.width[limit as usize])).max().unwrap_or(0)
+    /// How many steps the tightest of a message's limits needs for all that waits, then how many all its limits need.
+    fn urgency(&self, load: &[u64], message: usize) -> (u64, u64) {
+        let needs = |&limit: &u32| load[limit as usize].div_ceil(self.width[limit as usize]);
+        let limits = self.of[message].iter();
+        (limits.clone().map(needs).max().unwrap_or(0), limits.map(needs).sum())
     }
 }

@@ -172,5 +172,12 @@ proptest! {
         let size = |m: Message| if lumpy { u64::from(m.src * m.dst % 7) * 1000 } else { 1 };
         let plan = plan_sized(&tree, &clusters, at_once, &size);
         prop_assert_eq!(verify::lg(&tree, &plan), Ok(()));
+        for step in abroad(&plan) {
+            let mut load = vec![0; tree.edges() as usize];
+            step.iter().for_each(|&(from, to)| tree.path(from, to, |edge| load[edge as usize] += 1));
+            let between = (0..tree.edges()).filter(|&edge| clusters.inside(edge).is_none());
+            let most = between.map(|edge| load[edge as usize]).max().unwrap_or(0);
+            prop_assert!(at_once.is_none_or(|limit| most <= limit), "{} at once", most);
+        }
     }
 }

@@ -83,6 +83,41 @@ fn with_noise_other_host_numbers_are_predicted_within_the_papers_ten_percent() {
     }
 }
 
+/// Normally distributed numbers: the sum of twelve uniform ones, by a generator of its own.
+fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    move || (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+}
+
+#[test]
+fn margins_hold_the_truth_as_often_as_they_promise() {
+    let p = &published()[1];
+    let link = p.signature.link();
+    let mut normal = noise(2008);
+    let (mut gamma, mut delta, mut threshold, mut fits) = (0, 0, 0, 0);
+    for _ in 0..400 {
+        let mut shaken = |time: f64, size| Sample::new(size, time * (1.0 + 0.03 * normal()));
+        let pings: Vec<Sample> = sizes().into_iter().map(|s| shaken(link.seconds(s), s)).collect();
+        let all: Vec<Sample> = sizes().into_iter().map(|s| shaken(p.signature.alltoall(p.hosts, s), s)).collect();
+        let fitted = fit(p.hosts, &ping_pong(&pings).unwrap(), &all).unwrap();
+        let within = |e: Estimate, truth: f64| u32::from((e.value - truth).abs() <= e.margin);
+        gamma += within(fitted.gamma, p.signature.gamma);
+        delta += within(fitted.delta, p.signature.delta);
+        let Threshold::Between(below, most) = fitted.threshold else { panic!("{fitted:?}") };
+        threshold += u32::from(below < p.signature.threshold && p.signature.threshold <= most);
+        fits += 1;
+    }
+    // 95 %, less or more three standard deviations of a count of 400.
+    for (name, held) in [("gamma", gamma), ("delta", delta), ("threshold", threshold)] {
+        assert!(held * 100 >= fits * 91, "{name}: {held} of {fits}");
+    }
+    assert!(gamma * 100 <= fits * 99 && delta * 100 <= fits * 99, "margins wider than promised: {gamma}, {delta} of {fits}");
+}
+
 #[test]
 fn a_ping_pong_gives_latency_and_bandwidth() {
     let gigabit = Hockney { alpha: 50e-6, beta: 8e-9 };
