@@ -2,7 +2,7 @@
 use crate::Outcome;
 use crate::schedule::read_tree;
 use anyhow::Context;
-use inventory::Tree;
+use inventory::{Tree, ranks};
 use schedules::json::{self, MAX_BYTES, Schedule};
 use schedules::verify;
 use std::fs::File;
@@ -45,8 +45,9 @@ fn read_schedule(path: &Path) -> anyhow::Result<Schedule> {
 /// What was checked, or the first violation: a schedule for hosts the topology does not have is one.
 fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
     let hosts = hosts(schedule);
-    let tree_of_hosts = tree.restrict(hosts).map_err(|e| e.to_string())?;
-    let among = format!("{} of {} hosts", hosts.len(), tree.hosts());
+    let tree_of_hosts = ranks::tree(tree, hosts).map_err(|e| e.to_string())?;
+    let several = ranks::count(tree) > u64::from(tree.hosts());
+    let among = format!("{} of {} {}", hosts.len(), ranks::count(tree), if several { "ranks" } else { "hosts" });
     match schedule {
         Schedule::Alltoall(plan) => {
             verify::alltoall(&tree_of_hosts, plan).map_err(|e| e.to_string())?;

@@ -20,6 +20,9 @@ fn transcripts() {
         ("alltoall-fast-trunks", "schedule alltoall --topology fast-trunks.yaml"),
         ("allgather-figure-1", "schedule allgather --topology figure-1.yaml"),
         ("allgather-figure-1-json", "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json"),
+        ("allgather-ranks", "schedule allgather --topology ranks.yaml"),
+        ("allgather-lr2-refused", "schedule allgather --topology figure-1.yaml --algorithm lr2"),
+        ("alltoall-ranks", "schedule alltoall --topology ranks.yaml --hosts c,a"),
         ("allgather-lone", "schedule allgather --topology lone.yaml"),
         ("verify-collides", "verify --topology one-switch.yaml collides.json"),
         ("verify-crossing-ring", "verify --topology figure-1.yaml crossing-ring.json"),
@@ -33,7 +36,7 @@ fn transcripts() {
         ("bad-host-twice", "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0"),
         ("bad-missing-topology", "schedule alltoall --topology nowhere.yaml"),
         ("usage-sync", "schedule alltoall --topology figure-1.yaml --sync dummy"),
-        ("usage-algorithm", "schedule allgather --topology figure-1.yaml --algorithm lr2"),
+        ("usage-algorithm", "schedule allgather --topology figure-1.yaml --algorithm aapc"),
     ] {
         let args: Vec<&str> = command.split(' ').collect();
         check(&folder.join(golden).with_extension("txt"), &transcript(&folder, &args));
@@ -57,7 +60,7 @@ fn verify(topology: &str, schedule: &Path) -> (Option<i32>, String) {
 fn whatever_is_scheduled_verifies() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("schedule.json");
-    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml"] {
+    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml"] {
         for sync in ["none", "sender", "receiver", "barrier"] {
             for more in [&[][..], &["--minimal"]] {
                 std::fs::write(

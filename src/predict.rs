@@ -1,0 +1,171 @@
+//! `heddle predict`
+use crate::Outcome;
+use crate::schedule::read_topology;
+use anyhow::{Context, bail};
+use inventory::{Bytes, TopologyFile, Tree, ranks};
+use schedules::lg::Clusters;
+use schedules::predict::{self, Comparison};
+use schedules::simulate::Model;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+/// Ranks beyond which the simulation takes minutes and gigabytes.
+const MOST_RANKS: u64 = 2048;
+
+/// Predicts how long each algorithm of a collective takes on a topology: heddle's own schedules, and what MPI libraries do
+/// by themselves.
+///
+/// Messages are flows that share every link fairly. What the bottleneck link needs at line rate is the bound; the last column is
+/// the time as a multiple of it. Without a measured contention ratio the network loses nothing to congestion.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Topology file
+    #[arg(long, value_name = "FILE")]
+    topology: PathBuf,
+    /// Block sizes in bytes, also like 64k or 1M: what a rank sends to each other one, or contributes to the allgather
+    #[arg(long, value_name = "N,...", value_delimiter = ',', required = true)]
+    size: Vec<Bytes>,
+    /// Which collective
+    #[arg(long, value_enum, default_value_t = Collective::Both)]
+    collective: Collective,
+    /// These hosts only, in this order; a host stands for all of its ranks
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// From the start of a message to its first byte
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = seconds)]
+    latency: f64,
+    /// From the end of a message until a waiting host has the token [default: the latency]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    token: Option<f64>,
+    /// Share of its rate that an oversubscribed link loses
+    #[arg(long, value_name = "0..1", default_value_t = 0.0, value_parser = share)]
+    penalty: f64,
+    /// The same as a measured contention ratio: 1 - 1 / gamma is lost
+    #[arg(long, value_name = "RATIO", conflicts_with = "penalty", value_parser = ratio)]
+    gamma: Option<f64>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Collective {
+    Alltoall,
+    Allgather,
+    Both,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Summary,
+    /// One object for programs
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let file = read_topology(&args.topology)?;
+    let tree = tree(args, &file)?;
+    let clusters = Clusters::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
+    let model = Model {
+        latency: args.latency,
+        token: args.token.unwrap_or(args.latency),
+        penalty: args.gamma.map_or(args.penalty, Model::penalty_of_gamma),
+        ..Model::default()
+    };
+    let mut comparisons = Vec::new();
+    for &block in &args.size {
+        if args.collective != Collective::Allgather {
+            comparisons.push(predict::alltoall(&tree, &clusters, block, &model)?);
+        }
+        if args.collective != Collective::Alltoall {
+            comparisons.push(predict::allgather(&tree, block, &model)?);
+        }
+    }
+    let text = match args.format {
+        Format::Summary => comparisons.iter().map(|c| table(&tree, c)).collect::<Vec<_>>().join("\n"),
+        Format::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
+    };
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
+        _ => Ok(Outcome::Done),
+    }
+}
+
+fn tree(args: &Args, topology: &TopologyFile) -> anyhow::Result<Tree> {
+    let file = || args.topology.display().to_string();
+    let whole = topology.tree().with_context(file)?;
+    let hosts = if args.hosts.is_empty() { whole } else { whole.restrict(&args.hosts).with_context(file)? };
+    let number = ranks::count(&hosts);
+    if number > MOST_RANKS {
+        bail!("{}: {number} ranks; times are predicted for up to {MOST_RANKS}: choose some by --hosts", file());
+    }
+    ranks::tree(&hosts, &ranks::names(&hosts)).with_context(file)
+}
+
+fn table(tree: &Tree, comparison: &Comparison) -> String {
+    let ranks = tree.hosts();
+    let mut text = format!(
+        "{} among {ranks} {}, blocks of {} bytes: at least {}\n",
+        if comparison.collective == "alltoall" { "all-to-all" } else { comparison.collective },
+        if ranks == 1 { "rank" } else { "ranks" },
+        comparison.block.0,
+        time(comparison.bound)
+    );
+    for p in &comparison.predictions {
+        let times = comparison.ratio(p).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let _ = writeln!(text, "  {:<24}{:>10}{times:>8}", p.to_string(), time(p.seconds));
+    }
+    text
+}
+
+/// Three or four digits and a unit.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s >= 100.0 => format!("{s:.0} s"),
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.1} us", s * 1e6),
+    }
+}
+
+fn to_json(tree: &Tree, model: &Model, comparisons: &[Comparison]) -> serde_json::Value {
+    let compared = |c: &Comparison| {
+        let algorithms: Vec<_> = c
+            .predictions
+            .iter()
+            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync, "seconds": p.seconds, "ratio": c.ratio(p)}))
+            .collect();
+        json!({"collective": c.collective, "size": c.block, "bound_seconds": c.bound, "algorithms": algorithms})
+    };
+    json!({
+        "hosts": tree.host_names(),
+        "model": {"latency_seconds": model.latency, "token_seconds": model.token, "penalty": model.penalty},
+        "predictions": comparisons.iter().map(compared).collect::<Vec<_>>(),
+    })
+}
+
+/// `50us`, `1.5ms`, `2s` in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is no time; expected one like 50us, 1.5ms or 2s");
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+    let number: f64 = text[..split].parse().map_err(|_| wrong())?;
+    match &text[split..] {
+        "us" => Ok(number / 1e6),
+        "ms" => Ok(number / 1e3),
+        "s" => Ok(number),
+        _ => Err(wrong()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is no share; expected 0 or more and less than 1");
+    text.parse().ok().filter(|share| (0.0..1.0).contains(share)).ok_or_else(wrong)
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is no contention ratio; expected 1 or more");
+    text.parse().ok().filter(|gamma: &f64| *gamma >= 1.0 && gamma.is_finite()).ok_or_else(wrong)
+}

@@ -1,0 +1,104 @@
+//! `heddle schedule`
+mod allgather;
+mod alltoall;
+
+use crate::Outcome;
+use anyhow::{Context, bail};
+use inventory::{TopologyFile, Tree, ranks};
+use schedules::json::MAX_HOSTS;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Flags of `heddle schedule`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    collective: Collective,
+}
+
+#[derive(clap::Subcommand)]
+enum Collective {
+    /// All-to-all: contention-free phases, and the tokens that keep them apart
+    Alltoall(alltoall::Args),
+    /// Allgather: a logical ring in which no two messages share a link
+    Allgather(allgather::Args),
+}
+
+/// What both collectives take.
+#[derive(clap::Args)]
+struct Common {
+    /// Topology file
+    #[arg(long, value_name = "FILE")]
+    topology: PathBuf,
+    /// Plan for these hosts only, in this order; a host stands for all of its ranks
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Summary,
+    /// The whole schedule, as heddle verify reads it
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    match &args.collective {
+        Collective::Alltoall(args) => alltoall::run(args),
+        Collective::Allgather(args) => allgather::run(args),
+    }
+}
+
+/// The tree of the ranks that the flags ask for.
+fn tree(common: &Common) -> anyhow::Result<Tree> {
+    let file = || common.topology.display().to_string();
+    let whole = read_tree(&common.topology)?;
+    let hosts = if common.hosts.is_empty() { whole } else { whole.restrict(&common.hosts).with_context(file)? };
+    if ranks::count(&hosts) > MAX_HOSTS as u64 {
+        bail!("{}: {} ranks; schedules are planned for up to {MAX_HOSTS}: choose some by --hosts", file(), ranks::count(&hosts));
+    }
+    let single = ranks::count(&hosts) == u64::from(hosts.hosts());
+    if single { Ok(hosts) } else { ranks::tree(&hosts, &ranks::names(&hosts)).with_context(file) }
+}
+
+/// The tree of a topology file.
+pub(crate) fn read_tree(path: &Path) -> anyhow::Result<Tree> {
+    read_topology(path)?.tree().with_context(|| path.display().to_string())
+}
+
+/// A topology file.
+pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("{file}: cannot be read"))?;
+    Ok(TopologyFile::parse(&file, &text)?)
+}
+
+/// Prints a whole schedule; a reader that has seen enough is no error.
+fn print(text: &str) -> anyhow::Result<Outcome> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
+        _ => Ok(Outcome::Done),
+    }
+}
+
+/// `6 hosts on 4 switches`, `12 ranks on 6 hosts and 4 switches`.
+fn size(tree: &Tree) -> String {
+    let leaves = tree.host_names();
+    let shared: std::collections::BTreeSet<&str> = leaves.iter().filter_map(|name| Some(name.split_once(':')?.0)).collect();
+    let inner = (tree.nodes() - tree.hosts()) as usize;
+    if shared.is_empty() {
+        return format!("{} on {}", count(leaves.len(), "host", "hosts"), count(inner, "switch", "switches"));
+    }
+    let switches = (tree.hosts()..tree.nodes()).filter(|&v| !shared.contains(tree.name(v))).count();
+    let hosts = leaves.iter().filter(|name| !name.contains(':')).count() + shared.len();
+    let (hosts, switches) = (count(hosts, "host", "hosts"), count(switches, "switch", "switches"));
+    format!("{} on {hosts} and {switches}", count(leaves.len(), "rank", "ranks"))
+}
+
+fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
