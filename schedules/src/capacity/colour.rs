@@ -8,7 +8,7 @@
 const NONE: u32 = u32::MAX;
 
 /// Edges coloured so that no two of one vertex have the same colour. Vertices are numbered on each side from 0.
-pub(super) struct Colouring {
+pub(crate) struct Colouring {
     left: usize,
     colours: usize,
     /// By vertex, those on the left first, and colour: the neighbour, numbered likewise.
@@ -21,7 +21,7 @@ pub(super) struct Colouring {
 
 impl Colouring {
     /// No edges yet.
-    pub(super) fn new(left: usize, right: usize, colours: usize) -> Colouring {
+    pub(crate) fn new(left: usize, right: usize, colours: usize) -> Colouring {
         let words = colours.div_ceil(64);
         let mut all = vec![u64::MAX; words];
         if !colours.is_multiple_of(64) {
@@ -32,7 +32,7 @@ impl Colouring {
     }
 
     /// Adds an edge. Neither of its vertices may have as many edges as there are colours.
-    pub(super) fn add(&mut self, left: usize, right: usize) {
+    pub(crate) fn add(&mut self, left: usize, right: usize) {
         let (l, r) = (left, self.left + right);
         let colour = self.in_common(l, r).unwrap_or_else(|| {
             let (at_l, at_r) = (self.missed_by(l), self.missed_by(r));
@@ -46,7 +46,7 @@ impl Colouring {
     }
 
     /// The right end of the edge with this colour at a vertex on the left.
-    pub(super) fn right_of(&self, left: usize, colour: usize) -> Option<usize> {
+    pub(crate) fn right_of(&self, left: usize, colour: usize) -> Option<usize> {
         let neighbour = self.neighbour[left * self.colours + colour];
         (neighbour != NONE).then(|| neighbour as usize - self.left)
     }

@@ -3,23 +3,40 @@
 //! Source: lg-2008 section 4, the inter-cluster phase: `ceil(n2 / n1)` steps, in each of which a host has at most one partner.
 //! Input: the messages, the widths of the edges inside clusters, how many messages the backbone may carry at once.
 //! Guarantee: in a step every host sends one message at most and receives one at most, no edge inside a cluster carries more
-//! than its width, no backbone edge more than the limit. For two clusters of one switch each the steps are the paper's.
-//! Cost: O(steps * messages * path length).
-//! Deviations: the paper's clusters are one switch each; here the switches inside count. A step takes those messages first whose
-//! worst edge, or host, has most steps to go; that is a heuristic.
+//! than its width, no backbone edge more than the limit. Where hosts alone limit, as in the paper, there are as many steps as the
+//! busiest host has messages to send, or to receive, and for two clusters they are the paper's.
+//! Cost: O(messages * hosts) where hosts alone limit, else O(steps * messages * path length).
+//! Deviations: the paper's clusters are one switch each; here the switches inside count. Where they or the limit matter, a step
+//! takes those messages first whose worst edge, or host, has most steps to go; that is a heuristic.
 use super::Transfer;
 use super::clusters::Clusters;
 use crate::capacities::Capacities;
+use crate::capacity::colour::Colouring;
 use inventory::tree::{Edge, Tree};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// The steps, in order. `at_once` limits the messages on each directed backbone edge; 0 is taken as 1.
 pub(super) fn steps(tree: &Tree, clusters: &Clusters, messages: Vec<Transfer>, at_once: Option<u64>) -> Vec<Vec<Transfer>> {
     let limits = Limits::new(tree, clusters, &messages, at_once);
-    let step = limits.most_urgent_first();
+    let by_hosts = one_partner_a_step(tree.hosts(), &messages);
+    let step = if limits.kept_by(&by_hosts) { by_hosts } else { limits.most_urgent_first(&by_hosts) };
     let mut steps = vec![Vec::new(); step.iter().max().map_or(0, |last| last + 1)];
     step.into_iter().zip(messages).for_each(|(step, message)| steps[step].push(message));
     steps
+}
+
+/// The step of each message where nothing but the hosts limits: senders and receivers are a bipartite graph, steps its colours.
+fn one_partner_a_step(hosts: u32, messages: &[Transfer]) -> Vec<usize> {
+    let mut degree = vec![0; 2 * hosts as usize];
+    messages.iter().flat_map(|m| [m.from, hosts + m.to]).for_each(|end| degree[end as usize] += 1);
+    let steps = degree.into_iter().max().unwrap_or(0);
+    let mut colouring = Colouring::new(hosts as usize, hosts as usize, steps);
+    messages.iter().for_each(|m| colouring.add(m.from as usize, m.to as usize));
+    let partners = (0..hosts).flat_map(|from| (0..steps).map(move |step| (from, step)));
+    let of: HashMap<(u32, u32), usize> =
+        partners.filter_map(|(from, step)| Some(((from, colouring.right_of(from as usize, step)? as u32), step))).collect();
+    messages.iter().map(|m| of[&(m.from, m.to)]).collect()
 }
 
 /// What messages of a step compete for: sending hosts, receiving hosts, edges.
@@ -51,11 +68,23 @@ impl Limits {
         Limits { width, load, of }
     }
 
-    /// The step of each message, filled one after the other.
-    fn most_urgent_first(&self) -> Vec<usize> {
+    /// Whether messages can be sent in these steps.
+    fn kept_by(&self, step: &[usize]) -> bool {
+        let mut taken: HashMap<(usize, u32), u64> = HashMap::new();
+        let mut uses = self.of.iter().zip(step).flat_map(|(limits, &step)| limits.iter().map(move |&limit| (step, limit)));
+        uses.all(|used| {
+            let taken = taken.entry(used).or_insert(0);
+            *taken += 1;
+            *taken <= self.width[used.1 as usize]
+        })
+    }
+
+    /// The step of each message, filled one after the other; `order` decides between messages that are equally urgent.
+    fn most_urgent_first(&self, order: &[usize]) -> Vec<usize> {
         let mut load = self.load.clone();
         let mut steps = vec![0; self.of.len()];
         let mut waiting: Vec<usize> = (0..self.of.len()).collect();
+        waiting.sort_by_key(|&message| order[message]);
         for step in 0.. {
             if waiting.is_empty() {
                 break;

@@ -68,7 +68,7 @@ fn three_clusters_of_eight_send_48_messages_instead_of_384() {
     let tree = star(&[8, 8, 8]);
     let plan = plan(&tree, &runs(&tree, &[8, 8, 8]), None);
     verify::lg(&tree, &plan).unwrap();
-    assert_eq!(abroad(&plan).iter().map(Vec::len).sum::<usize>(), 48);
+    assert_eq!(abroad(&plan).iter().map(Vec::len).collect::<Vec<_>>(), [24, 24]);
 }
 
 #[test]
@@ -179,5 +179,20 @@ proptest! {
             let most = between.map(|edge| load[edge as usize]).max().unwrap_or(0);
             prop_assert!(at_once.is_none_or(|limit| most <= limit), "{} at once", most);
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    #[test]
+    fn flat_clusters_take_as_many_steps_as_the_busiest_host_has_messages(sizes in prop::collection::vec(1u32..=12, 2..=6)) {
+        let tree = star(&sizes);
+        let steps = abroad(&plan(&tree, &runs(&tree, &sizes), None));
+        let mut degree = vec![0; 2 * tree.hosts() as usize];
+        steps.iter().flatten().flat_map(|&(from, to)| [from, tree.hosts() + to]).for_each(|end| degree[end as usize] += 1);
+        prop_assert_eq!(steps.len(), degree.into_iter().max().unwrap());
+        let each_cluster = |&n: &u32| sizes.iter().map(|&other| other.div_ceil(n)).sum::<u32>() - 1;
+        prop_assert!(steps.len() as u32 <= sizes.iter().map(each_cluster).max().unwrap());
     }
 }
