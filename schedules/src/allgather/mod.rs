@@ -3,11 +3,12 @@
 //!
 //! Source: allgather-switched-clusters; see [`Algorithm`] for its three.
 //! Input: a tree.
-//! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than every host link, that makes
-//! the ring as fast as any allgather can be ([`crate::bound::allgather_seconds`]).
+//! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than the slowest host link, that
+//! makes the ring as fast as any allgather can be ([`crate::bound::allgather_seconds`]); for other trees see [`lanes`].
 //! Cost: see the algorithms.
 //! Deviations: see the algorithms.
 mod branches;
+pub mod lanes;
 mod lr1;
 mod lr2;
 mod lr3;

@@ -28,12 +28,13 @@ pub enum Construction {
 }
 
 /// The same network with every forwarding link that is not in the tree set to `blocked`. Links that are blocked already stay
-/// so and take no part.
+/// so and take no part. The switch that the tree was grown from comes first, so [`TopologyFile::tree`] hangs it from there.
 pub fn spanning_tree(network: &TopologyFile, construction: Construction, random: &mut Random) -> TopologyFile {
     let graph = Graph::new(network);
+    let root = if construction == Construction::Random { 0 } else { random.below(graph.near.len()) };
     let in_tree = match construction {
-        Construction::BreadthFirst => graph.breadth_first(&graph.order(random)),
-        Construction::DepthFirst => graph.depth_first(&graph.order(random)),
+        Construction::BreadthFirst => graph.breadth_first(root),
+        Construction::DepthFirst => graph.depth_first(root),
         Construction::Random => graph.at_random(random),
     };
     let mut tree = network.clone();
@@ -41,6 +42,9 @@ pub fn spanning_tree(network: &TopologyFile, construction: Construction, random:
         if !in_tree[number] {
             tree.links[link].state = Some(LinkState::Blocked);
         }
+    }
+    if let Some(up_to_root) = tree.switches.get_mut(..=root) {
+        up_to_root.rotate_right(1);
     }
     tree
 }
@@ -67,16 +71,16 @@ impl Graph {
         Graph { links, near }
     }
 
-    /// A random switch first, then the others, which matter only where they are not connected to it.
-    fn order(&self, random: &mut Random) -> Vec<usize> {
-        let (first, all) = (random.below(self.near.len()), self.near.len());
-        (0..all).map(|s| (first + s) % all).collect()
+    /// The root, then the other switches, which matter only where they are not connected to it.
+    fn starts(&self, root: usize) -> impl Iterator<Item = usize> {
+        let all = self.near.len();
+        (0..all).map(move |s| (root + s) % all)
     }
 
-    fn breadth_first(&self, from: &[usize]) -> Vec<bool> {
+    fn breadth_first(&self, root: usize) -> Vec<bool> {
         let (mut in_tree, mut found) = (vec![false; self.links.len()], vec![false; self.near.len()]);
-        for &root in from {
-            let mut queue = VecDeque::from_iter((!std::mem::replace(&mut found[root], true)).then_some(root));
+        for start in self.starts(root) {
+            let mut queue = VecDeque::from_iter((!std::mem::replace(&mut found[start], true)).then_some(start));
             while let Some(at) = queue.pop_front() {
                 for &(next, link) in &self.near[at] {
                     if !std::mem::replace(&mut found[next], true) {
@@ -89,11 +93,11 @@ impl Graph {
         in_tree
     }
 
-    fn depth_first(&self, from: &[usize]) -> Vec<bool> {
+    fn depth_first(&self, root: usize) -> Vec<bool> {
         let (mut in_tree, mut found) = (vec![false; self.links.len()], vec![false; self.near.len()]);
-        for &root in from {
+        for start in self.starts(root) {
             // Each switch on the way with the neighbours it has not looked at.
-            let mut way = Vec::from_iter((!std::mem::replace(&mut found[root], true)).then(|| self.near[root].iter()));
+            let mut way = Vec::from_iter((!std::mem::replace(&mut found[start], true)).then(|| self.near[start].iter()));
             while let Some(ahead) = way.last_mut() {
                 match ahead.next() {
                     Some(&(next, link)) if !found[next] => {
@@ -186,7 +190,8 @@ mod tests {
                 prop_assert_eq!(&tree, &spanning_tree(&network, construction, &mut Random::new(seed)));
                 prop_assert_eq!(tree.tree().unwrap().nodes() as usize, switches * (HOSTS_PER_SWITCH + 1));
                 let graph = Graph::new(&network);
-                let ways = ways(&Graph::new(&tree), graph.order(&mut Random::new(seed))[0]);
+                let root = network.switches.iter().position(|name| *name == tree.switches[0]).unwrap();
+                let ways = ways(&Graph::new(&TopologyFile { switches: network.switches.clone(), ..tree }), root);
                 for &(_, a, b) in &graph.links {
                     match construction {
                         // No link leads more than one level on.

@@ -153,6 +153,9 @@ pub enum Violation {
         /// What is right.
         truth: String,
     },
+    /// Something in an allgather by rings of groups.
+    #[error("lanes: {0}")]
+    Lanes(String),
     /// Something in an all-to-all by LG.
     #[error(transparent)]
     Lg(#[from] super::LgViolation),

@@ -1,0 +1,190 @@
+use super::*;
+use crate::sample::topology;
+use crate::verify;
+use proptest::prelude::*;
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write;
+
+/// Random trees per property.
+const CASES: u32 = if cfg!(debug_assertions) { 128 } else { 10_000 };
+
+/// Hosts of one rate on a star of switches; the first switch is the hub.
+fn star(hosts: &[usize], host_rate: &str, trunk_rate: &str) -> Tree {
+    rated(hosts.len(), &vec![0; hosts.len() - 1], &vec![trunk_rate.to_owned(); hosts.len() - 1], &at(hosts), host_rate)
+}
+
+fn at(hosts: &[usize]) -> Vec<usize> {
+    hosts.iter().enumerate().flat_map(|(s, &count)| std::iter::repeat_n(s, count)).collect()
+}
+
+/// Switch `s` hangs from `parent[s - 1]`, host `h` from `at[h]`.
+fn rated(switches: usize, parent: &[usize], trunks: &[String], at: &[usize], host_rate: &str) -> Tree {
+    let mut text = format!("switches: [{}]\nhosts:\n", (0..switches).map(|s| format!("s{s}")).collect::<Vec<_>>().join(", "));
+    at.iter().enumerate().for_each(|(h, s)| writeln!(text, "  n{h}: {{switch: s{s}, rate: {host_rate}}}").unwrap());
+    let links: Vec<String> =
+        parent.iter().zip(trunks).enumerate().map(|(s, (p, rate))| format!("{{a: s{}, b: s{p}, rate: {rate}}}", s + 1)).collect();
+    topology(&format!("{text}links: [{}]", links.join(", ")))
+}
+
+fn one_ring(tree: &Tree) -> Lanes {
+    Lanes::new(tree, lr1::ring(&Branches::new(tree)).into_iter().map(|host| vec![host]).collect(), 1)
+}
+
+#[test]
+fn fast_trunks_and_slow_hosts_leave_nothing_to_gain() {
+    for tree in [star(&[0, 8, 8, 8], "1G", "10G"), star(&[5, 3], "1G", "1G"), star(&[4], "25G", "25G")] {
+        let plan = plan(&tree);
+        assert!(plan.is_one_ring());
+        assert_eq!((plan.parts, plan.lanes.len(), plan.reached()), (1, 1, 1.0));
+        assert_eq!(plan.busiest.load, u64::from(tree.hosts()) - 1);
+    }
+    let mixed = topology(
+        "switches: [a, b]\nhosts: {w: {switch: a, rate: 10G}, x: {switch: a, rate: 1G}, y: {switch: b, rate: 25G}}\nlinks: [{a: a, b: b, rate: 40G}]",
+    );
+    assert!(plan(&mixed).is_one_ring());
+    assert_eq!(plan(&mixed).bound.edge, ("a".into(), "x".into()));
+}
+
+#[test]
+fn a_slow_trunk_carries_each_block_once() {
+    let tree = star(&[4, 4], "10G", "1G");
+    let ring = one_ring(&tree);
+    assert_eq!((ring.busiest.load, ring.reached()), (7, 4.0 / 7.0));
+    let plan = plan(&tree);
+    assert_eq!((plan.groups.as_slice(), plan.parts), ([vec![0, 1, 2, 3], vec![4, 5, 6, 7]].as_slice(), 4));
+    assert_eq!(plan.lanes, (0..4).map(|i| Lane { share: 1, gateways: vec![i, 4 + i] }).collect::<Vec<_>>());
+    assert_eq!((plan.busiest.load, plan.bound.load, plan.reached()), (16, 16, 1.0));
+    // Four blocks of an eighth of a second each over a trunk of 1 Gbit/s.
+    assert!((plan.seconds(Bytes(15_625_000)) - 4.0 / 8.0 * crate::bound::WIRE_PER_PAYLOAD).abs() < 1e-12);
+    assert!((plan.seconds(Bytes(1 << 20)) - crate::bound::allgather_bound_seconds(&tree, Bytes(1 << 20))).abs() < 1e-12);
+}
+
+#[test]
+fn unequal_groups_share_the_work_equally() {
+    let tree = star(&[0, 2, 3], "10G", "1G");
+    let plan = plan(&tree);
+    let shares: Vec<(u64, &[u32])> = plan.lanes.iter().map(|lane| (lane.share, lane.gateways.as_slice())).collect();
+    assert_eq!(shares, [(2, &[0, 2][..]), (1, &[0, 3]), (1, &[1, 3]), (2, &[1, 4])]);
+    assert_eq!((plan.parts, plan.reached()), (6, 1.0));
+    assert_eq!(plan.bound.load, 18, "three blocks of six parts");
+}
+
+#[test]
+fn ranks_cross_their_hosts_cable_together() {
+    // Four hosts of 16 ranks: into a host must come 48 blocks; a ring of ranks sends it 63.
+    let tree = star(&[0, 16, 16, 16, 16], "100G", "10G");
+    assert_eq!(one_ring(&tree).reached(), 48.0 / 63.0);
+    assert_eq!(plan(&tree).reached(), 1.0);
+}
+
+#[test]
+fn one_host_needs_nothing() {
+    let plan = plan(&star(&[1], "1G", "1G"));
+    assert_eq!((plan.busiest.load, plan.reached(), plan.seconds(Bytes(7))), (0, 1.0, 0.0));
+    assert_eq!(plan.busiest.edge, ("n0".into(), "n0".into()));
+    verify::lanes(&star(&[1], "1G", "1G"), &plan).unwrap();
+}
+
+#[test]
+fn groups_without_a_common_measure_stay_one_ring() {
+    let sizes = [0, 7, 8, 9, 11, 13, 17, 19, 23];
+    let tree = star(&sizes, "10G", "1G");
+    assert!(plan(&tree).is_one_ring(), "parts of {} are too many", 7 * 8 * 9 * 11 * 13 * 17 * 19 * 23u64);
+}
+
+#[test]
+fn the_verifier_names_what_is_wrong() {
+    let tree = star(&[0, 2, 3], "10G", "1G");
+    let good = plan(&tree);
+    let with = |change: fn(&mut Lanes)| {
+        let mut plan = good.clone();
+        change(&mut plan);
+        verify::lanes(&tree, &plan).unwrap_err().to_string()
+    };
+    assert_eq!(with(|p| p.groups[0][0] = 1), "lanes: host n1 comes twice");
+    assert_eq!(with(|p| p.groups[0][0] = 9), "lanes: host number 9 does not exist");
+    assert_eq!(with(|p| p.groups[1].truncate(2)), "lanes: host n4 is in no group");
+    assert_eq!(with(|p| p.groups.push(Vec::new())), "lanes: a group has no host");
+    assert_eq!(with(|p| p.lanes[1].gateways[1] = 0), "lanes: lane 1: host number 0 is not in the group it stands for");
+    assert_eq!(with(|p| p.lanes[1].gateways[1] = 2), "lanes: lane 1 begins with parts that n2 does not have");
+    assert_eq!(with(|p| p.lanes[0].share = 1), "lanes: lane 1 begins with parts that n3 does not have");
+    assert_eq!(with(|p| drop(p.lanes.pop())), "lanes: the lanes carry 4 of 6 parts");
+    assert_eq!(with(|p| p.lanes[0].gateways.truncate(1)), "lanes: lane 0 has 1 gateways for 2 groups");
+    assert_eq!(with(|p| p.parts = 0), "lanes: 0 parts: expected 1 to 16777216");
+    assert!(with(|p| p.busiest.load = 5).starts_with("lanes: busiest edge: says load 5"));
+    assert!(
+        with(|p| p.bound = Load { edge: ("n0".into(), "s1".into()), load: 6, rate: p.bound.rate }).starts_with("lanes: bound: says load 6")
+    );
+    assert!(with(|p| p.hosts.swap(0, 1)).starts_with("hosts: "));
+}
+
+/// Plays the plan: who has which parts of whose data at the end, after steps between groups and then inside.
+fn everybody_has_everything(plan: &Lanes) -> bool {
+    let all: usize = plan.groups.iter().map(Vec::len).sum();
+    let mut has: Vec<HashSet<(usize, u64)>> = vec![HashSet::new(); all];
+    for (g, group) in plan.groups.iter().enumerate() {
+        let own = plan.parts / group.len() as u64;
+        group.iter().zip(0..).for_each(|(&host, i)| has[host as usize].extend((i * own..(i + 1) * own).map(|part| (g, part))));
+    }
+    let mut start = 0;
+    for lane in &plan.lanes {
+        // What each gateway sends next.
+        let groups = lane.gateways.len();
+        let mut on_the_way: Vec<HashSet<(usize, u64)>> =
+            (0..groups).map(|g| (start..start + lane.share).map(|part| (g, part)).collect()).collect();
+        assert!(lane.gateways.iter().zip(&on_the_way).all(|(&gateway, first)| has[gateway as usize].is_superset(first)));
+        for _ in 1..groups {
+            on_the_way.rotate_right(1);
+            lane.gateways.iter().zip(&on_the_way).for_each(|(&gateway, came)| has[gateway as usize].extend(came));
+        }
+        start += lane.share;
+    }
+    for group in &plan.groups {
+        let together: HashSet<(usize, u64)> = group.iter().flat_map(|&host| has[host as usize].iter().copied()).collect();
+        group.iter().for_each(|&host| has[host as usize].clone_from(&together));
+    }
+    has.iter().all(|has| has.len() as u64 == plan.parts * plan.groups.len() as u64)
+}
+
+/// Trees with a rate of its own on each trunk.
+fn any_rated() -> impl Strategy<Value = Tree> {
+    (1..=8usize, 1..=24usize, prop::sample::select(vec!["1G", "2G", "10G"])).prop_flat_map(|(switches, hosts, host_rate)| {
+        let parent: Vec<_> = (1..switches).map(|s| 0..s).collect();
+        let trunk = prop::sample::select(vec!["1G", "2G", "5G", "10G", "40G"]).prop_map(str::to_owned);
+        (parent, prop::collection::vec(trunk, switches - 1), prop::collection::vec(0..switches, hosts))
+            .prop_map(move |(parent, trunks, at)| rated(switches, &parent, &trunks, &at, host_rate))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    #[test]
+    fn lanes_are_right_and_never_slower_than_the_ring(tree in any_rated()) {
+        let (plan, ring) = (plan(&tree), one_ring(&tree));
+        prop_assert_eq!(verify::lanes(&tree, &plan), Ok(()));
+        prop_assert_eq!(verify::lanes(&tree, &ring), Ok(()));
+        prop_assert!(everybody_has_everything(&plan) && everybody_has_everything(&ring));
+        prop_assert!(ring.reached() <= plan.reached() && plan.reached() <= 1.0);
+        prop_assert!(ring.reached() > 0.5, "all but one block instead of those of the larger side");
+        let block = Bytes(1 << 20);
+        let bound = crate::bound::allgather_bound_seconds(&tree, block);
+        prop_assert!((plan.seconds(block) * plan.reached() - bound).abs() <= 1e-9 * bound);
+        let slowest = |hosts: bool| {
+            (0..tree.nodes()).filter(|&v| tree.parent(v).is_some() && tree.is_host(v) == hosts).map(|v| tree.rate(v)).min()
+        };
+        if slowest(false).is_none_or(|trunk| slowest(true) <= Some(trunk)) {
+            prop_assert!(plan.is_one_ring() && plan.reached() == 1.0);
+        }
+    }
+
+    /// Trunks of one rate far below that of the hosts.
+    #[test]
+    fn lanes_reach_the_bound_where_the_smallest_group_is_a_leaf(sizes in prop::collection::vec(2..=6usize, 2..=6)) {
+        let hub = *sizes.iter().max().unwrap();
+        let tree = star(&[&[hub], sizes.as_slice()].concat(), "100G", "1G");
+        prop_assert_eq!(plan(&tree).reached(), 1.0);
+        let groups: BTreeSet<usize> = plan(&tree).groups.iter().map(Vec::len).collect();
+        prop_assert!(groups.contains(&hub));
+    }
+}

@@ -1,0 +1,116 @@
+//! Allgathers by rings of groups: everything reaches everybody, and the edges carry what the plan says.
+use super::{Names, Violation};
+use crate::allgather::lanes::{Lanes, Load, MOST_PARTS};
+use inventory::tree::{Edge, Tree};
+
+/// Checks rings of groups against the tree of their hosts, in its order of hosts.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn lanes(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
+    Names(tree).same_hosts(&plan.hosts)?;
+    every_host_in_one_group(tree, plan)?;
+    every_lane_begins_with_its_gateways_data(tree, plan)?;
+    let carried = carried(tree, plan);
+    is_slowest(tree, "busiest edge", &plan.busiest, &carried)?;
+    let n = u128::from(tree.hosts());
+    let sides = tree.hosts_below().into_iter().map(u128::from).flat_map(|below| [(below, n - below), (n - below, below)]);
+    let needed: Vec<u128> = sides.map(|(sent, receivers)| if receivers > 0 { sent * u128::from(plan.parts) } else { 0 }).collect();
+    is_slowest(tree, "bound", &plan.bound, &needed)
+}
+
+fn wrong<T>(what: String) -> Result<T, Violation> {
+    Err(Violation::Lanes(what))
+}
+
+fn every_host_in_one_group(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
+    let mut seen = vec![false; tree.hosts() as usize];
+    for &host in plan.groups.iter().flatten() {
+        match seen.get_mut(host as usize) {
+            None => return wrong(format!("host number {host} does not exist")),
+            Some(true) => return wrong(format!("host {} comes twice", tree.name(host))),
+            Some(seen) => *seen = true,
+        }
+    }
+    match seen.iter().position(|seen| !seen) {
+        Some(lost) => wrong(format!("host {} is in no group", tree.name(lost as u32))),
+        None if plan.groups.iter().any(Vec::is_empty) => wrong("a group has no host".to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that goes round all groups brings
+/// each gateway every group's parts, and the ring inside hands them to the rest.
+fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
+    if plan.parts == 0 || plan.parts > MOST_PARTS {
+        return wrong(format!("{} parts: expected 1 to {MOST_PARTS}", plan.parts));
+    }
+    let parts = u128::from(plan.parts);
+    let mut start = 0u128;
+    for (number, lane) in plan.lanes.iter().enumerate() {
+        let end = start + u128::from(lane.share);
+        if lane.gateways.len() != plan.groups.len() {
+            return wrong(format!("lane {number} has {} gateways for {} groups", lane.gateways.len(), plan.groups.len()));
+        }
+        for (group, &gateway) in plan.groups.iter().zip(&lane.gateways) {
+            let Some(place) = group.iter().position(|&host| host == gateway) else {
+                return wrong(format!("lane {number}: host number {gateway} is not in the group it stands for"));
+            };
+            // In parts times the hosts of the group, where its block is `parts` long.
+            let (size, place) = (group.len() as u128, place as u128);
+            if start * size < place * parts || end * size > (place + 1) * parts {
+                return wrong(format!("lane {number} begins with parts that {} does not have", tree.name(gateway)));
+            }
+        }
+        start = end;
+    }
+    if start == parts { Ok(()) } else { wrong(format!("the lanes carry {start} of {parts} parts")) }
+}
+
+/// By edge, in blocks times parts.
+fn carried(tree: &Tree, plan: &Lanes) -> Vec<u128> {
+    let mut carried = vec![0u128; tree.edges() as usize];
+    let mut send = |from: u32, to: u32, load: u128| tree.path(from, to, |edge| carried[edge as usize] += load);
+    let all: u128 = plan.groups.iter().map(|group| group.len() as u128).sum();
+    // What a host puts on the ring of its group: its parts of all groups' data.
+    let mut put_on = vec![0u128; tree.hosts() as usize];
+    for lane in &plan.lanes {
+        for (i, &gateway) in lane.gateways.iter().enumerate() {
+            put_on[gateway as usize] += u128::from(lane.share) * all;
+            let next = (i + 1) % lane.gateways.len();
+            let others = all - plan.groups[next].len() as u128;
+            send(gateway, lane.gateways[next], u128::from(lane.share) * others);
+        }
+    }
+    for group in &plan.groups {
+        let total: u128 = group.iter().map(|&host| put_on[host as usize]).sum();
+        for (i, &host) in group.iter().enumerate() {
+            let next = group[(i + 1) % group.len()];
+            send(host, next, total - put_on[next as usize]);
+        }
+    }
+    carried
+}
+
+/// Whether `claim` is an edge that carries what it says, and no other takes longer.
+fn is_slowest(tree: &Tree, what: &str, claim: &Load, carried: &[u128]) -> Result<(), Violation> {
+    let slower =
+        |edge: Edge| carried[edge as usize] * u128::from(claim.rate.0) > u128::from(claim.load) * u128::from(tree.rate(edge / 2).0);
+    let named = |edge: Edge| tree.ends(edge).is_some_and(|(from, to)| tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1);
+    let Load { edge: (from, to), load, rate } = claim;
+    if carried.iter().all(|&load| load == 0) {
+        return if *load == 0 { Ok(()) } else { wrong(format!("{what}: says load {load}; nothing is sent")) };
+    }
+    match (0..tree.edges()).find(|&edge| named(edge)) {
+        None => wrong(format!("{what}: no edge {from} -> {to}")),
+        Some(edge) if carried[edge as usize] != u128::from(*load) || tree.rate(edge / 2) != *rate => wrong(format!(
+            "{what}: says load {load} at {rate} of edge {from} -> {to}; it carries {} at {}",
+            carried[edge as usize],
+            tree.rate(edge / 2)
+        )),
+        Some(_) => match (0..tree.edges()).find(|&edge| slower(edge)) {
+            Some(edge) => wrong(format!("{what}: says edge {from} -> {to}; edge {} takes longer", Names(tree).edge(edge))),
+            None => Ok(()),
+        },
+    }
+}
