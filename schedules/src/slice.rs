@@ -6,8 +6,10 @@
 //! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
 //! at both ends ([`crate::sync::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
 //! steps before needs no number at all.
+use crate::aapc::Timetable;
 use crate::alltoall::Alltoall;
 use crate::message::Message;
+use inventory::Tree;
 
 /// A few octets that say "go on".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +20,7 @@ pub struct Token {
     pub id: u32,
 }
 
-/// What a host does in one phase. Sending and receiving go on at the same time; only sending waits for tokens.
+/// What a host does in one phase, or a part of it. Sending and receiving go on at the same time; only sending waits for tokens.
 ///
 /// Tokens point to later phases, so it cannot hang, whether hosts end each step before the next or receive whenever something comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,22 +40,27 @@ pub struct Step {
 }
 
 /// The steps of `host` in the order of phases. A number that is no host's gives none.
+///
+/// A host that sends or receives several messages in one phase has several steps in it, in the plan's order.
 pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     // By peer, the step in which the host sends to it, and in which it receives from it.
     let mut sends = vec![None; plan.hosts.len()];
     let mut receives = vec![None; plan.hosts.len()];
     for (phase, messages) in plan.phases.iter().enumerate() {
+        let first = steps.len();
+        let (mut sent, mut received) = (0, 0);
         for &Message { src, dst } in messages.iter().filter(|m| m.src == host || m.dst == host) {
-            let step = step_of(&mut steps, phase as u32);
-            let (side, peer) = if src == host { (&mut sends, dst) } else { (&mut receives, src) };
-            if let Some(known) = side.get_mut(peer as usize) {
-                *known = Some(step);
+            let (side, peer, count) = if src == host { (&mut sends, dst, &mut sent) } else { (&mut receives, src, &mut received) };
+            let at = first + *count;
+            *count += 1;
+            if at == steps.len() {
+                steps.push(Step::in_phase(phase as u32));
             }
-            if src == host {
-                steps[step].send_to = Some(dst);
-            } else {
-                steps[step].receive_from = Some(src);
+            let its_peer = if src == host { &mut steps[at].send_to } else { &mut steps[at].receive_from };
+            *its_peer = Some(peer);
+            if let Some(known) = side.get_mut(peer as usize) {
+                *known = Some(at);
             }
         }
     }
@@ -61,18 +68,33 @@ pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
     steps
 }
 
-fn step_of(steps: &mut Vec<Step>, phase: u32) -> usize {
-    if steps.last().is_none_or(|step| step.phase != phase) {
-        steps.push(Step {
-            phase,
-            send_to: None,
-            receive_from: None,
-            wait: Vec::new(),
-            give_after_send: Vec::new(),
-            give_after_receive: Vec::new(),
-        });
+/// The steps of `host` in the phases of [`crate::aapc`] without any token, as of a plan without synchronizations or with barriers:
+/// what [`of`] gives, in O(hosts log hosts) and without the plan.
+///
+/// Tokens cannot be had so: which message used an edge last, and which waiting is implied by what others wait for, depends on
+/// the messages of all hosts on it. Going through them all takes what planning takes.
+pub fn without_tokens(tree: &Tree, host: u32) -> Vec<Step> {
+    let timetable = Timetable::new(tree);
+    let peers = || (0..tree.hosts()).filter(|&peer| peer != host);
+    let sends = peers().filter_map(|dst| Some((timetable.phase(Message { src: host, dst })?, Some(dst), None)));
+    let receives = peers().filter_map(|src| Some((timetable.phase(Message { src, dst: host })?, None, Some(src))));
+    let mut messages: Vec<_> = sends.chain(receives).collect();
+    messages.sort_unstable();
+    let step = |of_phase: &[(u32, Option<u32>, Option<u32>)]| {
+        let step = Step::in_phase(of_phase[0].0);
+        of_phase.iter().fold(step, |step, &(_, to, from)| Step {
+            send_to: step.send_to.or(to),
+            receive_from: step.receive_from.or(from),
+            ..step
+        })
+    };
+    messages.chunk_by(|a, b| a.0 == b.0).map(step).collect()
+}
+
+impl Step {
+    fn in_phase(phase: u32) -> Step {
+        Step { phase, send_to: None, receive_from: None, wait: Vec::new(), give_after_send: Vec::new(), give_after_receive: Vec::new() }
     }
-    steps.len() - 1
 }
 
 fn add_tokens(plan: &Alltoall, host: u32, steps: &mut [Step], sends: &[Option<usize>], receives: &[Option<usize>]) {
@@ -110,7 +132,6 @@ mod tests {
     use crate::alltoall;
     use crate::sample::any_tree;
     use crate::sync::SyncKind;
-    use inventory::Tree;
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
 
@@ -154,6 +175,32 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 2_000 }))]
+        #[test]
+        fn steps_without_tokens_need_no_plan(tree in any_tree(1..=32)) {
+            let plan = alltoall::plan(&tree, SyncKind::Barrier);
+            for host in 0..=tree.hosts() {
+                prop_assert_eq!(without_tokens(&tree, host), of(&plan, host));
+            }
+        }
+
+        /// Phases put together stand for hosts whose cables carry several messages at once.
+        #[test]
+        fn several_messages_of_a_phase_are_several_steps(tree in any_tree(1..=24), width in 2..5usize) {
+            let mut plan = alltoall::plan(&tree, SyncKind::Barrier);
+            plan.phases = plan.phases.chunks(width).map(<[_]>::concat).collect();
+            let (mut sent, mut received) = (HashSet::new(), HashSet::new());
+            for host in 0..tree.hosts() {
+                let steps = of(&plan, host);
+                prop_assert!(steps.is_sorted_by_key(|step| step.phase));
+                sent.extend(steps.iter().filter_map(|step| Some((step.phase, Message { src: host, dst: step.send_to? }))));
+                received.extend(steps.iter().filter_map(|step| Some((step.phase, Message { src: step.receive_from?, dst: host }))));
+            }
+            let planned: HashSet<_> = (0..).zip(&plan.phases).flat_map(|(phase, messages)| messages.iter().map(move |&m| (phase, m))).collect();
+            prop_assert_eq!(&sent, &planned);
+            prop_assert_eq!(&received, &planned);
+        }
+
         #[test]
         fn slices_together_are_the_plan_and_never_hang(tree in any_tree(1..=24), kind in 0..2usize) {
             let plan = alltoall::plan(&tree, [SyncKind::Sender, SyncKind::Receiver][kind]);
