@@ -1,4 +1,6 @@
 //! Trees for this crate's tests.
+use crate::capacities::Capacities;
+use crate::message::Message;
 use inventory::{TopologyFile, Tree};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -43,4 +45,39 @@ fn text(switches: usize, at: &[usize], parent: &[usize]) -> String {
     text.push_str("links:\n");
     parent.iter().enumerate().for_each(|(s, p)| writeln!(text, "  - {{a: s{}, b: s{p}}}", s + 1).unwrap());
     if parent.is_empty() { text.replace("links:\n", "links: []\n") } else { text }
+}
+
+/// A random tree as in [`any_tree`] whose cables carry one to four messages at once.
+pub(crate) fn any_wide_tree(hosts: std::ops::RangeInclusive<usize>, switches: usize) -> impl Strategy<Value = Tree> {
+    let widths = prop::collection::vec(prop::sample::select(vec![1, 1, 2, 2, 3, 4]), hosts.end() + switches);
+    (any_tree_text(hosts, switches), widths, any::<bool>()).prop_map(|(text, widths, wide_hosts)| {
+        let mut widths = widths.iter();
+        let line = |line: &str| match line.strip_suffix('}').filter(|cable| wide_hosts || !cable.contains("switch")) {
+            Some(cable) => format!("{cable}, rate: {}G}}\n", widths.next().unwrap()),
+            None => format!("{line}\n"),
+        };
+        topology(&text.lines().map(line).collect::<String>())
+    })
+}
+
+/// Phases that no edge is too narrow for, in no clever way: each message in the first phase that has room for it.
+pub(crate) fn packed(tree: &Tree, capacities: &Capacities) -> Vec<Vec<Message>> {
+    let mut phases: Vec<Vec<Message>> = Vec::new();
+    let mut room: Vec<Vec<u64>> = Vec::new();
+    let hosts = tree.hosts();
+    for shift in 1..hosts {
+        for src in 0..hosts {
+            let m = Message { src, dst: (src + shift) % hosts };
+            let mut path = Vec::new();
+            tree.path(m.src, m.dst, |edge| path.push(edge));
+            let phase = room.iter().position(|room| path.iter().all(|&edge| room[edge as usize] > 0)).unwrap_or(phases.len());
+            if phase == phases.len() {
+                phases.push(Vec::new());
+                room.push((0..tree.edges()).map(|edge| capacities.width(edge)).collect());
+            }
+            phases[phase].push(m);
+            path.iter().for_each(|&edge| room[phase][edge as usize] -= 1);
+        }
+    }
+    phases
 }

@@ -1,22 +1,33 @@
-//! Whether the messages of an all-to-all that share an edge are kept apart by its synchronizations.
+//! Whether the synchronizations of an all-to-all keep every edge within its width.
 //!
-//! Source: aapc-2007 section 5.
-//! Input: an all-to-all whose messages come once each ([`Scheduled`]).
-//! Guarantee: any two messages that share an edge in different phases are ordered by synchronizations and the senders' own order.
-//! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way.
+//! Source: aapc-2007 section 5; for edges wider than one message Dilworth's theorem.
+//! Input: an all-to-all whose messages come once each ([`Scheduled`]) and fit the edges phase by phase.
+//! Guarantee: on no edge can more messages be under way than it is wide, whatever the pace of the hosts, as far as synchronizations
+//! and the senders' own order tell: a sender starts the messages of a phase when all it sent in earlier phases is over. The
+//! check is exact: `Ok` if and only if that holds.
+//! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way, where hosts counts each
+//! one as often as it sends messages at once. On wide edges see [`crowd`].
 //! Deviations: none.
+mod crowd;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
 use super::alltoall::{NOWHERE, Scheduled};
 use super::{Names, Violation};
 use crate::alltoall::Alltoall;
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
+use crowd::{Crowd, History};
+use inventory::tree::{Edge, Tree};
+use tokens::{Carried, Tokens};
 
 /// Checks the synchronizations of `plan`; a plan without any is meant for barriers, or for none.
-pub(super) fn kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, _capacities: &Capacities) -> Result<(), Violation> {
+pub(super) fn kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
     for sync in &plan.syncs {
         can_be_carried_out(names, scheduled, sync)?;
     }
-    if plan.syncs.is_empty() { Ok(()) } else { users_are_ordered(names, plan, scheduled) }
+    if plan.syncs.is_empty() { Ok(()) } else { widths_are_kept(names, plan, scheduled, capacities) }
 }
 
 /// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
@@ -39,122 +50,160 @@ fn can_be_carried_out(names: &Names<'_>, scheduled: &Scheduled, sync: &Sync) -> 
     })
 }
 
-/// Whether each edge's consecutive users are ordered, hence all of its users.
-///
-/// Each sender has a clock: how many messages of every sender are over before its current one. A token carries the
-/// clock of the message it follows.
-fn users_are_ordered(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled) -> Result<(), Violation> {
-    let hosts = names.0.hosts() as usize;
+/// How many phases a sender is busy in; every pair comes once by now, so less than hosts, and positions end long before 65,536 hosts.
+type Count = u16;
+
+/// A message on an edge: its position, its sender, the slot and the number of the step it is sent in.
+#[derive(Debug, Clone, Copy)]
+struct User {
+    position: u32,
+    src: u32,
+    slot: u32,
+    step: Count,
+}
+
+impl User {
+    fn is_over(&self, clock: &[Count]) -> bool {
+        clock[self.slot as usize] >= self.step
+    }
+}
+
+/// What an edge must be watched for.
+enum Watch {
+    /// Nothing: its senders' own order keeps it within its width.
+    Nothing,
+    /// One user after the other.
+    Last(Option<User>),
+    /// Not too many at once.
+    Crowd(Box<Crowd>),
+}
+
+/// Goes through the messages in order with each sender's clock: how many steps of every slot are over before its message starts.
+/// A token carries the clock of the message it follows.
+fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
+    let tree = names.0;
     let tokens = Tokens::new(plan, scheduled);
-    let mut clocks = vec![0 as Count; hosts * hosts];
-    let mut carried = Carried::new(hosts, scheduled.phase.len());
-    let mut last_user: Vec<Option<(Message, u32, Count)>> = vec![None; names.0.edges() as usize];
+    let mut senders = Senders::new(tree.hosts(), plan);
+    let mut watched = watches(tree, capacities, &senders);
+    let mut carried = Carried::new(senders.slots(), scheduled.phase.len());
+    let history = History::new(plan, &scheduled.phase, &tokens);
+    let mut path = Vec::new();
     for (m, position) in plan.phases.iter().flatten().copied().zip(0u32..) {
-        let own = &mut clocks[m.src as usize * hosts..][..hosts];
+        let (slot, step) = senders.start(m.src, scheduled.phase[position as usize]);
+        let clock = senders.clock(slot);
         for &after in tokens.to(position) {
-            carried.deliver(after, own);
+            carried.deliver(after, clock);
         }
-        let number = own[m.src as usize] + 1;
-        let mut unordered = None;
-        names.0.path(m.src, m.dst, |edge| {
-            let former = last_user[edge as usize].replace((m, position, number));
-            match former {
-                Some((first, at, its_number)) if own[first.src as usize] < its_number => unordered = Some((edge, first, at)),
-                _ => {}
+        let user = User { position, src: m.src, slot: slot as u32, step };
+        tree.path(m.src, m.dst, |edge| path.push(edge));
+        for edge in path.drain(..) {
+            let crowding = match &mut watched[edge as usize] {
+                Watch::Nothing => None,
+                Watch::Last(last) => last.replace(user).filter(|last| !last.is_over(clock)).map(|last| last.position),
+                Watch::Crowd(crowd) => crowd.admit(user, clock, tokens.to(position), &history),
+            };
+            if let Some(first) = crowding {
+                return Err(unordered(names, plan, scheduled, capacities, edge, [first, position]));
             }
-        });
-        if let Some((edge, first, at)) = unordered {
-            return Err(Violation::Unordered {
-                edge: names.edge(edge),
-                first: names.of(first),
-                first_phase: scheduled.phase(at),
-                second: names.of(m),
-                second_phase: scheduled.phase(position),
-            });
         }
-        own[m.src as usize] = number;
-        carried.take(position, tokens.after(position), own);
+        clock[slot] = step;
+        carried.take(position, tokens.after(position), clock);
     }
     Ok(())
 }
 
-/// The synchronizations by message.
-struct Tokens {
-    /// Where each message's entries in `awaited` begin; one more at the end.
+fn unordered(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities, edge: Edge, of: [u32; 2]) -> Violation {
+    let message =
+        |position: u32| plan.phases.iter().flatten().nth(position as usize).map_or_else(|| names.of(NO_MESSAGE), |&m| names.of(m));
+    let ([first, second], [first_phase, second_phase]) = (of.map(message), of.map(|position| scheduled.phase(position)));
+    match capacities.width(edge) {
+        1 => Violation::Unordered { edge: names.edge(edge), first, first_phase, second, second_phase },
+        width => Violation::Crowded { edge: names.edge(edge), width: width as u32, first, first_phase, second, second_phase },
+    }
+}
+
+const NO_MESSAGE: Message = Message { src: NOWHERE, dst: NOWHERE };
+
+fn watches(tree: &Tree, capacities: &Capacities, senders: &Senders) -> Vec<Watch> {
+    let mut below: Vec<u64> = (0..tree.nodes()).map(|v| if tree.is_host(v) { senders.width(v) } else { 0 }).collect();
+    for &v in tree.top_down().iter().rev() {
+        if let Some(parent) = tree.parent(v) {
+            below[parent as usize] += below[v as usize];
+        }
+    }
+    let watch = |edge: Edge| {
+        let at_once = if edge.is_multiple_of(2) { below[edge as usize / 2] } else { senders.slots() as u64 - below[edge as usize / 2] };
+        match capacities.width(edge) {
+            width if at_once <= width => Watch::Nothing,
+            1 => Watch::Last(None),
+            width => Watch::Crowd(Box::new(Crowd::new(width))),
+        }
+    };
+    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { watch(edge) } else { Watch::Nothing }).collect()
+}
+
+/// What senders know. A *step* of a sender is a phase in which it sends; the messages of a step take one *slot* each.
+struct Senders {
+    /// Where each host's slots begin; one more at the end.
     first: Vec<u32>,
-    awaited: Vec<u32>,
-    out: Vec<u32>,
+    /// By host: phase, number and messages so far of its latest step.
+    latest: Vec<(u32, Count, u32)>,
+    /// By slot: what is over before its message of the latest step starts, then that one too.
+    clocks: Vec<Count>,
 }
 
-impl Tokens {
-    fn new(plan: &Alltoall, scheduled: &Scheduled) -> Tokens {
-        let messages = scheduled.phase.len();
-        let ends = |s: &Sync| scheduled.position(s.after).zip(scheduled.position(s.before));
-        let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
-        for (after, before) in plan.syncs.iter().filter_map(ends) {
-            first[before as usize + 1] += 1;
-            out[after as usize] += 1;
+impl Senders {
+    fn new(hosts: u32, plan: &Alltoall) -> Senders {
+        let (mut most, mut now) = (vec![0u32; hosts as usize], vec![0u32; hosts as usize]);
+        for messages in &plan.phases {
+            for m in messages {
+                now[m.src as usize] += 1;
+                most[m.src as usize] = most[m.src as usize].max(now[m.src as usize]);
+            }
+            messages.iter().for_each(|m| now[m.src as usize] = 0);
         }
-        for i in 1..first.len() {
-            first[i] += first[i - 1];
-        }
-        let (mut next, mut awaited) = (first.clone(), vec![0u32; plan.syncs.len()]);
-        for (after, before) in plan.syncs.iter().filter_map(ends) {
-            awaited[next[before as usize] as usize] = after;
-            next[before as usize] += 1;
-        }
-        Tokens { first, awaited, out }
+        let mut first = vec![0];
+        most.iter().for_each(|most| first.push(first[first.len() - 1] + most));
+        let slots = first[hosts as usize] as usize;
+        Senders { first, latest: vec![(NOWHERE, 0, 0); hosts as usize], clocks: vec![0; slots * slots] }
     }
 
-    /// The messages whose tokens this one awaits.
-    fn to(&self, position: u32) -> &[u32] {
-        &self.awaited[self.first[position as usize] as usize..self.first[position as usize + 1] as usize]
+    fn slots(&self) -> usize {
+        self.first[self.first.len() - 1] as usize
     }
 
-    /// How many tokens follow this message.
-    fn after(&self, position: u32) -> u32 {
-        self.out[position as usize]
+    fn width(&self, host: u32) -> u64 {
+        u64::from(self.first[host as usize + 1] - self.first[host as usize])
+    }
+
+    /// The next message of `src`: its slot and step.
+    fn start(&mut self, src: u32, phase: u32) -> (usize, Count) {
+        let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
+        let (latest, step, messages) = &mut self.latest[src as usize];
+        if *latest != phase {
+            (*latest, *step, *messages) = (phase, *step + 1, 0);
+            if slots.len() > 1 {
+                let width = self.first[self.first.len() - 1] as usize;
+                share(&mut self.clocks[slots.start * width..slots.end * width], width);
+            }
+        }
+        *messages += 1;
+        (slots.start + *messages as usize - 1, *step)
+    }
+
+    fn clock(&mut self, slot: usize) -> &mut [Count] {
+        let width = self.slots();
+        &mut self.clocks[slot * width..][..width]
     }
 }
 
-/// How many messages of a sender; every pair comes once by now, so less than hosts, and positions end long before 65,536 hosts.
-type Count = u16;
-
-/// Clocks of messages that have tokens under way, in slots that are used again.
-struct Carried {
-    width: usize,
-    slot: Vec<u32>,
-    values: Vec<Count>,
-    under_way: Vec<u32>,
-    free: Vec<u32>,
+/// Has each of these clocks know what any of them knows.
+fn share(clocks: &mut [Count], width: usize) {
+    let (all, others) = clocks.split_at_mut(width);
+    others.chunks(width).for_each(|other| join(all, other));
+    others.chunks_mut(width).for_each(|other| other.copy_from_slice(all));
 }
 
-impl Carried {
-    fn new(width: usize, messages: usize) -> Carried {
-        Carried { width, slot: vec![NOWHERE; messages], values: Vec::new(), under_way: Vec::new(), free: Vec::new() }
-    }
-
-    fn take(&mut self, position: u32, tokens: u32, clock: &[Count]) {
-        if tokens == 0 {
-            return;
-        }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.under_way.push(0);
-            self.values.resize(self.values.len() + self.width, 0);
-            self.under_way.len() as u32 - 1
-        });
-        self.slot[position as usize] = slot;
-        self.under_way[slot as usize] = tokens;
-        self.values[slot as usize * self.width..][..self.width].copy_from_slice(clock);
-    }
-
-    fn deliver(&mut self, after: u32, clock: &mut [Count]) {
-        let slot = self.slot[after as usize];
-        let source = &self.values[slot as usize * self.width..][..self.width];
-        clock.iter_mut().zip(source).for_each(|(c, s)| *c = (*c).max(*s));
-        self.under_way[slot as usize] -= 1;
-        if self.under_way[slot as usize] == 0 {
-            self.free.push(slot);
-        }
-    }
+fn join(clock: &mut [Count], other: &[Count]) {
+    clock.iter_mut().zip(other).for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

@@ -132,6 +132,24 @@ pub enum Violation {
         /// Where.
         second_phase: usize,
     },
+    /// More users of an edge in different phases than it carries at once, and nothing that keeps them apart.
+    #[error(
+        "edge {edge}: {first} (phase {first_phase}) may still be under way when {second} (phase {second_phase}) starts, with more others than its width of {width} leaves room for; no synchronization orders them"
+    )]
+    Crowded {
+        /// The edge.
+        edge: NamedEdge,
+        /// Messages it carries at once; fewer than there are.
+        width: u32,
+        /// The earliest message that may still be under way.
+        first: Named,
+        /// Where.
+        first_phase: usize,
+        /// The message that starts.
+        second: Named,
+        /// Where.
+        second_phase: usize,
+    },
     /// The ring does not hold every host once.
     #[error("ring: host {0}")]
     Ring(String),

@@ -1,0 +1,90 @@
+use super::super::alltoall;
+use super::super::violation::Violation;
+use crate::alltoall::{Algorithm, Alltoall};
+use crate::bound::bound;
+use crate::capacities::Capacities;
+use crate::message::{Message, Sync};
+use crate::sample::{any_wide_tree, packed};
+use crate::sync::{Reduction, SyncKind, syncs};
+use inventory::Tree;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::collections::HashMap;
+
+fn plan(tree: &Tree, phases: Vec<Vec<Message>>, kind: SyncKind, reduction: Reduction) -> Alltoall {
+    let capacities = Capacities::of(tree);
+    let syncs = syncs(tree, &capacities, &phases, kind, reduction);
+    Alltoall { algorithm: Algorithm::Capacity, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, syncs }
+}
+
+/// By definition: the order's closure over all pairs, and on every edge the largest set of users no two of which are in order,
+/// found by trying all.
+fn widths_are_kept(tree: &Tree, plan: &Alltoall) -> bool {
+    let messages: Vec<(usize, Message)> = plan.phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
+    let number: HashMap<Message, usize> = messages.iter().enumerate().map(|(i, &(_, m))| (m, i)).collect();
+    let mut over = vec![vec![false; messages.len()]; messages.len()];
+    for (i, &(phase, m)) in messages.iter().enumerate() {
+        let awaited = plan.syncs.iter().filter(|s| s.before == m).map(|s: &Sync| number[&s.after]);
+        let own = (0..i).filter(|&j| messages[j].1.src == m.src && messages[j].0 < phase);
+        for j in awaited.chain(own).collect::<Vec<_>>() {
+            let known = over[j].clone();
+            over[i].iter_mut().zip(known).for_each(|(own, theirs)| *own |= theirs);
+            over[i][j] = true;
+        }
+    }
+    let capacities = Capacities::of(tree);
+    (0..tree.edges()).all(|edge| {
+        let uses = |m: Message| {
+            let mut uses = false;
+            tree.path(m.src, m.dst, |e| uses |= e == edge);
+            uses
+        };
+        let users: Vec<usize> = (0..messages.len()).filter(|&i| uses(messages[i].1)).collect();
+        let apart = |a: usize, b: usize| over[b][a];
+        users.is_empty() || !antichain(&users, &apart, &mut Vec::new(), capacities.width(edge) + 1)
+    })
+}
+
+/// Whether `chosen` can be made an antichain of `size` out of `users`.
+fn antichain(users: &[usize], apart: &impl Fn(usize, usize) -> bool, chosen: &mut Vec<usize>, size: u64) -> bool {
+    if chosen.len() as u64 == size {
+        return true;
+    }
+    users.iter().enumerate().any(|(i, &user)| {
+        let fits = chosen.iter().all(|&one| !apart(one, user));
+        fits && {
+            chosen.push(user);
+            let found = antichain(&users[i + 1..], apart, chosen, size);
+            chosen.pop();
+            found
+        }
+    })
+}
+
+fn kinds() -> impl Strategy<Value = (SyncKind, Reduction)> {
+    (prop::sample::select(vec![SyncKind::Sender, SyncKind::Receiver]), prop::sample::select(vec![Reduction::Chain, Reduction::Minimal]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 1000 }))]
+    #[test]
+    fn lanes_keep_edges_within_their_widths(tree in any_wide_tree(3..=24, 8), (kind, reduction) in kinds()) {
+        let phases = packed(&tree, &Capacities::of(&tree));
+        prop_assert_eq!(alltoall(&tree, &plan(&tree, phases, kind, reduction)), Ok(()));
+    }
+
+    #[test]
+    fn a_lost_token_is_missed_exactly_where_an_edge_can_be_too_full(tree in any_wide_tree(3..=8, 5), (kind, reduction) in kinds(), lost in prop::collection::vec(any::<Index>(), 1..4)) {
+        let mut plan = plan(&tree, packed(&tree, &Capacities::of(&tree)), kind, reduction);
+        for lost in lost {
+            if plan.syncs.len() > 1 {
+                plan.syncs.remove(lost.index(plan.syncs.len()));
+            }
+        }
+        prop_assume!(!plan.syncs.is_empty());
+        let verdict = alltoall(&tree, &plan);
+        prop_assert_eq!(verdict.is_ok(), widths_are_kept(&tree, &plan), "{:?}", verdict);
+        let named = matches!(verdict, Ok(()) | Err(Violation::Unordered { .. } | Violation::Crowded { .. }));
+        prop_assert!(named);
+    }
+}

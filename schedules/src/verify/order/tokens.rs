@@ -1,0 +1,83 @@
+//! Synchronizations by message, and the clocks they carry.
+use super::super::alltoall::{NOWHERE, Scheduled};
+use super::{Count, join};
+use crate::alltoall::Alltoall;
+use crate::message::Sync;
+
+/// The synchronizations by message.
+pub(super) struct Tokens {
+    /// Where each message's entries in `awaited` begin; one more at the end.
+    first: Vec<u32>,
+    awaited: Vec<u32>,
+    out: Vec<u32>,
+}
+
+impl Tokens {
+    pub(super) fn new(plan: &Alltoall, scheduled: &Scheduled) -> Tokens {
+        let messages = scheduled.phase.len();
+        let ends = |s: &Sync| scheduled.position(s.after).zip(scheduled.position(s.before));
+        let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
+        for (after, before) in plan.syncs.iter().filter_map(ends) {
+            first[before as usize + 1] += 1;
+            out[after as usize] += 1;
+        }
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        let (mut next, mut awaited) = (first.clone(), vec![0u32; plan.syncs.len()]);
+        for (after, before) in plan.syncs.iter().filter_map(ends) {
+            awaited[next[before as usize] as usize] = after;
+            next[before as usize] += 1;
+        }
+        Tokens { first, awaited, out }
+    }
+
+    /// The messages whose tokens this one awaits.
+    pub(super) fn to(&self, position: u32) -> &[u32] {
+        &self.awaited[self.first[position as usize] as usize..self.first[position as usize + 1] as usize]
+    }
+
+    /// How many tokens follow this message.
+    pub(super) fn after(&self, position: u32) -> u32 {
+        self.out[position as usize]
+    }
+}
+
+/// Clocks of messages that have tokens under way, in rows that are used again.
+pub(super) struct Carried {
+    width: usize,
+    slot: Vec<u32>,
+    values: Vec<Count>,
+    under_way: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Carried {
+    pub(super) fn new(width: usize, messages: usize) -> Carried {
+        Carried { width, slot: vec![NOWHERE; messages], values: Vec::new(), under_way: Vec::new(), free: Vec::new() }
+    }
+
+    pub(super) fn take(&mut self, position: u32, tokens: u32, clock: &[Count]) {
+        if tokens == 0 {
+            return;
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.under_way.push(0);
+            self.values.resize(self.values.len() + self.width, 0);
+            self.under_way.len() as u32 - 1
+        });
+        self.slot[position as usize] = slot;
+        self.under_way[slot as usize] = tokens;
+        self.values[slot as usize * self.width..][..self.width].copy_from_slice(clock);
+    }
+
+    pub(super) fn deliver(&mut self, after: u32, clock: &mut [Count]) {
+        let slot = self.slot[after as usize];
+        let source = &self.values[slot as usize * self.width..][..self.width];
+        join(clock, source);
+        self.under_way[slot as usize] -= 1;
+        if self.under_way[slot as usize] == 0 {
+            self.free.push(slot);
+        }
+    }
+}
