@@ -3,7 +3,7 @@ SHELL  := /bin/bash
 PREFIX ?= /usr/local
 CARGO  ?= cargo
 
-.PHONY: help demo test build install packages check bench-quick clean
+.PHONY: help demo test build install packages check bench-quick figure11 clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -12,6 +12,7 @@ help:
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures the README states, measured here"
+	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
 
 demo: packages
 	@scripts/need-root "make demo"
@@ -57,6 +58,9 @@ bench-quick: packages
 	@scripts/need-root "make bench-quick"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-quick
+
+figure11:
+	$(CARGO) run --locked --release -p heddle-schedules --example figure11 -- docs
 
 clean:
 	$(CARGO) clean

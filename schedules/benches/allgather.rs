@@ -1,0 +1,54 @@
+//! How long rings take to plan: LR1 and LR3 for 1,000 switches.
+//!
+//! Target: LR3, 1,000 switches, 20 ms.
+use criterion::{Criterion, criterion_group, criterion_main};
+use heddle_schedules::allgather::{Algorithm, plan_as};
+use heddle_schedules::graph::{Construction, HOSTS_PER_SWITCH, Random, random_cluster, spanning_tree};
+use inventory::topology_file::Link;
+use inventory::{BitsPerSec, Tree};
+use std::hint::black_box;
+
+const SWITCHES: usize = 1000;
+
+/// A spanning tree of one of the allgather paper's random clusters.
+fn spanning(construction: Construction) -> Tree {
+    let mut random = Random::new(11);
+    let cluster = random_cluster(SWITCHES, SWITCHES * HOSTS_PER_SWITCH, &mut random);
+    spanning_tree(&cluster, construction, &mut random).tree().unwrap()
+}
+
+/// Every switch below one of up to `back` before it, `hosts` at random switches; few hosts make rings hard to find.
+fn grown(back: usize, hosts: usize) -> Tree {
+    let mut random = Random::new(11);
+    let mut cluster = random_cluster(SWITCHES, hosts, &mut random);
+    let link = |s: usize, random: &mut Random| Link {
+        a: format!("s{s}"),
+        b: format!("s{}", s - 1 - random.below(s.min(back))),
+        rate: BitsPerSec::GIGABIT,
+        state: None,
+    };
+    cluster.links = (1..SWITCHES).map(|s| link(s, &mut random)).collect();
+    cluster.tree().unwrap()
+}
+
+fn rings(c: &mut Criterion) {
+    let mut group = c.benchmark_group("allgather 1000 switches");
+    for (name, tree) in [
+        ("breadth first", spanning(Construction::BreadthFirst)),
+        ("depth first", spanning(Construction::DepthFirst)),
+        ("at random", spanning(Construction::Random)),
+        ("tall, two hosts a switch", grown(3, 2 * SWITCHES)),
+        ("tall, a host a switch", grown(3, SWITCHES)),
+        ("low, a host a switch", grown(SWITCHES, SWITCHES)),
+        ("low, a host for two switches", grown(SWITCHES, SWITCHES / 2)),
+    ] {
+        for algorithm in [Algorithm::Lr1, Algorithm::Lr3] {
+            let path = plan_as(&tree, algorithm).map(|ring| ring.longest_path).unwrap();
+            group.bench_function(format!("{name}, {algorithm} (longest path {path})"), |b| b.iter(|| plan_as(black_box(&tree), algorithm)));
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, rings);
+criterion_main!(benches);
