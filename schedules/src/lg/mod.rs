@@ -81,7 +81,7 @@ fn local_steps(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> Vec<Vec
         message.blocks.iter().for_each(|b| to_pass_on.entry((b.src, message.from)).or_default().push(*b));
     }
     let mut steps: Vec<Vec<Transfer>> = Vec::new();
-    for cluster in clusters.list() {
+    for cluster in clusters.list().iter().filter(|c| c.hosts.len() > 1) {
         for (step, phase) in own_phases(tree, cluster).into_iter().enumerate() {
             if step == steps.len() {
                 steps.push(Vec::new());
