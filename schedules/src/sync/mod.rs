@@ -12,11 +12,14 @@
 //!   of width 1 are totally ordered, so consecutive users say everything: chaining them per edge has the same closure, and
 //!   its transitive reduction is the paper's (a DAG has only one).
 //! - The paper knows edges of width 1 only. Wider ones are as many lanes, each with its own chain.
+pub mod dummy;
 mod lanes;
 mod messages;
 mod reduction;
+pub mod scheme;
 #[cfg(test)]
 mod tests;
+pub mod tuned;
 
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
@@ -27,8 +30,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How messages of different phases are kept apart (aapc-2007, Table 5; its `dummy` scheme, which fills idle
-/// hosts with messages that carry nothing, is not offered).
+/// How messages of different phases are kept apart: what the runtime knows of aapc-2007's Table 5. All of it is
+/// [`scheme::Scheme`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncKind {
@@ -85,6 +88,18 @@ impl FromStr for SyncKind {
 /// the message they follow or by the message that waits, the tokens from one host to another come in the same order, and
 /// no two of them follow, or hold back, the same message.
 pub fn syncs(tree: &Tree, capacities: &Capacities, phases: &[Vec<Message>], kind: SyncKind, reduction: Reduction) -> Vec<Sync> {
+    between(tree, capacities, phases, kind, reduction, |_, _| true)
+}
+
+/// Those of [`syncs`] whose phases, of the message that is followed and of the one that waits, are `wanted`.
+fn between(
+    tree: &Tree,
+    capacities: &Capacities,
+    phases: &[Vec<Message>],
+    kind: SyncKind,
+    reduction: Reduction,
+    wanted: impl Fn(u32, u32) -> bool,
+) -> Vec<Sync> {
     let by_sender = match kind {
         SyncKind::None | SyncKind::Barrier => return Vec::new(),
         SyncKind::Sender => true,
@@ -104,7 +119,7 @@ pub fn syncs(tree: &Tree, capacities: &Capacities, phases: &[Vec<Message>], kind
         let (earlier, later) = (messages.all[after as usize], messages.all[before as usize]);
         Sync { after: earlier, before: later, from: teller(after), to: later.src }
     };
-    kept.into_iter().map(sync).collect()
+    kept.into_iter().filter(|&(after, before)| wanted(messages.phase(after), messages.phase(before))).map(sync).collect()
 }
 
 /// By host: whether all it receives comes over one cable, one message after the other.
