@@ -1,19 +1,25 @@
 //! `heddle discover`
 use crate::Outcome;
+use agent::recording::{Folder, read_folder};
 use anyhow::Context;
-use inventory::export;
-use inventory::infer::infer;
+use inventory::infer::{infer, infer_recorded};
 use inventory::inventory_file::Inventory;
+use inventory::observation::Observation;
 use inventory::view::{Views, apply};
+use inventory::{Topology, TopologyFile, export};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Flags of `heddle discover`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The inventory: which switches to ask, with which credentials, and which hosts to expect
-    #[arg(long, value_name = "FILE")]
-    inventory: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "walks", conflicts_with = "walks")]
+    inventory: Option<PathBuf>,
+    /// Recorded walks instead of a network: a file a device, NAME.snmprec or the output of snmpwalk -On, also as .xz;
+    /// NAME@CONTEXT is the same device in another context, or asked by community@vlan
+    #[arg(long, value_name = "DIR")]
+    walks: Option<PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -33,46 +39,81 @@ enum Format {
     Topology,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let file = args.inventory.display().to_string();
-    let text = std::fs::read_to_string(&args.inventory).with_context(|| file.clone())?;
-    let mut inventory = Inventory::parse(&file, &text)?;
-    agent::access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))?;
+/// A network as found.
+struct Found {
+    topology: Topology,
+    /// The topology as a file for the offline commands.
+    file: TopologyFile,
+    /// Whether any device said anything.
+    answered: bool,
+}
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no threads to ask from")?;
-    let observations = runtime.block_on(agent::look(&inventory))?;
-    let mut views = Views::new();
-    for observation in &observations {
-        apply(&mut views, observation);
-    }
-    let topology = infer(&inventory, &views);
-    for alarm in &topology.alarms {
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let found = match (&args.inventory, &args.walks) {
+        (Some(file), _) => asked(file)?,
+        (None, Some(folder)) => recorded(folder)?,
+        (None, None) => unreachable!("one of them is required"),
+    };
+    for alarm in &found.topology.alarms {
         eprintln!("heddle: {}", alarm.text);
     }
-    let answered = views.values().any(|v| v.seen.is_some());
-    if !answered {
+    if !found.answered {
         eprintln!("heddle: no switch answered; nothing is known of the network");
     }
     let text = match args.format {
-        Format::Text => export::text(&topology),
-        Format::Json => serde_json::to_string_pretty(&topology)? + "\n",
-        Format::Dot => export::dot(&topology),
-        Format::Slurm => match export::slurm(&topology) {
+        Format::Text => export::text(&found.topology),
+        Format::Json => serde_json::to_string_pretty(&found.topology)? + "\n",
+        Format::Dot => export::dot(&found.topology),
+        Format::Slurm => match export::slurm(&found.topology) {
             Ok(conf) => conf,
             Err(e) => {
                 eprintln!("heddle: {e}");
                 return Ok(Outcome::CheckFailed);
             }
         },
-        Format::Topology => {
-            let mut file = topology.to_file();
-            inventory.rank(&mut file);
-            file.to_yaml()
-        }
+        Format::Topology => found.file.to_yaml(),
     };
     match std::io::stdout().write_all(text.as_bytes()) {
         // A reader that has seen enough, like head, is no error.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
-        _ => Ok(if answered { Outcome::Done } else { Outcome::CheckFailed }),
+        _ => Ok(if found.answered { Outcome::Done } else { Outcome::CheckFailed }),
     }
+}
+
+/// One look at a network.
+fn asked(path: &Path) -> anyhow::Result<Found> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
+    let mut inventory = Inventory::parse(&file, &text)?;
+    agent::access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))?;
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no threads to ask from")?;
+    let (views, answered) = taken(&runtime.block_on(agent::look(&inventory))?);
+    let topology = infer(&inventory, &views);
+    let mut file = topology.to_file();
+    inventory.rank(&mut file);
+    Ok(Found { topology, file, answered })
+}
+
+/// What recorded walks say.
+fn recorded(folder: &Path) -> anyhow::Result<Found> {
+    let Folder { recordings, notes } = read_folder(folder)?;
+    for note in notes {
+        eprintln!("heddle: {note}");
+    }
+    let at = agent::now();
+    let observations: Vec<Observation> = recordings.iter().flat_map(|r| r.observations(at)).collect();
+    let (views, answered) = taken(&observations);
+    let topology = infer_recorded(&views);
+    let file = topology.to_file();
+    Ok(Found { topology, file, answered })
+}
+
+fn taken(observations: &[Observation]) -> (Views, bool) {
+    let mut views = Views::new();
+    for observation in observations {
+        apply(&mut views, observation);
+    }
+    let answered = views.values().any(|v| v.seen.is_some());
+    (views, answered)
 }

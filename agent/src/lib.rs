@@ -6,12 +6,14 @@
 //! | [`access`] | a credential made ready: keys derived once for all switches that share it |
 //! | [`client`] | one switch: tables, the cheap pulse, failures in words |
 //! | [`look`] | every switch at once, none waits for another |
+//! | [`recording`] | walks from files instead of the network |
 //! | [`traps`] | what devices send unasked |
 //! | `walk` | several columns by GETBULK, without I/O: order, limits, nonsense refused |
 //! | `tables` | answers to rows, a file a table |
 pub mod access;
 pub mod client;
 pub mod look;
+pub mod recording;
 mod tables;
 pub mod traps;
 mod walk;

@@ -2,8 +2,10 @@
 //! field empty; a row without what it cannot do without is left out.
 pub(crate) mod arp;
 pub(crate) mod bridge;
+pub(crate) mod cdp;
 pub(crate) mod fdb;
 pub(crate) mod interfaces;
+mod lag;
 pub(crate) mod lldp;
 pub(crate) mod pulse;
 pub(crate) mod system;
@@ -12,6 +14,10 @@ use crate::walk::Answers;
 use inventory::Mac;
 use inventory::observation::{Fact, Table};
 use snmp::Value;
+use std::sync::OnceLock;
+
+/// Characters kept of any text. SnmpAdminString has 255 octets (RFC 3411).
+const LONGEST_TEXT: usize = 255;
 
 /// The objects of one table.
 pub(crate) struct Objects {
@@ -25,6 +31,7 @@ pub(crate) fn objects(table: Table) -> Objects {
         Table::System => system::OBJECTS,
         Table::Interfaces => interfaces::OBJECTS,
         Table::Lldp => lldp::OBJECTS,
+        Table::Cdp => cdp::OBJECTS,
         Table::Bridge => bridge::OBJECTS,
         Table::Fdb => fdb::OBJECTS,
         Table::Arp => arp::OBJECTS,
@@ -37,10 +44,24 @@ pub(crate) fn fact(table: Table, answers: &Answers) -> Fact {
         Table::System => Fact::System(system::read(answers)),
         Table::Interfaces => Fact::Interfaces(interfaces::read(answers)),
         Table::Lldp => Fact::Lldp(lldp::read(answers)),
+        Table::Cdp => Fact::Cdp(cdp::read(answers)),
         Table::Bridge => Fact::Bridge(bridge::read(answers)),
         Table::Fdb => Fact::Fdb(fdb::read(answers)),
         Table::Arp => Fact::Arp(arp::read(answers)),
     }
+}
+
+/// Whether any table asks for this object: what a recording holds beyond that is not kept.
+pub(crate) fn asked(oid: &[u32]) -> bool {
+    static ASKED: OnceLock<Vec<&'static [u32]>> = OnceLock::new();
+    let asked = ASKED.get_or_init(|| {
+        let all = Table::ALL.into_iter().map(objects);
+        let mut asked: Vec<_> = all.flat_map(|o| o.scalars.iter().chain(o.columns).copied()).collect();
+        asked.sort_unstable();
+        asked
+    });
+    let after = asked.partition_point(|object| *object <= oid);
+    after > 0 && oid.starts_with(asked[after - 1])
 }
 
 /// A number, zero or above.
@@ -50,13 +71,21 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters: what operators see must not move their cursor.
 fn text(value: Option<&Value>) -> String {
-    let octets = value.and_then(Value::as_bytes).unwrap_or_default();
-    String::from_utf8_lossy(octets).chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
+    plain(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
 }
 
-/// A station's MAC address of six octets.
+/// A text on one line, without what moves a cursor or turns the direction of writing, and of bounded length.
+pub(crate) fn plain(text: &str) -> String {
+    let hidden = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown: String = text.trim().chars().take(LONGEST_TEXT).map(|c| if hidden(c) { ' ' } else { c }).collect();
+    shown.trim().to_owned()
+}
+
+/// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB (`0:16:c8:bd:4d:80`).
 fn mac(value: Option<&Value>) -> Option<Mac> {
-    value.and_then(Value::as_bytes).and_then(Mac::from_octets).filter(|m| m.is_station())
+    let octets = value.and_then(Value::as_bytes)?;
+    let written = || std::str::from_utf8(octets).ok()?.parse().ok();
+    Mac::from_octets(octets).or_else(written).filter(|m| m.is_station())
 }
 
 /// A MAC address out of six parts of an index.
@@ -66,7 +95,7 @@ fn mac_of_index(parts: &[u32]) -> Option<Mac> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Answers out of object identifiers as text and values.

@@ -8,6 +8,7 @@
 //! without anything, a table without end.
 use snmp::{Oid, Value, VarBind};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Values asked for in one message: about as much as fits a datagram of 1500 octets that no network fragments.
 const VALUES_A_MESSAGE: usize = 48;
@@ -79,6 +80,17 @@ impl Answers {
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Takes a value unless there is one at this object identifier. Says whether it was new.
+    pub(crate) fn insert_first(&mut self, oid: Vec<u32>, value: Value) -> bool {
+        match self.0.entry(oid) {
+            Entry::Vacant(slot) => {
+                slot.insert(value);
+                true
+            }
+            Entry::Occupied(_) => false,
+        }
     }
 }
 

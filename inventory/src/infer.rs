@@ -10,32 +10,67 @@
 //! ```
 mod device;
 mod identity;
+mod lag;
 mod seats;
+mod statements;
 mod stp;
+mod strangers;
 mod trunks;
 
-use crate::inventory_file::Inventory;
+use crate::inventory_file::{Host, Inventory};
 use crate::order::natural;
 use crate::topology::{Alarm, Cluster, Link, Node, NodeKind, Topology};
 use crate::view::Views;
 use device::Device;
 use identity::Directory;
+use indexmap::IndexMap;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
 pub fn infer(inventory: &Inventory, views: &Views) -> Topology {
-    let devices: Vec<Device<'_>> = inventory.switches.keys().filter_map(|n| Some(Device::new(n, views.get(n)?))).collect();
+    let switches = inventory.switches.iter().map(|(name, s)| (name.as_str(), s.address.to_string())).collect();
+    infer_in(&Scope { switches, hosts: &inventory.hosts, strangers: Strangers::Told }, views)
+}
+
+/// Infers the network from recordings alone: every device that said something, and everybody it names.
+pub fn infer_recorded(views: &Views) -> Topology {
+    let switches = views.keys().map(|name| (name.as_str(), "its recording".to_owned())).collect();
+    infer_in(&Scope { switches, hosts: &IndexMap::new(), strangers: Strangers::Shown }, views)
+}
+
+/// What to look for.
+struct Scope<'a> {
+    /// The devices that are asked, and where.
+    switches: Vec<(&'a str, String)>,
+    /// The hosts to find a place for.
+    hosts: &'a IndexMap<String, Host>,
+    strangers: Strangers,
+}
+
+/// What becomes of those who are named but not asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strangers {
+    /// Bridges and routers are nodes, with an alarm: somebody forgot them. Stations are only told of.
+    Told,
+    /// All are nodes: nobody said who belongs to the network.
+    Shown,
+}
+
+fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
+    let devices: Vec<Device<'_>> = scope.switches.iter().filter_map(|(n, _)| Some(Device::new(n, views.get(*n)?))).collect();
     let mut found = Found::default();
-    for (name, switch) in &inventory.switches {
-        found.switch(name, &switch.address.to_string(), views);
+    for (name, place) in &scope.switches {
+        found.switch(name, place, views);
     }
-    let directory = Directory::new(inventory, &devices, &mut found);
-    let trunks = trunks::trunks(&devices, &directory, &mut found);
-    seats::seats(inventory, &devices, &directory, &trunks, &mut found);
-    found.links.extend(trunks.into_iter().map(|t| t.link));
+    let statements = statements::statements(&devices, scope.strangers);
+    let mut directory = Directory::new(scope, &devices, &mut found);
+    directory.introduce(&devices, &statements);
+    let trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
+    seats::seats(scope, &devices, &directory, &trunks, &mut found);
+    found.links.extend(lag::joined(&devices, trunks));
     let root_bridge = stp::settle(&devices, &mut found);
-    found.finish(inventory, root_bridge)
+    found.finish(root_bridge)
 }
 
 /// What is found on the way.
@@ -75,17 +110,18 @@ impl Found {
     }
 
     /// Everything in its order: switches before hosts, then by name.
-    fn finish(mut self, inventory: &Inventory, root_bridge: Option<String>) -> Topology {
+    fn finish(mut self, root_bridge: Option<String>) -> Topology {
         let kinds: HashMap<&str, NodeKind> = self.nodes.iter().map(|(n, node)| (n.as_str(), node.kind)).collect();
         let rank = |name: &str| (kinds.get(name) == Some(&NodeKind::Host), natural(name));
         for link in &mut self.links {
             if rank(&link.b) < rank(&link.a) {
                 std::mem::swap(&mut link.a, &mut link.b);
                 std::mem::swap(&mut link.a_port, &mut link.b_port);
+                link.members.iter_mut().for_each(|m| std::mem::swap(&mut m.a_port, &mut m.b_port));
             }
         }
         self.links.sort_by_cached_key(|l| (rank(&l.a), natural(&l.a_port), rank(&l.b), natural(&l.b_port)));
-        let clusters = clusters(inventory, &self.links, root_bridge.as_deref());
+        let clusters = clusters(&self.nodes, &self.links, root_bridge.as_deref());
         let mut nodes: Vec<Node> = self.nodes.into_values().collect();
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
         Topology { nodes, links: self.links, clusters, alarms: self.alarms.into_iter().collect(), root_bridge }
@@ -93,7 +129,7 @@ impl Found {
 }
 
 /// The hosts of each connected part. Blocked links count: what they join shares a spanning tree.
-fn clusters(inventory: &Inventory, links: &[Link], root_bridge: Option<&str>) -> Vec<Cluster> {
+fn clusters(nodes: &BTreeMap<String, Node>, links: &[Link], root_bridge: Option<&str>) -> Vec<Cluster> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for name in links.iter().flat_map(|l| [l.a.as_str(), l.b.as_str()]) {
         let next = numbers.len();
@@ -104,7 +140,8 @@ fn clusters(inventory: &Inventory, links: &[Link], root_bridge: Option<&str>) ->
         parts.union(numbers[link.a.as_str()], numbers[link.b.as_str()]);
     }
     let mut hosts: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for host in inventory.hosts.keys() {
+    let is_host = |name: &str| nodes.get(name).is_some_and(|n| n.kind == NodeKind::Host);
+    for host in nodes.keys().filter(|n| is_host(n)) {
         if let Some(&n) = numbers.get(host.as_str()) {
             hosts.entry(parts.find(n)).or_default().push(host.clone());
         }
@@ -114,8 +151,7 @@ fn clusters(inventory: &Inventory, links: &[Link], root_bridge: Option<&str>) ->
         .into_iter()
         .map(|(part, mut hosts)| {
             hosts.sort_by_cached_key(|h| natural(h));
-            let mut switches: Vec<&str> =
-                numbers.iter().filter(|(n, i)| parts.find(**i) == part && !inventory.hosts.contains_key(**n)).map(|(n, _)| *n).collect();
+            let mut switches: Vec<&str> = numbers.iter().filter(|(n, i)| parts.find(**i) == part && !is_host(n)).map(|(n, _)| *n).collect();
             switches.sort_by_cached_key(|s| (Some(*s) != root_bridge, natural(s)));
             let name = if alone { "cluster".to_owned() } else { format!("cluster-{}", switches.first().unwrap_or(&"alone")) };
             Cluster { name, hosts }

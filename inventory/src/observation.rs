@@ -27,6 +27,8 @@ pub enum Source {
     Snmp,
     /// Sent by the device itself as a notification.
     Trap,
+    /// Read from a recorded walk.
+    Recording,
 }
 
 /// The tables of a device that can be read one by one.
@@ -39,6 +41,8 @@ pub enum Table {
     Interfaces,
     /// LLDP-MIB local and remote tables.
     Lldp,
+    /// CISCO-CDP-MIB cdpCacheTable.
+    Cdp,
     /// BRIDGE-MIB dot1dBase and dot1dStp.
     Bridge,
     /// BRIDGE-MIB dot1dTpFdbTable and Q-BRIDGE-MIB dot1qTpFdbTable.
@@ -49,7 +53,7 @@ pub enum Table {
 
 impl Table {
     /// Every table, in the order a full look reads them.
-    pub const ALL: [Table; 6] = [Table::System, Table::Interfaces, Table::Lldp, Table::Bridge, Table::Fdb, Table::Arp];
+    pub const ALL: [Table; 7] = [Table::System, Table::Interfaces, Table::Lldp, Table::Cdp, Table::Bridge, Table::Fdb, Table::Arp];
 }
 
 /// The content of one table, or the failure to get it. A fact replaces the former one of its table whole.
@@ -62,6 +66,8 @@ pub enum Fact {
     Interfaces(Vec<Interface>),
     /// See [`Table::Lldp`].
     Lldp(Lldp),
+    /// See [`Table::Cdp`].
+    Cdp(Cdp),
     /// See [`Table::Bridge`].
     Bridge(Bridge),
     /// See [`Table::Fdb`].
@@ -97,14 +103,20 @@ pub struct Interface {
     pub index: u32,
     /// ifName, or ifDescr where ifName is empty.
     pub name: String,
+    /// ifDescr: neighbours often name a port by it.
+    #[serde(default)]
+    pub descr: String,
     /// ifAlias: what the operator wrote on it.
     pub alias: String,
     /// ifPhysAddress where it is a MAC address.
     pub mac: Option<Mac>,
     /// ifHighSpeed or ifSpeed; `None` where the device says zero.
     pub rate: Option<BitsPerSec>,
-    /// ifOperStatus is up(1).
+    /// ifOperStatus is up(1), or not said.
     pub up: bool,
+    /// ifIndex of the aggregate it is a member of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<u32>,
     /// ifHCInOctets, or ifInOctets.
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.
@@ -150,6 +162,28 @@ pub struct LldpNeighbour {
     pub name: String,
     /// lldpRemSysCapEnabled; `None` where the column is sparse.
     #[serde(default)]
+    pub capabilities: Option<Capabilities>,
+}
+
+/// CISCO-CDP-MIB: the device's own name and its neighbours.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Cdp {
+    /// cdpGlobalDeviceId.
+    pub device: String,
+    /// cdpCacheTable.
+    pub neighbours: Vec<CdpNeighbour>,
+}
+
+/// One row of cdpCacheTable.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CdpNeighbour {
+    /// cdpCacheIfIndex.
+    pub if_index: u32,
+    /// cdpCacheDeviceId: a name, or an address.
+    pub device: Option<Id>,
+    /// cdpCacheDevicePort.
+    pub port: Option<Id>,
+    /// cdpCacheCapabilities.
     pub capabilities: Option<Capabilities>,
 }
 

@@ -1,17 +1,19 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
-use super::{Objects, mac, number, text};
+use super::{Objects, lag, mac, number, text};
 use crate::walk::Answers;
 use inventory::BitsPerSec;
 use inventory::observation::Interface;
 use snmp::Value;
+use std::collections::BTreeSet;
 
 const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
+pub(super) const TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
 const SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 5];
 const PHYS_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 6];
 pub(crate) const OPER_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 8];
 const IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 10];
 const OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 16];
-const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
+pub(super) const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 pub(crate) const HC_IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
 pub(crate) const HC_OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 10];
 const HIGH_SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15];
@@ -19,7 +21,23 @@ const ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18];
 
 pub(crate) const OBJECTS: Objects = Objects {
     scalars: &[],
-    columns: &[DESCR, SPEED, PHYS_ADDRESS, OPER_STATUS, IN_OCTETS, OUT_OCTETS, NAME, HC_IN_OCTETS, HC_OUT_OCTETS, HIGH_SPEED, ALIAS],
+    columns: &[
+        DESCR,
+        TYPE,
+        SPEED,
+        PHYS_ADDRESS,
+        OPER_STATUS,
+        IN_OCTETS,
+        OUT_OCTETS,
+        NAME,
+        HC_IN_OCTETS,
+        HC_OUT_OCTETS,
+        HIGH_SPEED,
+        ALIAS,
+        lag::ATTACHED,
+        lag::PAGP_GROUP,
+        lag::STACK_STATUS,
+    ],
 };
 
 /// ifOperStatus up(1).
@@ -29,23 +47,28 @@ pub(crate) const UP: u32 = 1;
 const SPEED_FULL: u32 = u32::MAX;
 
 pub(crate) fn read(answers: &Answers) -> Vec<Interface> {
+    let aggregates = lag::aggregates(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| cell(wide).or(cell(narrow)).and_then(Value::as_u64).unwrap_or_default();
-        let name = text(cell(NAME));
+        let (name, descr) = (text(cell(NAME)), text(cell(DESCR)));
         Interface {
             index,
-            name: if name.is_empty() { text(cell(DESCR)) } else { name },
+            name: if name.is_empty() { descr.clone() } else { name },
+            descr,
             alias: text(cell(ALIAS)),
             mac: mac(cell(PHYS_ADDRESS)),
             rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
-            up: number(cell(OPER_STATUS)) == Some(UP),
+            up: cell(OPER_STATUS).is_none() || number(cell(OPER_STATUS)) == Some(UP),
+            aggregate: aggregates.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }
     };
-    let indices = answers.column(OPER_STATUS).filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None });
-    indices.map(row).collect()
+    // Columns can be sparse, so a row is there when any of the naming columns or its state has it.
+    let columns = [DESCR, NAME, OPER_STATUS].into_iter().flat_map(|column| answers.column(column));
+    let indices: BTreeSet<u32> = columns.filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None }).collect();
+    indices.into_iter().map(row).collect()
 }
 
 /// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap; ifHighSpeed is in whole Mbit/s.

@@ -61,23 +61,49 @@ impl<'a> Device<'a> {
     pub(super) fn local_port(&self, number: u32) -> Port {
         let entry = self.lldp().and_then(|l| l.ports.iter().find(|p| p.number == number));
         match entry {
-            Some(LldpPort { id, descr, .. }) => self.port_by_id(Some(id), descr).unwrap_or_else(|| nameless(id)),
-            None => self.port_by_index(number).unwrap_or_else(|| Port { name: format!("port {number}"), index: None }),
+            Some(LldpPort { id, descr, .. }) => {
+                self.port_by_id(Some(id), descr).or_else(|| self.alike(number, id)).unwrap_or_else(|| nameless(id, descr))
+            }
+            None => self.indexed_port(number),
         }
+    }
+
+    /// Some devices number LLDP ports by ifIndex but name them otherwise than IF-MIB does: `Eth 1/13` is `Port13`. That
+    /// holds where the names end in the same number.
+    fn alike(&self, number: u32, id: &Id) -> Option<Port> {
+        let Id::Text(said) = id else { return None };
+        let port = self.port_by_index(number)?;
+        let same = trailing_number(said).is_some() && trailing_number(said) == trailing_number(&port.name);
+        same.then_some(port)
+    }
+
+    /// The port behind an ifIndex, known or not.
+    pub(super) fn indexed_port(&self, index: u32) -> Port {
+        self.port_by_index(index).unwrap_or_else(|| Port { name: index.to_string(), index: Some(index) })
     }
 
     /// The port a neighbour means by an LLDP port id and description.
     pub(super) fn remote_port(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
         self.port_by_id(id, descr).or_else(|| {
             let id = id?;
-            let entry = self.lldp()?.ports.iter().find(|p| p.id == *id)?;
-            Some(self.local_port(entry.number))
+            let ports = &self.lldp()?.ports;
+            let by_id = || ports.iter().find(|p| p.id == *id);
+            let by_descr = || ports.iter().find(|p| matches!(id, Id::Text(text) if *text == p.descr));
+            Some(self.local_port(by_id().or_else(by_descr)?.number))
         })
     }
 
-    /// The port behind a bridge port number, as the forwarding database counts.
+    /// The port behind a bridge port number, as the forwarding database counts. A device that lists no interfaces at
+    /// all is known by its numbers alone.
     pub(super) fn base_port(&self, number: u32) -> Option<Port> {
-        self.port_by_index(*self.base.get(&number)?)
+        let index = *self.base.get(&number)?;
+        let unnamed = || self.interfaces.is_empty().then(|| Port { name: number.to_string(), index: Some(index) });
+        self.port_by_index(index).or_else(unnamed)
+    }
+
+    /// The aggregate a port is a member of.
+    pub(super) fn aggregate(&self, port: &Port) -> Option<Port> {
+        self.port_by_index(self.interface(port)?.aggregate?)
     }
 
     fn port_by_index(&self, index: u32) -> Option<Port> {
@@ -85,11 +111,17 @@ impl<'a> Device<'a> {
     }
 
     fn port_by_id(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
-        let described = || self.only(|i| !descr.is_empty() && (i.name == descr || i.alias == descr));
+        let described = || {
+            let by = |fits: &dyn Fn(&Interface) -> bool| self.only(|i| !descr.is_empty() && fits(i));
+            by(&|i| i.name == descr).or_else(|| by(&|i| i.descr == descr)).or_else(|| by(&|i| i.alias == descr))
+        };
         match id {
             Some(Id::Text(text)) => {
-                let number = || self.port_by_index(text.parse().ok()?);
-                self.only(|i| i.name == *text).or_else(described).or_else(|| self.only(|i| i.alias == *text)).or_else(number)
+                // An ifIndex is written without leading zeros; "01" is a number of the device's own.
+                let number = || self.port_by_index(text.parse().ok().filter(|n: &u32| n.to_string() == *text)?);
+                let exact = || self.only(|i| i.name == *text).or_else(|| self.only(|i| i.descr == *text));
+                let short = || self.only(|i| abbreviates(&i.name, text) || abbreviates(text, &i.name));
+                exact().or_else(described).or_else(|| self.only(|i| i.alias == *text)).or_else(number).or_else(short)
             }
             // A bridge's ports may share its address; then the description decides.
             Some(Id::Mac(mac)) => self.only(|i| i.mac == Some(*mac)).or_else(described),
@@ -116,10 +148,11 @@ impl<'a> Device<'a> {
         self.interface(port).and_then(|i| i.rate)
     }
 
-    /// The port's STP state, where the switch serves one.
+    /// The port's STP state, where the switch serves one; it keeps those of members with their aggregate.
     pub(super) fn state_of(&self, name: &str) -> Option<StpState> {
-        let index = self.interfaces.iter().find(|i| i.name == name)?.index;
-        self.states.get(&index).copied()
+        let interface = self.interfaces.iter().find(|i| i.name == name)?;
+        let own = self.states.get(&interface.index);
+        own.or_else(|| self.states.get(&interface.aggregate?)).copied()
     }
 
     /// What the switch learned, by MAC address.
@@ -128,14 +161,32 @@ impl<'a> Device<'a> {
     }
 }
 
+/// Whether one name is the other's short form: `Gi0/9` of `GigabitEthernet0/9`.
+fn abbreviates(short: &str, long: &str) -> bool {
+    let digits = |t: &str| t.find(|c: char| c.is_ascii_digit()).unwrap_or(t.len());
+    let ((kind, number), (full_kind, full_number)) = (short.split_at(digits(short)), long.split_at(digits(long)));
+    let whole = full_kind.trim_end();
+    number == full_number
+        && !number.is_empty()
+        && kind.len() >= 2
+        && whole.len() > kind.len()
+        && whole.to_ascii_lowercase().starts_with(&kind.to_ascii_lowercase())
+}
+
 fn port(interface: &Interface) -> Port {
-    let name = if interface.name.is_empty() { format!("ifIndex {}", interface.index) } else { interface.name.clone() };
+    let name = if interface.name.is_empty() { interface.index.to_string() } else { interface.name.clone() };
     Port { name, index: Some(interface.index) }
 }
 
-/// A port whose interface is not known by what it is called.
-fn nameless(id: &Id) -> Port {
-    Port { name: show(id), index: None }
+/// A port whose interface is not known by what it is called; an address is no name where there is a better one.
+fn nameless(id: &Id, descr: &str) -> Port {
+    let name = if matches!(id, Id::Text(_)) || descr.is_empty() { show(id) } else { descr.to_owned() };
+    Port { name, index: None }
+}
+
+fn trailing_number(name: &str) -> Option<u64> {
+    let start = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    name[start..].parse().ok()
 }
 
 /// An identifier as text.

@@ -1,9 +1,9 @@
 //! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
 //! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
-use super::Found;
 use super::device::{Device, show};
+use super::statements::Statement;
+use super::{Found, Scope, Strangers};
 use crate::Mac;
-use crate::inventory_file::Inventory;
 use crate::observation::{Id, LldpNeighbour};
 use std::collections::{BTreeSet, HashMap};
 
@@ -56,11 +56,11 @@ impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> Index<K, V> {
 }
 
 impl<'a> Directory<'a> {
-    pub(super) fn new(inventory: &'a Inventory, devices: &[Device<'a>], found: &mut Found) -> Directory<'a> {
+    pub(super) fn new(scope: &Scope<'a>, devices: &[Device<'a>], found: &mut Found) -> Directory<'a> {
         let mut directory = Directory {
             chassis: Index(HashMap::new()),
             macs: Index(HashMap::new()),
-            names: names(inventory, devices),
+            names: names(scope, devices),
             host_macs: HashMap::new(),
         };
         for device in devices {
@@ -79,7 +79,7 @@ impl<'a> Directory<'a> {
                 directory.macs.claim(mac, node);
             }
         }
-        for (name, host) in &inventory.hosts {
+        for (name, host) in scope.hosts {
             let stated = host.mac.into_iter().collect();
             let macs = host.address.filter(|_| host.mac.is_none()).map_or(stated, |address| resolved(devices, address));
             if macs.len() > 1 {
@@ -141,6 +141,27 @@ impl<'a> Directory<'a> {
         }
     }
 
+    /// A device that says nothing of itself is who the other end of its cable says it is: it names a neighbour's port,
+    /// and that neighbour names a stranger there.
+    pub(super) fn introduce(&mut self, devices: &[Device<'a>], statements: &[Statement<'_>]) {
+        let unnamed = |d: &Device<'_>| d.macs().next().is_none() && d.lldp().is_none_or(|l| l.chassis.is_none() && l.name.is_empty());
+        let mut met = Vec::new();
+        for statement in statements.iter().filter(|s| unnamed(&devices[s.device])) {
+            let Who::Known { node: Known::Switch(name), .. } = self.who(&statement.row) else { continue };
+            let Some(to) = devices.iter().position(|d| d.name == name) else { continue };
+            let Some(port) = devices[to].remote_port(statement.row.port.as_ref(), &statement.row.port_descr) else { continue };
+            let mut there = statements.iter().filter(|s| s.device == to && s.port == port);
+            if let (Some(back), None) = (there.next(), there.next())
+                && matches!(self.who(&back.row), Who::Stranger(_))
+            {
+                met.extend(back.row.chassis.clone().map(|id| (id, Known::Switch(devices[statement.device].name))));
+            }
+        }
+        for (id, node) in met {
+            self.chassis.claim(id, node);
+        }
+    }
+
     /// Who a neighbour row speaks of.
     pub(super) fn who(&self, row: &LldpNeighbour) -> Who<'a> {
         let by = |node, what: String| Who::Known { node, by: what };
@@ -178,10 +199,11 @@ impl<'a> Directory<'a> {
 }
 
 /// The names of the inventory first; a system name that is shared or taken names nobody.
-fn names<'a>(inventory: &'a Inventory, devices: &[Device<'a>]) -> Index<String, Known<'a>> {
+fn names<'a>(scope: &Scope<'a>, devices: &[Device<'a>]) -> Index<String, Known<'a>> {
     let mut names = Index(HashMap::new());
     for device in devices {
-        let said = [device.lldp().map(|l| &l.name), device.view.system.as_ref().map(|s| &s.name)];
+        let cdp = device.view.cdp.as_ref().map(|c| &c.device);
+        let said = [device.lldp().map(|l| &l.name), device.view.system.as_ref().map(|s| &s.name), cdp];
         let said: BTreeSet<String> = said.into_iter().flatten().filter(|n| !n.is_empty()).map(|n| n.to_ascii_lowercase()).collect();
         for name in said {
             if short(&name) != name {
@@ -190,9 +212,17 @@ fn names<'a>(inventory: &'a Inventory, devices: &[Device<'a>]) -> Index<String, 
             names.claim(name, Known::Switch(device.name));
         }
     }
-    let stated = inventory.switches.keys().map(|n| (n, Known::Switch(n))).chain(inventory.hosts.keys().map(|n| (n, Known::Host(n))));
-    for (name, node) in stated {
-        names.0.insert(name.to_ascii_lowercase(), Some(node));
+    let switches = scope.switches.iter().map(|(n, _)| (*n, Known::Switch(n)));
+    for (name, node) in switches.chain(scope.hosts.keys().map(|n| (n.as_str(), Known::Host(n)))) {
+        match scope.strangers {
+            Strangers::Told => {
+                names.0.insert(name.to_ascii_lowercase(), Some(node));
+            }
+            // A file's name is only what its recorder called it: what devices say of themselves goes first.
+            Strangers::Shown => {
+                names.0.entry(name.to_ascii_lowercase()).or_insert(Some(node));
+            }
+        }
     }
     names
 }
@@ -208,7 +238,7 @@ fn resolved(devices: &[Device<'_>], address: std::net::IpAddr) -> BTreeSet<Mac> 
 }
 
 /// The MAC addresses in a neighbour row, of its chassis and its port.
-fn macs_of(row: &LldpNeighbour) -> impl Iterator<Item = Mac> {
+pub(super) fn macs_of(row: &LldpNeighbour) -> impl Iterator<Item = Mac> {
     let ids = [row.chassis.as_ref(), row.port.as_ref()];
     ids.into_iter().flatten().filter_map(|id| if let Id::Mac(m) = id { Some(*m).filter(|m| m.is_station()) } else { None })
 }

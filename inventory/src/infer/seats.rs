@@ -1,11 +1,10 @@
 //! Where each host hangs: by LLDP, else by the edge port its MAC address is learned on. A host has one seat; where
 //! the evidence fits several, all are shown as ambiguous and an alarm says so.
-use super::Found;
 use super::device::{Device, Port, show};
 use super::identity::{Directory, Known, Who};
 use super::trunks::{Trunk, slower};
+use super::{Found, Scope};
 use crate::Mac;
-use crate::inventory_file::Inventory;
 use crate::observation::Id;
 use crate::order::natural;
 use crate::topology::{Grade, Link, LinkState, NodeKind};
@@ -25,14 +24,14 @@ struct Seat<'d, 'a> {
 type Learned<'d, 'a> = HashMap<Mac, Vec<(&'d Device<'a>, Port)>>;
 
 /// Finds every host of the inventory its seat and adds node, link and alarms.
-pub(super) fn seats<'a>(inventory: &'a Inventory, devices: &[Device<'a>], directory: &Directory<'a>, trunks: &[Trunk], found: &mut Found) {
-    let is_trunk = |device: &Device<'_>, port: &Port| trunks.iter().any(|t| t.ends_at(device.name, port));
+pub(super) fn seats<'a>(scope: &Scope<'a>, devices: &[Device<'a>], directory: &Directory<'a>, trunks: &[Trunk], found: &mut Found) {
+    let is_trunk = |device: &Device<'_>, port: &Port| trunks.iter().any(|t| t.ends_at(device, port));
     let toward = toward_switches(devices, directory);
     let is_inner = |device: &Device<'_>, port: &Port| is_trunk(device, port) || toward.contains(&(device.name, port.clone()));
-    let learned = learned(devices, directory, inventory);
+    let learned = learned(devices, directory, scope);
     let mut announced = announced(devices, directory, &is_trunk);
     let mut seated: BTreeMap<(String, String), Vec<Link>> = BTreeMap::new();
-    for name in inventory.hosts.keys() {
+    for name in scope.hosts.keys() {
         let macs: BTreeSet<Mac> = directory.macs_of_host(name).collect();
         found.node(name, NodeKind::Host).chassis = macs.iter().next().copied();
         let by_lldp = narrow(announced.remove(name.as_str()).unwrap_or_default(), &macs, &learned);
@@ -83,8 +82,8 @@ fn announced<'d, 'a>(
 }
 
 /// Where the hosts' MAC addresses are learned.
-fn learned<'d, 'a>(devices: &'d [Device<'a>], directory: &Directory<'a>, inventory: &Inventory) -> Learned<'d, 'a> {
-    let wanted: BTreeSet<Mac> = inventory.hosts.keys().flat_map(|h| directory.macs_of_host(h)).collect();
+fn learned<'d, 'a>(devices: &'d [Device<'a>], directory: &Directory<'a>, scope: &Scope<'a>) -> Learned<'d, 'a> {
+    let wanted: BTreeSet<Mac> = scope.hosts.keys().flat_map(|h| directory.macs_of_host(h)).collect();
     let mut learned: Learned<'_, '_> = HashMap::new();
     for device in devices {
         for entry in device.learned().iter().filter(|e| wanted.contains(&e.mac)) {

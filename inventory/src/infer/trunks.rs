@@ -1,10 +1,11 @@
-//! Cables between switches, by LLDP: each end names the other, and the two statements become one link.
-use super::Found;
+//! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
 use super::device::{Device, Port, show};
 use super::identity::{Directory, Known, Who};
+use super::statements::{Protocol, Statement};
+use super::{Found, Strangers, lag, strangers};
+use crate::BitsPerSec;
 use crate::observation::LldpNeighbour;
-use crate::topology::{Grade, Link, LinkState, NodeKind};
-use crate::{BitsPerSec, Mac};
+use crate::topology::{Grade, Link, LinkState};
 use std::collections::{BTreeMap, HashMap};
 
 /// A cable between switches and its two ends.
@@ -14,54 +15,94 @@ pub(super) struct Trunk {
     both: bool,
 }
 
-/// What one end says: at my port I see that switch.
-struct Half<'d> {
+/// What one end says: at my port there is somebody, and how I know.
+struct Said<'d> {
     at: usize,
     port: Port,
-    to: usize,
-    far: Option<Port>,
     row: &'d LldpNeighbour,
     by: String,
+    protocol: Protocol,
+    down: bool,
+}
+
+/// What one end says of another that can be asked, too.
+struct Half<'d> {
+    said: Said<'d>,
+    to: usize,
+    far: Option<Port>,
+}
+
+impl Said<'_> {
+    /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is down contradicts itself.
+    fn grade(&self) -> Grade {
+        match self.protocol {
+            _ if self.down => Grade::Ambiguous,
+            Protocol::Lldp => Grade::Certain,
+            Protocol::Cdp => Grade::Inferred,
+        }
+    }
+
+    fn text(&self, device: &Device<'_>, who: &str) -> String {
+        let old = if device.stale() { ", as last seen" } else { "" };
+        let down = if self.down { ", but the port is down" } else { "" };
+        format!("{}: {} {} names {who} by {}{old}{down}", self.protocol, device.name, self.port.name, self.by)
+    }
 }
 
 impl Trunk {
-    /// Whether a port of a switch is an end of this cable.
-    pub(super) fn ends_at(&self, switch: &str, port: &Port) -> bool {
-        self.ends.iter().any(|(s, p)| s == switch && p == port)
+    /// Whether a port of a switch is an end of this cable, or the aggregate of one.
+    pub(super) fn ends_at(&self, device: &Device<'_>, port: &Port) -> bool {
+        self.ends.iter().any(|(s, p)| s == device.name && (p == port || device.aggregate(p).as_ref() == Some(port)))
+    }
+
+    /// The port of a device that is its end of this cable.
+    pub(super) fn end(&self, switch: &str) -> Option<&Port> {
+        self.ends.iter().find(|(s, _)| s == switch).map(|(_, p)| p)
     }
 }
 
-/// Every cable between switches. Self-links, rows on local port 0, rows that name nobody and rows on ports that are
-/// down are dropped: they occur in the field and mean nothing.
-pub(super) fn trunks(devices: &[Device<'_>], directory: &Directory<'_>, found: &mut Found) -> Vec<Trunk> {
+/// Every cable between devices, and to those that are named but not asked. What a device says of itself is dropped.
+pub(super) fn trunks(
+    devices: &[Device<'_>],
+    directory: &Directory<'_>,
+    statements: &[Statement<'_>],
+    strangers: Strangers,
+    found: &mut Found,
+) -> Vec<Trunk> {
     let mut halves = Vec::new();
     let mut trunks = Vec::new();
     let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
-    for (at, device) in devices.iter().enumerate() {
-        for row in device.lldp().into_iter().flat_map(|l| &l.neighbours).filter(|r| r.local_port != 0) {
-            let port = device.local_port(row.local_port);
-            if device.is_down(&port) {
-                continue;
-            }
-            match directory.who(row) {
-                Who::Known { node: Known::Switch(name), by } if name != device.name => {
-                    // A switch that was never heard itself is a node all the same.
-                    match number.get(name) {
-                        Some(&to) => {
-                            halves.push(Half { at, port, to, far: devices[to].remote_port(row.port.as_ref(), &row.port_descr), row, by })
-                        }
-                        None => trunks.push(mute(device, port, name, row, &by)),
-                    }
+    for statement in statements {
+        let device = &devices[statement.device];
+        let row = statement.row.as_ref();
+        let Statement { device: at, protocol, down, .. } = *statement;
+        let said = |by| Said { at, port: statement.port.clone(), row, by, protocol, down };
+        let place = format!("{} port {}", device.name, statement.port.name);
+        match directory.who(row) {
+            Who::Known { node: Known::Switch(name), by } if name != device.name => match number.get(name) {
+                Some(&to) => {
+                    let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
+                    halves.push(Half { said: said(by), to, far });
                 }
-                Who::Stranger(name) => trunks.extend(stranger(device, port, &name, row, found)),
-                Who::Known { .. } | Who::Nobody => {}
+                // A switch that was never heard itself is a node all the same.
+                None => trunks.push(mute(device, &said(by), name)),
+            },
+            Who::Stranger(name) => {
+                if let Some(name) = strangers::meet(&name, &place, row, strangers, found) {
+                    trunks.push(mute(device, &said("its own name".to_owned()), &name));
+                }
             }
+            Who::Known { .. } | Who::Nobody => continue,
+        }
+        if statement.down {
+            found.alarm(device.name, format!("{place}: names a neighbour, but is down; the link is ambiguous, one of the two is old"));
         }
     }
-    halves.sort_by(|x, y| (x.at, &x.port, x.to, &x.far).cmp(&(y.at, &y.port, y.to, &y.far)));
-    halves.dedup_by(|x, y| (x.at, &x.port, x.to, &x.far) == (y.at, &y.port, y.to, &y.far));
+    let key = |h: &Half<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
+    halves.sort_by_key(key);
+    halves.dedup_by_key(|h| key(h));
     trunks.extend(pair(devices, &halves));
-    one_cable_a_port(trunks, found)
+    one_cable_a_port(devices, trunks, found)
 }
 
 /// Joins what both ends say: first where the ports agree on both sides, then where one side cannot be told, then
@@ -73,8 +114,10 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>]) -> Vec<Trunk> {
         for i in 0..halves.len() {
             let a = &halves[i];
             let fits = |b: &Half<'_>| {
-                let (there, back) = (agree(&a.far, &b.port), agree(&b.far, &a.port));
-                b.at == a.to && b.to == a.at && if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
+                let (there, back) = (agree(&a.far, &b.said.port), agree(&b.far, &a.said.port));
+                b.said.at == a.to
+                    && b.to == a.said.at
+                    && if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
             };
             if partner[i].is_none()
                 && let Some(j) = (0..halves.len()).find(|&j| j != i && partner[j].is_none() && fits(&halves[j]))
@@ -85,7 +128,7 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>]) -> Vec<Trunk> {
     }
     let mut left: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for i in (0..halves.len()).filter(|&i| partner[i].is_none() && halves[i].far.is_none()) {
-        left.entry((halves[i].at, halves[i].to)).or_default().push(i);
+        left.entry((halves[i].said.at, halves[i].to)).or_default().push(i);
     }
     for ((at, to), mine) in &left {
         if let ([i], Some([j])) = (mine.as_slice(), left.get(&(*to, *at)).map(Vec::as_slice)) {
@@ -107,90 +150,56 @@ fn one_sided(devices: &[Device<'_>], half: &Half<'_>) -> Option<Trunk> {
 }
 
 fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> Trunk {
-    let (near, far) = (&devices[half.at], &devices[half.to]);
-    let far_port =
-        back.map(|b| b.port.clone()).or_else(|| half.far.clone()).unwrap_or_else(|| Port { name: far_name(half.row), index: None });
-    let mut evidence = vec![says(near, &half.port, far.name, &half.by)];
+    let Half { said, to, far } = half;
+    let (near, other) = (&devices[said.at], &devices[*to]);
+    let far = back.map(|b| b.said.port.clone()).or_else(|| far.clone());
+    let far = far.unwrap_or_else(|| Port { name: far_name(said.row), index: None });
+    let mut evidence = vec![said.text(near, other.name)];
     match back {
-        Some(b) => evidence.push(says(far, &b.port, near.name, &b.by)),
-        None => evidence.push(format!("{} does not name {} back", far.name, near.name)),
+        Some(b) => evidence.push(b.said.text(other, near.name)),
+        None => evidence.push(format!("{} does not name {} back", other.name, near.name)),
     }
-    let rates = [near.rate(&half.port), far.rate(&far_port)];
+    let rates = [near.rate(&said.port), other.rate(&far)];
+    let grade = said.grade().max(back.map_or(Grade::Certain, |b| b.said.grade()));
+    // One statement by LLDP is enough, whatever the other end says by CDP.
+    let sure = [Some(said), back.map(|b| &b.said)].into_iter().flatten().any(|s| s.protocol == Protocol::Lldp);
+    let grade = if sure && grade == Grade::Inferred { Grade::Certain } else { grade };
+    cable([(near.name, said.port.clone()), (other.name, far)], rates, grade, evidence, back.is_some())
+}
+
+/// A cable to somebody who was never heard.
+fn mute(device: &Device<'_>, said: &Said<'_>, name: &str) -> Trunk {
+    let far = Port { name: far_name(said.row), index: None };
+    let rates = [device.rate(&said.port), None];
+    cable([(device.name, said.port.clone()), (name, far)], rates, said.grade(), vec![said.text(device, name)], false)
+}
+
+pub(super) fn cable(
+    [(a, a_port), (b, b_port)]: [(&str, Port); 2],
+    rates: [Option<BitsPerSec>; 2],
+    grade: Grade,
+    mut evidence: Vec<String>,
+    both: bool,
+) -> Trunk {
     Trunk {
         link: Link {
-            a: near.name.to_owned(),
-            a_port: half.port.name.clone(),
-            b: far.name.to_owned(),
-            b_port: far_port.name.clone(),
+            a: a.to_owned(),
+            a_port: a_port.name.clone(),
+            b: b.to_owned(),
+            b_port: b_port.name.clone(),
             members: vec![],
             rate_bps: slower(rates, &mut evidence),
             state: LinkState::Unknown,
-            grade: Grade::Certain,
+            grade,
             evidence,
         },
-        ends: [(near.name.to_owned(), half.port.clone()), (far.name.to_owned(), far_port)],
-        both: back.is_some(),
+        ends: [(a.to_owned(), a_port), (b.to_owned(), b_port)],
+        both,
     }
-}
-
-/// A cable to a switch of the inventory that was never heard.
-fn mute(device: &Device<'_>, port: Port, name: &str, row: &LldpNeighbour, by: &str) -> Trunk {
-    let mut evidence = vec![says(device, &port, name, by)];
-    let far = Port { name: far_name(row), index: None };
-    Trunk {
-        link: Link {
-            a: device.name.to_owned(),
-            a_port: port.name.clone(),
-            b: name.to_owned(),
-            b_port: far.name.clone(),
-            members: vec![],
-            rate_bps: slower([device.rate(&port), None], &mut evidence),
-            state: LinkState::Unknown,
-            grade: Grade::Certain,
-            evidence,
-        },
-        ends: [(device.name.to_owned(), port), (name.to_owned(), far)],
-        both: false,
-    }
-}
-
-/// Somebody LLDP names who is not in the inventory: a bridge or router is kept as a node, a station only told of.
-fn stranger(device: &Device<'_>, port: Port, said: &str, row: &LldpNeighbour, found: &mut Found) -> Option<Trunk> {
-    let name = as_name(said);
-    let place = format!("{} port {}", device.name, port.name);
-    let kind = match row.capabilities {
-        Some(c) if !c.bridge && !c.router => {
-            let text =
-                format!("station \"{name}\" on {place}: not among the inventory's hosts; left out, list it under hosts if it runs ranks");
-            found.alarm(&name, text);
-            return None;
-        }
-        Some(c) if !c.bridge => NodeKind::Router,
-        _ => NodeKind::Switch,
-    };
-    let what = if kind == NodeKind::Router { "router" } else { "switch" };
-    found.alarm(
-        &name,
-        format!("{what} \"{name}\" on {place}: not in the inventory; shown but not asked, what is behind it stays unknown: list it under switches"),
-    );
-    let node = found.node(&name, kind);
-    node.chassis =
-        node.chassis.or(row.chassis.as_ref().and_then(|id| if let crate::observation::Id::Mac(m) = id { Some(*m) } else { None::<Mac> }));
-    Some(mute(device, port, &name, row, "its own name"))
-}
-
-/// A name fit for a node out of whatever a stranger calls itself.
-fn as_name(said: &str) -> String {
-    said.chars().take(64).map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
 }
 
 fn far_name(row: &LldpNeighbour) -> String {
     row.port.as_ref().map(show).unwrap_or_else(|| row.port_descr.clone())
-}
-
-fn says(device: &Device<'_>, port: &Port, who: &str, by: &str) -> String {
-    let old = if device.stale() { ", as last seen" } else { "" };
-    format!("LLDP: {} {} names {who} by {by}{old}", device.name, port.name)
 }
 
 /// The slower end's rate.
@@ -203,7 +212,8 @@ pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<String>)
 
 /// A port holds one cable. Of several statements about one port, the one both ends make stands; otherwise none can
 /// be told from the others, and all are ambiguous.
-fn one_cable_a_port(mut trunks: Vec<Trunk>, found: &mut Found) -> Vec<Trunk> {
+fn one_cable_a_port(devices: &[Device<'_>], trunks: Vec<Trunk>, found: &mut Found) -> Vec<Trunk> {
+    let mut trunks = lag::matched(devices, trunks);
     let mut at: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (i, trunk) in trunks.iter().enumerate() {
         for (switch, port) in trunk.ends.iter().filter(|(_, p)| !p.name.is_empty()) {

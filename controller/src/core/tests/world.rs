@@ -270,6 +270,7 @@ impl World {
                 ports: device.ports.keys().map(|n| LldpPort { number: *n, id: Id::Text(name(n)), descr: String::new() }).collect(),
                 neighbours: device.ports.iter().filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?))).collect(),
             }),
+            Table::Cdp => Fact::Cdp(Default::default()),
             Table::Fdb => Fact::Fdb(Vec::new()),
             Table::Arp => Fact::Arp(Vec::new()),
         }

@@ -1,0 +1,130 @@
+//! One device in several contexts: Cisco keeps a bridge per VLAN behind `community@vlan`, each with ports, spanning tree
+//! and forwarding database of its own. Here they become one: base ports are numbered anew where the contexts number
+//! them differently, and a port's STP state is the plain context's word, else what the VLANs agree on.
+use crate::tables::{bridge, fdb};
+use crate::walk::Answers;
+use inventory::observation::{Bridge, BridgePort, FdbEntry, StpState};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The bridge and forwarding database of all contexts, the plain one first.
+pub(super) fn joined<'a>(contexts: impl Iterator<Item = &'a Answers>) -> (Bridge, Vec<FdbEntry>) {
+    let mut joined = Joined::default();
+    for (i, answers) in contexts.enumerate() {
+        joined.take(bridge::read(answers), fdb::read(answers), i == 0);
+    }
+    joined.finish()
+}
+
+#[derive(Default)]
+struct Joined {
+    bridge: Bridge,
+    ports: BTreeMap<u32, BridgePort>,
+    /// Base port by interface: what a port of another context is recognized by.
+    numbers: BTreeMap<u32, u32>,
+    /// Interfaces the plain context told the STP state of.
+    plain: BTreeSet<u32>,
+    states: BTreeMap<u32, BTreeSet<StpState>>,
+    fdb: BTreeSet<FdbEntry>,
+}
+
+impl Joined {
+    fn take(&mut self, bridge: Bridge, fdb: Vec<FdbEntry>, plain: bool) {
+        let mut renumbered = BTreeMap::new();
+        for port in bridge.ports {
+            let number = self.number(&port);
+            renumbered.insert(port.number, number);
+            if let Some(state) = port.state {
+                if plain {
+                    self.plain.insert(port.if_index);
+                }
+                if plain || !self.plain.contains(&port.if_index) {
+                    self.states.entry(port.if_index).or_default().insert(state);
+                }
+            }
+            let known = self.ports.entry(number).or_insert_with(|| BridgePort {
+                number,
+                state: None,
+                designated_bridge: None,
+                designated_port: None,
+                ..port
+            });
+            if known.designated_bridge.is_none() {
+                (known.designated_bridge, known.designated_port) = (port.designated_bridge, port.designated_port);
+            }
+        }
+        // A row behind a port its context does not list keeps its number where nobody else has it.
+        let unlisted = |p: u32| Some(p).filter(|p| !self.ports.contains_key(p) || plain);
+        let rows =
+            fdb.into_iter().filter_map(|e| Some(FdbEntry { port: renumbered.get(&e.port).copied().or_else(|| unlisted(e.port))?, ..e }));
+        self.fdb.extend(rows.collect::<Vec<_>>());
+        if self.bridge.address.is_none() {
+            self.bridge.address = bridge.address;
+        }
+        if self.bridge.root_bridge.is_none() {
+            (self.bridge.root_bridge, self.bridge.priority, self.bridge.top_changes) =
+                (bridge.root_bridge, bridge.priority, bridge.top_changes);
+        }
+    }
+
+    /// The number a port has here: its own, unless another interface took that.
+    fn number(&mut self, port: &BridgePort) -> u32 {
+        if let Some(&number) = self.numbers.get(&port.if_index) {
+            return number;
+        }
+        let taken = self.ports.contains_key(&port.number);
+        let number = if taken { self.ports.last_key_value().map_or(1, |(n, _)| n.saturating_add(1)) } else { port.number };
+        self.numbers.insert(port.if_index, number);
+        number
+    }
+
+    fn finish(mut self) -> (Bridge, Vec<FdbEntry>) {
+        for port in self.ports.values_mut() {
+            let states = self.states.get(&port.if_index);
+            port.state = states.filter(|s| s.len() == 1).and_then(|s| s.first().copied());
+        }
+        self.bridge.ports = self.ports.into_values().collect();
+        (self.bridge, self.fdb.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::tests::{answers, octets};
+    use inventory::Mac;
+    use snmp::Value;
+
+    /// A context with base port, ifIndex, STP state and a station behind it.
+    fn context(ports: &[(u32, i32, i32, u8)]) -> Answers {
+        let mut cells = vec![("1.3.6.1.2.1.17.1.1.0".to_owned(), octets([2, 0, 0, 0, 9, 9]))];
+        for (number, index, state, station) in ports {
+            cells.push((format!("1.3.6.1.2.1.17.1.4.1.2.{number}"), Value::Integer(*index)));
+            cells.push((format!("1.3.6.1.2.1.17.2.15.1.3.{number}"), Value::Integer(*state)));
+            cells.push((format!("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.{station}"), Value::Integer(*number as i32)));
+        }
+        answers(&cells.iter().map(|(oid, v)| (oid.as_str(), v.clone())).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn contexts_that_number_ports_differently_are_told_apart() {
+        let all = [context(&[(1, 101, 5, 1)]), context(&[(1, 102, 5, 2), (2, 101, 2, 3)]), context(&[(1, 102, 2, 4), (7, 103, 5, 5)])];
+        let (bridge, fdb) = joined(all.iter());
+        let ports: Vec<_> = bridge.ports.iter().map(|p| (p.number, p.if_index, p.state)).collect();
+        assert_eq!(
+            ports,
+            [(1, 101, Some(StpState::Forwarding)), (2, 102, None), (7, 103, Some(StpState::Forwarding)),],
+            "the plain context's word stands; VLANs that disagree leave it open"
+        );
+        let entry = |n, port| FdbEntry { mac: Mac([2, 0, 0, 0, 0, n]), port };
+        assert_eq!(fdb, [entry(1, 1), entry(2, 2), entry(3, 1), entry(4, 2), entry(5, 7)]);
+        assert_eq!(bridge.address, Some(Mac([2, 0, 0, 0, 9, 9])));
+    }
+
+    #[test]
+    fn a_row_behind_an_unlisted_port_is_kept_only_where_it_cannot_be_mistaken() {
+        let base = context(&[(1, 101, 5, 1)]);
+        let stray = |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
+        assert_eq!(joined([&base, &stray(1)].into_iter()).1.len(), 1);
+        assert_eq!(joined([&base, &stray(3)].into_iter()).1.len(), 2);
+    }
+}

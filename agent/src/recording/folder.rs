@@ -1,0 +1,168 @@
+//! Files to walks: which file is which device in which context, unpacked and within bounds.
+use super::{Reading, Recording, VALUES_LIMIT};
+use crate::tables::plain;
+use crate::walk::Answers;
+use lzma_rust2::XzReader;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Octets of one file, unpacked. A forwarding database of a million rows is half of that.
+const FILE_LIMIT: u64 = 512 << 20;
+
+/// Memory an .xz file may ask for, in KiB: its dictionary is 64 MiB at the highest level.
+const XZ_MEMORY: u32 = 80 << 10;
+
+/// Endings that are not part of a device's name: those that promise a walk, and those other texts have too.
+const WALKS: [&str; 3] = [".snmprec", ".walk", ".snmpwalk"];
+const TEXTS: [&str; 2] = [".txt", ".log"];
+
+/// What a folder holds.
+#[derive(Debug)]
+pub struct Folder {
+    /// Its devices, by name.
+    pub recordings: Vec<Recording>,
+    /// What an operator should know of the files: what was left out of them, and why.
+    pub notes: Vec<String>,
+}
+
+/// A folder that holds no walks.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum FolderError {
+    #[error("walks {}: {source}", .folder.display())]
+    Unreadable { folder: PathBuf, source: io::Error },
+    #[error("walks {}: no recording in it; expected files NAME.snmprec or the output of snmpwalk -On, plain or .xz{hint}", .folder.display())]
+    Empty { folder: PathBuf, hint: String },
+    #[error("walks {}: {first} and {second} are both \"{name}\"; which of them it is cannot be told: leave one", .folder.display())]
+    Twice { folder: PathBuf, name: String, first: String, second: String },
+}
+
+/// A file that may be a walk.
+struct Candidate {
+    path: PathBuf,
+    file: String,
+    device: String,
+    context: Option<String>,
+    /// Whether its ending promises a walk.
+    promised: bool,
+}
+
+/// Reads every walk of a folder, not of its subfolders. A file that cannot be read makes its device a silent one; files
+/// of other kinds are left out.
+///
+/// # Errors
+/// [`FolderError`] where there is no folder, no walk, or two files for one device and context.
+pub fn read_folder(folder: &Path) -> Result<Folder, FolderError> {
+    let unreadable = |source| FolderError::Unreadable { folder: folder.to_owned(), source };
+    let mut candidates = Vec::new();
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        // Anything but a plain file, such as a pipe, could keep a reader waiting for ever.
+        match std::fs::metadata(&path) {
+            Ok(m) if m.is_file() => candidates.extend(candidate(&path)),
+            Ok(m) if m.is_dir() => folders.extend(path.file_name().map(shown)),
+            _ => {}
+        }
+    }
+    candidates.sort_by(|a, b| (&a.device, &a.context, &a.file).cmp(&(&b.device, &b.context, &b.file)));
+
+    let mut walks: BTreeMap<String, Result<Vec<(Option<String>, Answers)>, String>> = BTreeMap::new();
+    let mut notes = Vec::new();
+    let mut last: Option<Candidate> = None;
+    for candidate in candidates {
+        let Some(read) = open(&candidate) else { continue };
+        if let Some(last) = last.as_ref().filter(|l| (&l.device, &l.context) == (&candidate.device, &candidate.context)) {
+            let name = full_name(&candidate);
+            return Err(FolderError::Twice { folder: folder.to_owned(), name, first: last.file.clone(), second: candidate.file });
+        }
+        let contexts = walks.entry(candidate.device.clone()).or_insert_with(|| Ok(vec![]));
+        match (read, contexts) {
+            (Ok(reading), Ok(contexts)) => {
+                notes.extend(told(&candidate.file, &reading));
+                contexts.push((candidate.context.clone(), reading.answers));
+            }
+            // A context that is missing leaves gaps; without the device's own walk nothing is known of it.
+            (Err(problem), contexts) if candidate.context.is_none() => *contexts = Err(format!("{}: {problem}", candidate.file)),
+            (Err(problem), _) => notes.push(format!("{}: {problem}; this context is left out", candidate.file)),
+            (Ok(_), Err(_)) => {}
+        }
+        last = Some(candidate);
+    }
+    if walks.is_empty() {
+        folders.sort();
+        let hint = if folders.is_empty() { String::new() } else { format!("; subfolders are not looked into: {}", folders.join(", ")) };
+        return Err(FolderError::Empty { folder: folder.to_owned(), hint });
+    }
+    let recordings = walks.into_iter().map(|(name, walks)| Recording { name, walks }).collect();
+    Ok(Folder { recordings, notes })
+}
+
+fn shown(name: &OsStr) -> String {
+    plain(&name.to_string_lossy())
+}
+
+fn full_name(c: &Candidate) -> String {
+    c.context.as_ref().map_or_else(|| c.device.clone(), |context| format!("{}@{context}", c.device))
+}
+
+/// What a file's name says; hidden files say nothing.
+fn candidate(path: &Path) -> Option<Candidate> {
+    let file = shown(path.file_name()?);
+    let bare = file.strip_suffix(".xz").unwrap_or(&file);
+    let walk = WALKS.iter().find_map(|ending| bare.strip_suffix(ending));
+    let text = TEXTS.iter().find_map(|ending| bare.strip_suffix(ending));
+    let name = walk.or(text).unwrap_or(bare).to_owned();
+    let (device, context) = match name.split_once('@') {
+        Some((device, context)) => (device.to_owned(), Some(context.to_owned())),
+        None => (name, None),
+    };
+    let promised = walk.is_some();
+    (!file.starts_with('.') && !device.is_empty()).then(|| Candidate { path: path.to_owned(), file, device, context, promised })
+}
+
+/// A walk, or why it is none; `None` for a file of another kind.
+fn open(candidate: &Candidate) -> Option<Result<Reading, String>> {
+    let read = content(&candidate.path)
+        .and_then(|text| super::read(&text).ok_or_else(|| "no record in it; expected snmprec or the output of snmpwalk -On".to_owned()));
+    Some(read).filter(|read| read.is_ok() || candidate.promised)
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    let mut text = Vec::new();
+    let packed = path.extension() == Some(OsStr::new("xz"));
+    let read = if packed {
+        XzReader::new_mem_limit(file, true, XZ_MEMORY).take(FILE_LIMIT + 1).read_to_end(&mut text)
+    } else {
+        file.take(FILE_LIMIT + 1).read_to_end(&mut text)
+    };
+    match read {
+        Ok(n) if n as u64 > FILE_LIMIT => Err(format!("longer than {} MiB; it has no end or is no walk", FILE_LIMIT >> 20)),
+        Ok(_) => Ok(text),
+        Err(e) if packed => Err(format!("cannot be unpacked: {e}; cut off or damaged?")),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// What was left out of a file.
+fn told(file: &str, reading: &Reading) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(line) = reading.first_refused {
+        notes.push(format!("{file}:{line}: no record{}; left out", more(reading.refused)));
+    }
+    if let Some(line) = reading.first_repeated {
+        notes.push(format!("{file}:{line}: an object that came before{}; its first value counts", more(reading.repeated)));
+    }
+    if reading.full {
+        notes.push(format!("{file}: more than {VALUES_LIMIT} values; the rest is left out"));
+    }
+    notes
+}
+
+fn more(all: usize) -> String {
+    if all > 1 { format!(", and {} more like it", all - 1) } else { String::new() }
+}

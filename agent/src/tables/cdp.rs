@@ -1,0 +1,79 @@
+//! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. It passes through switches that do not speak it, so
+//! its word is weaker than LLDP's.
+use super::{Objects, lldp, text};
+use crate::walk::Answers;
+use inventory::observation::{Capabilities, Cdp, CdpNeighbour};
+use snmp::Value;
+use std::collections::BTreeSet;
+
+const GLOBAL_DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 3, 4];
+const DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 6];
+const DEVICE_PORT: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 7];
+const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 9];
+
+pub(crate) const OBJECTS: Objects = Objects { scalars: &[GLOBAL_DEVICE], columns: &[DEVICE, DEVICE_PORT, CAPABILITIES] };
+
+pub(crate) fn read(answers: &Answers) -> Cdp {
+    let named = [DEVICE, DEVICE_PORT];
+    let indices: BTreeSet<&[u32]> = named.iter().flat_map(|column| answers.column(column)).map(|(index, _)| index).collect();
+    let row = |index: &[u32]| {
+        let [if_index, _] = index else { return None };
+        Some(CdpNeighbour {
+            if_index: *if_index,
+            device: lldp::id(answers.cell(DEVICE, index), None),
+            port: lldp::id(answers.cell(DEVICE_PORT, index), None),
+            capabilities: answers.cell(CAPABILITIES, index).and_then(Value::as_bytes).and_then(capabilities),
+        })
+    };
+    Cdp { device: text(answers.scalar(GLOBAL_DEVICE)), neighbours: indices.into_iter().filter_map(row).collect() }
+}
+
+/// Four octets, the lowest bit of the last one first: router, transparent bridge, source-route bridge, switch, host.
+fn capabilities(octets: &[u8]) -> Option<Capabilities> {
+    let last = octets.get(3)?;
+    Some(Capabilities { bridge: last & 0x0e != 0, router: last & 0x01 != 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{answers, octets};
+    use super::*;
+    use inventory::Mac;
+    use inventory::observation::Id;
+
+    #[test]
+    fn reads_names_and_addresses() {
+        let cdp = read(&answers(&[
+            ("1.3.6.1.4.1.9.9.23.1.3.4.0", octets("Switch1")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.10101.1", octets("Router1.example.org")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.7.10101.1", octets("FastEthernet0/0")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.9.10101.1", octets([0, 0, 0, 0x29])),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.7.2", octets([0, 0x1f, 0xf2, 7, 0x99, 0x4f])),
+        ]));
+        assert_eq!(cdp.device, "Switch1");
+        let mac = Some(Id::Mac(Mac([0, 0x1f, 0xf2, 7, 0x99, 0x4f])));
+        assert_eq!(
+            cdp.neighbours,
+            [
+                CdpNeighbour { if_index: 7, device: mac, port: None, capabilities: None },
+                CdpNeighbour {
+                    if_index: 10101,
+                    device: Some(Id::Text("Router1.example.org".into())),
+                    port: Some(Id::Text("FastEthernet0/0".into())),
+                    capabilities: Some(Capabilities { bridge: true, router: true }),
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn refuses_indexes_and_types_that_are_none() {
+        let cdp = read(&answers(&[
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.7", octets("short")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.7.1.1", octets("long")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.8.1", Value::Integer(1)),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.9.8.1", octets([1])),
+        ]));
+        assert_eq!(cdp.neighbours, [CdpNeighbour { if_index: 8, device: None, port: None, capabilities: None }]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Which interfaces are members of which aggregate: IEEE8023-LAG-MIB (IEEE 802.3ad) and CISCO-PAGP-MIB where a device
+//! serves them, else the layers of IF-MIB's ifStackTable.
+use super::interfaces::{NAME, TYPE};
+use super::{number, text};
+use crate::walk::Answers;
+use std::collections::{HashMap, HashSet};
+
+/// dot3adAggPortAttachedAggID.
+pub(super) const ATTACHED: &[u32] = &[1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 13];
+/// pagpGroupIfIndex.
+pub(super) const PAGP_GROUP: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 98, 1, 1, 1, 1, 8];
+/// ifStackStatus, indexed by the higher layer and the lower.
+pub(super) const STACK_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3];
+
+/// ifType (IANAifType-MIB): ieee8023adLag; propVirtual and propMultiplexor, which Cisco gives port-channels among other
+/// things.
+const LAG: u32 = 161;
+const PROPRIETARY: [u32; 2] = [53, 54];
+
+/// Members' ifIndex to their aggregate's.
+pub(super) fn aggregates(answers: &Answers) -> HashMap<u32, u32> {
+    let stated = [ATTACHED, PAGP_GROUP].into_iter().flat_map(|column| {
+        answers.column(column).filter_map(|(index, value)| {
+            let [member] = index else { return None };
+            let aggregate = number(Some(value)).filter(|a| *a != 0 && a != member)?;
+            Some((*member, aggregate))
+        })
+    });
+    // The first word on a member counts: LACP's before PAgP's before the layers'.
+    let mut aggregates = HashMap::new();
+    for (member, aggregate) in stated.chain(layered(answers)) {
+        aggregates.entry(member).or_insert(aggregate);
+    }
+    // An aggregate is no member itself.
+    let groups: HashSet<u32> = aggregates.values().copied().collect();
+    aggregates.retain(|member, _| !groups.contains(member));
+    aggregates
+}
+
+/// Aggregates are layers above their members, but so are VLANs and tunnels: the type tells them apart.
+fn layered(answers: &Answers) -> impl Iterator<Item = (u32, u32)> + '_ {
+    answers.column(STACK_STATUS).filter_map(|(index, _)| match index {
+        [higher, lower] if *higher != 0 && *lower != 0 && is_aggregate(answers, *higher) => Some((*lower, *higher)),
+        _ => None,
+    })
+}
+
+fn is_aggregate(answers: &Answers, index: u32) -> bool {
+    match number(answers.cell(TYPE, &[index])) {
+        Some(LAG) => true,
+        Some(kind) if PROPRIETARY.contains(&kind) => {
+            let name = text(answers.cell(NAME, &[index])).to_ascii_lowercase();
+            let numbered = |prefix: &&str| name.strip_prefix(*prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            ["po", "port-channel", "port-channel ", "ae", "lag", "trk", "bond"].iter().any(|prefix| numbered(prefix))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{answers, octets};
+    use super::*;
+    use snmp::Value;
+
+    #[test]
+    fn lacp_goes_before_the_layers_and_vlans_are_none() {
+        let said = answers(&[
+            ("1.2.840.10006.300.43.1.2.1.1.13.1", Value::Integer(501)),
+            ("1.2.840.10006.300.43.1.2.1.1.13.2", Value::Integer(0)),
+            ("1.2.840.10006.300.43.1.2.1.1.13.3", Value::Integer(3)),
+            ("1.3.6.1.2.1.31.1.2.1.3.502.1", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.502.4", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.503.5", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.6", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.0.7", Value::Integer(1)),
+            ("1.3.6.1.2.1.2.2.1.3.502", Value::Integer(161)),
+            ("1.3.6.1.2.1.2.2.1.3.503", Value::Integer(53)),
+            ("1.3.6.1.2.1.31.1.1.1.1.503", octets("Po3")),
+            ("1.3.6.1.2.1.2.2.1.3.10", Value::Integer(53)),
+            ("1.3.6.1.2.1.31.1.1.1.1.10", octets("Vl10")),
+        ]);
+        assert_eq!(aggregates(&said), HashMap::from([(1, 501), (4, 502), (5, 503)]));
+    }
+
+    #[test]
+    fn refuses_aggregates_of_aggregates_and_wrong_types() {
+        let said = answers(&[
+            ("1.2.840.10006.300.43.1.2.1.1.13.1", Value::Integer(2)),
+            ("1.2.840.10006.300.43.1.2.1.1.13.2", Value::Integer(3)),
+            ("1.2.840.10006.300.43.1.2.1.1.13.4", octets("5")),
+            ("1.2.840.10006.300.43.1.2.1.1.13.5.1", Value::Integer(5)),
+        ]);
+        assert_eq!(aggregates(&said), HashMap::from([(1, 2)]));
+    }
+}
