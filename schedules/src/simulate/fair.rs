@@ -4,8 +4,9 @@
 //! fair share only rises as flows elsewhere are settled, so a heap with late corrections finds the next edge to fill.
 use super::Step;
 use crate::bound::WIRE_PER_PAYLOAD;
-use inventory::Tree;
-use inventory::tree::{Edge, Node};
+use crate::capacities::Capacities;
+use inventory::BitsPerSec;
+use inventory::tree::{Edge, Node, Tree};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -14,8 +15,9 @@ use std::collections::BinaryHeap;
 pub(super) struct Flow {
     pub(super) step: Step,
     pub(super) src: Node,
-    /// Where [`Network`] keeps its edges.
-    pub(super) path: u32,
+    /// Where [`Network`] keeps its edges, and what the slowest of them carries.
+    path: u32,
+    slowest: f64,
     /// Octets of payload to go.
     pub(super) left: f64,
     /// Octets of payload a second.
@@ -28,6 +30,10 @@ pub(super) struct Network {
     capacity: Vec<f64>,
     /// How fast each host can send.
     sends: Vec<f64>,
+    /// How many flows each host has on the wire.
+    sending: Vec<u32>,
+    /// The rate of one message where links are as wide as [`Capacities::of`] says.
+    orderly: f64,
     penalty: f64,
     /// Edges of every flow, `longest` slots each, filled up with [`NO_EDGE`].
     paths: Vec<Edge>,
@@ -47,8 +53,10 @@ struct Use {
     /// Where its flows are listed, and how many.
     first: u32,
     members: u32,
-    last_sender: Node,
-    /// What the senders could send over it.
+    /// Whose flow came first, and whether there is another's.
+    sender: Node,
+    contended: bool,
+    /// What its flows could bring.
     offered: f64,
     /// Capacity that settled flows leave.
     spare: f64,
@@ -70,7 +78,8 @@ struct Filling {
 
 impl Network {
     pub(super) fn new(tree: &Tree, penalty: f64) -> Self {
-        let capacity: Vec<f64> = (0..tree.edges()).map(|e| tree.rate(e / 2).0.max(1) as f64 / 8.0 / WIRE_PER_PAYLOAD).collect();
+        let payload = |rate: BitsPerSec| rate.0.max(1) as f64 / 8.0 / WIRE_PER_PAYLOAD;
+        let capacity: Vec<f64> = (0..tree.edges()).map(|e| payload(tree.rate(e / 2))).collect();
         let mut sends = vec![0f64; tree.nodes() as usize];
         for edge in 0..tree.edges() {
             if let Some((from, _)) = tree.ends(edge) {
@@ -79,34 +88,54 @@ impl Network {
         }
         let deepest = tree.top_down().iter().map(|&v| tree.depth(v)).max().unwrap_or(0) as usize;
         let filling = Filling { edges: vec![Use::default(); tree.edges() as usize], ..Filling::default() };
-        Network { capacity, sends, penalty, paths: Vec::new(), longest: 2 * deepest, free: Vec::new(), filling }
+        Network {
+            capacity,
+            sends,
+            sending: vec![0; tree.nodes() as usize],
+            orderly: payload(Capacities::of(tree).rate()),
+            penalty,
+            paths: Vec::new(),
+            longest: 2 * deepest,
+            free: Vec::new(),
+            filling,
+        }
     }
 
-    /// Keeps the path of a flow until it leaves.
-    pub(super) fn enter(&mut self, tree: &Tree, src: Node, dst: Node) -> u32 {
+    /// A flow on the wire, whose path is kept until it leaves.
+    pub(super) fn enter(&mut self, tree: &Tree, step: Step, (src, dst): (Node, Node), octets: f64) -> Flow {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.paths.resize(self.paths.len() + self.longest, NO_EDGE);
             (self.paths.len() / self.longest) as u32 - 1
         });
         let own = &mut self.paths[slot as usize * self.longest..][..self.longest];
         own.fill(NO_EDGE);
-        let mut next = 0;
+        let (mut next, mut slowest) = (0, f64::INFINITY);
         tree.path(src, dst, |edge| {
             own[next] = edge;
             next += 1;
+            slowest = slowest.min(self.capacity[edge as usize]);
         });
-        slot
+        self.sending[src as usize] += 1;
+        Flow { step, src, path: slot, slowest, left: octets, rate: 0.0 }
     }
 
-    pub(super) fn leave(&mut self, path: u32) {
-        self.free.push(path);
+    pub(super) fn leave(&mut self, flow: &Flow) {
+        self.sending[flow.src as usize] -= 1;
+        self.free.push(flow.path);
+    }
+
+    /// What a flow could bring where only its host and its path limit it. A host divides its rate among its flows, but where it
+    /// has more of them than messages fit side by side, each may come at a message's rate at any moment.
+    fn offer(&self, flow: &Flow) -> f64 {
+        let share = self.sends[flow.src as usize] / f64::from(self.sending[flow.src as usize]);
+        share.max(self.orderly).min(flow.slowest)
     }
 
     fn path(paths: &[Edge], longest: usize, slot: u32) -> impl Iterator<Item = usize> + '_ {
         paths[slot as usize * longest..][..longest].iter().take_while(|&&e| e != NO_EDGE).map(|&e| e as usize)
     }
 
-    /// Sets the rates of all flows, which come in the order of their senders.
+    /// Sets the rates of all flows.
     pub(super) fn share(&mut self, flows: &mut [Flow]) {
         self.enlist(flows);
         let (paths, longest) = (&self.paths, self.longest);
@@ -137,21 +166,21 @@ impl Network {
 
     /// Lists the flows of every edge and what the edge has to share out.
     fn enlist(&mut self, flows: &mut [Flow]) {
+        let mut filling = std::mem::take(&mut self.filling);
         let (paths, longest) = (&self.paths, self.longest);
-        let Filling { edges, used, members, .. } = &mut self.filling;
+        let Filling { edges, used, members, .. } = &mut filling;
         for flow in flows.iter_mut() {
             flow.rate = UNSETTLED;
+            let offer = self.offer(flow);
             for e in Network::path(paths, longest, flow.path) {
                 let edge = &mut edges[e];
                 if edge.flows == 0 {
                     used.push(e as Edge);
-                    *edge = Use { last_sender: Node::MAX, ..Use::default() };
+                    *edge = Use { sender: flow.src, ..Use::default() };
                 }
                 edge.flows += 1;
-                if edge.last_sender != flow.src {
-                    edge.last_sender = flow.src;
-                    edge.offered += self.sends[flow.src as usize];
-                }
+                edge.contended |= edge.sender != flow.src;
+                edge.offered += offer;
             }
         }
         let mut listed = 0;
@@ -159,7 +188,8 @@ impl Network {
             let (edge, capacity) = (&mut edges[e as usize], self.capacity[e as usize]);
             edge.first = listed;
             listed += edge.flows;
-            edge.spare = if edge.offered > capacity * (1.0 + super::ROUNDING) { capacity * (1.0 - self.penalty) } else { capacity };
+            let oversubscribed = edge.contended && edge.offered > capacity * (1.0 + super::ROUNDING);
+            edge.spare = if oversubscribed { capacity * (1.0 - self.penalty) } else { capacity };
         }
         members.resize(listed as usize, 0);
         for (i, flow) in flows.iter().enumerate() {
@@ -169,6 +199,7 @@ impl Network {
                 edge.members += 1;
             }
         }
+        self.filling = filling;
     }
 }
 
@@ -184,11 +215,10 @@ mod tests {
         fn every_flow_has_a_bottleneck(tree in any_tree(2..=24), pairs in prop::collection::vec((0u32..24, 0u32..24), 1..60)) {
             let n = tree.hosts();
             let mut network = Network::new(&tree, 0.0);
-            let mut pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b).collect();
-            pairs.sort_unstable();
+            let pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b).collect();
             let mut flows: Vec<Flow> = Vec::new();
             for (i, &(src, dst)) in pairs.iter().enumerate() {
-                flows.push(Flow { step: i as u32, src, path: network.enter(&tree, src, dst), left: 1.0, rate: 0.0 });
+                flows.push(network.enter(&tree, i as u32, (src, dst), 1.0));
             }
             network.share(&mut flows);
             let (mut carried, mut fastest) = (vec![0f64; tree.edges() as usize], vec![0f64; tree.edges() as usize]);

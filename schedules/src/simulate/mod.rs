@@ -30,8 +30,9 @@ pub struct Model {
     pub latency: f64,
     /// Seconds until a waiting host has a token. A barrier takes one per round of a dissemination barrier.
     pub token: f64,
-    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the hosts sending over it could together send
-    /// faster than it carries.
+    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the messages of several hosts could together come
+    /// faster than it carries, each as fast as its path and its host allow. A host that sends no more at once than fits side by
+    /// side ([`crate::capacities::Capacities::of`]) divides its rate among its messages.
     pub penalty: f64,
     /// Messages end together if they are apart by no more than this share of the first one's time; the earlier ones wait.
     /// Zero is exact.
@@ -120,7 +121,7 @@ struct Run<'a> {
     timers: BinaryHeap<Reverse<(Seconds, Step)>>,
     /// Steps that do so now.
     due: Vec<Step>,
-    /// On the wire, in the order of their senders.
+    /// On the wire.
     active: Vec<Flow>,
 }
 
@@ -190,20 +191,13 @@ impl<'a> Run<'a> {
             self.timers.pop();
             self.due.push(step);
         }
-        let mut started = Vec::new();
         while let Some(step) = self.due.pop() {
             match self.traffic.steps[step as usize] {
                 What::Send { src, dst, bytes } if bytes > 0 && src != dst => {
-                    let path = self.network.enter(self.tree, src, dst);
-                    started.push(Flow { step, src, path, left: bytes as f64, rate: 0.0 });
+                    self.active.push(self.network.enter(self.tree, step, (src, dst), bytes as f64));
                 }
                 _ => self.end(step),
             }
-        }
-        if !started.is_empty() {
-            self.active.append(&mut started);
-            // Stable and nearly sorted already: a merge of two runs.
-            self.active.sort_by_key(|flow| (flow.src, flow.step));
         }
     }
 
@@ -243,7 +237,7 @@ impl<'a> Run<'a> {
             let ends = flow.left / flow.rate;
             flow.left -= flow.rate * seconds;
             if ends <= seconds {
-                network.leave(flow.path);
+                network.leave(flow);
                 over.push(flow.step);
             }
             ends > seconds
