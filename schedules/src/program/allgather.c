@@ -27,12 +27,13 @@ int HEDDLE_ALLGATHER(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
     Blocks own = {0}, blocks = {0};
     Place *place = NULL;
     int error = MPI_SUCCESS;
-    if (worth_it(in_place, sendcount, sendtype, recvcount, recvtype, comm))
-        error = find(comm, &place);
-    if (error == MPI_SUCCESS && place == NULL)
+    if (worth_it(in_place, sendcount, sendtype, recvcount, recvtype, comm) && (error = find(comm, &place)) != MPI_SUCCESS)
+        return error;
+    if (place == NULL)
         return PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-    if (error == MPI_SUCCESS)
-        error = first_error(blocks_at(&blocks, recvbuf, recvcount, recvtype), in_place ? MPI_SUCCESS : blocks_at(&own, sendbuf, sendcount, sendtype));
+    error = blocks_at(&blocks, recvbuf, recvcount, recvtype);
+    if (!in_place)
+        error = first_error(error, blocks_at(&own, sendbuf, sendcount, sendtype));
     if (error == MPI_SUCCESS) {
         own.stride = 0;
         if (!in_place)

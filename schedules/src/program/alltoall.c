@@ -30,7 +30,6 @@ static int started(Call *call, int error)
     return error == MPI_SUCCESS;
 }
 
-
 /* Starts a step; a filler that is received goes where no other one does. */
 static int start(const Call *call, const Step *step, int filler, MPI_Request *request)
 {
@@ -71,7 +70,7 @@ static int sends(const Step *step)
 }
 
 /* Posts the next receive, if there is one. */
-static void receive(Call *call, int slot)
+static void post(Call *call, int slot)
 {
     while (call->receiving->what != END && !receives(call->receiving))
         call->receiving++;
@@ -80,7 +79,7 @@ static void receive(Call *call, int slot)
 }
 
 /* Once nothing is under way on the sending side: awaits all tokens of the next phase, or sends all its blocks. */
-static void send(Call *call)
+static void advance(Call *call)
 {
     while (call->busy == 0 && !call->broken && call->sending->what != END) {
         const Step *step = call->sending;
@@ -95,7 +94,8 @@ static void send(Call *call)
             if (step->what == BARRIER) {
                 if (call->received < step->number)
                     return;
-                started(call, PMPI_Barrier(call->place->comm));
+                for (int times = 0; times < step->host && !call->broken; times++)
+                    started(call, PMPI_Barrier(call->place->comm));
             }
             step++;
         }
@@ -110,7 +110,7 @@ static void give(Call *call, const Step *step)
         call->tokens += started(call, start(call, step, 0, &call->given[call->tokens]));
 }
 
-/* After an error that the other ranks know nothing of: nothing is awaited, nothing is kept. */
+/* After an error that the other ranks know nothing of, nothing is awaited. */
 static void abandon(Call *call)
 {
     for (int slot = 0; slot < SLOTS; slot++)
@@ -124,7 +124,7 @@ static void abandon(Call *call)
 }
 
 /* All the steps of this host. A block that came with an error does not stop it: the other ranks rely on the rest. */
-static int exchange(const Place *place, const Blocks *out, const Blocks *in, const Blocks *fillers)
+static int exchange(const Place *place, const Blocks *out, const Blocks *in, const Blocks *fillers, int *abandoned)
 {
     Call call = {.place = place, .out = out, .in = in, .fillers = fillers, .error = MPI_SUCCESS};
     int slot;
@@ -132,10 +132,10 @@ static int exchange(const Place *place, const Blocks *out, const Blocks *in, con
     for (slot = 0; slot < SLOTS; slot++)
         call.active[slot] = MPI_REQUEST_NULL;
     for (slot = 0; slot < AHEAD && !call.broken; slot++)
-        receive(&call, slot);
+        post(&call, slot);
     while (!call.broken) {
         int error;
-        send(&call);
+        advance(&call);
         error = PMPI_Waitany(SLOTS, call.active, &slot, MPI_STATUS_IGNORE);
         call.error = first_error(call.error, error);
         if (slot == MPI_UNDEFINED)
@@ -145,10 +145,11 @@ static int exchange(const Place *place, const Blocks *out, const Blocks *in, con
             call.busy--;
         } else {
             call.received++;
-            receive(&call, slot);
+            post(&call, slot);
         }
     }
-    if (call.broken || call.sending->what != END)
+    *abandoned = call.broken || call.sending->what != END;
+    if (*abandoned)
         abandon(&call);
     else
         for (int token = 0; token < call.tokens; token++)
@@ -187,8 +188,9 @@ static int fill(const Blocks *in, Blocks *fillers, void **pieces, MPI_Comm comm)
 {
     MPI_Count size = 0;
     int error = PMPI_Type_size_x(in->type, &size);
-    error = first_error(error, memory(1 + AHEAD, size * in->count, pieces, comm));
-    *fillers = (Blocks){*pieces, (MPI_Aint)size * in->count, (int)size * in->count, MPI_BYTE};
+    size *= in->count;
+    error = first_error(error, memory(1 + AHEAD, size, pieces, comm));
+    *fillers = (Blocks){*pieces, (MPI_Aint)size, (int)size, MPI_BYTE};
     return error;
 }
 
@@ -200,24 +202,22 @@ int HEDDLE_ALLTOALL(const void *sendbuf, int sendcount, MPI_Datatype sendtype, v
     Blocks out = {0}, in = {0}, fillers = {0};
     void *copies = NULL, *filling = NULL;
     Place *place = NULL;
-    int error, able = worth_it(in_place, sendcount, sendtype, recvcount, recvtype, comm);
-    error = able ? find(comm, &place) : MPI_SUCCESS;
-    able = able && place != NULL;
-    if (able) {
+    int error = MPI_SUCCESS, able, abandoned = 0;
+    if (worth_it(in_place, sendcount, sendtype, recvcount, recvtype, comm) && (error = find(comm, &place)) != MPI_SUCCESS)
+        return error;
+    if ((able = place != NULL)) {
         error = blocks_at(&in, recvbuf, recvcount, recvtype);
         error = first_error(error, in_place ? copy(&in, &out, &copies, place->comm) : blocks_at(&out, sendbuf, sendcount, sendtype));
         if (FILLERS)
             error = first_error(error, fill(&in, &fillers, &filling, place->comm));
-        able = !(in_place && copies == NULL) && !(FILLERS && filling == NULL);
+        able = error != MPI_SUCCESS || (!(in_place && copies == NULL) && !(FILLERS && filling == NULL));
     }
     if (able && error == MPI_SUCCESS) {
         if (!in_place)
             error = keep_own(place, &out, &in);
-        error = first_error(error, exchange(place, &out, &in, &fillers));
+        error = first_error(error, exchange(place, &out, &in, &fillers, &abandoned));
     }
-    free(copies);
-    free(filling);
-    if (error != MPI_SUCCESS)
-        return told(comm, error);
-    return able ? MPI_SUCCESS : PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    if (!abandoned) /* else MPI may still be reading them */
+        free(copies), free(filling);
+    return able ? told(comm, error) : PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }

@@ -206,5 +206,7 @@ static int worth_it(int in_place, int sends, MPI_Datatype send, int receives, MP
         return 0;
     if (!in_place && (sends < 0 || send == MPI_DATATYPE_NULL))
         return 0;
-    return PMPI_Type_size_x(receive, &size) == MPI_SUCCESS && size > 0 && receives > 0 && size >= (HEDDLE_SMALLEST + receives - 1) / receives;
+    if (PMPI_Type_size_x(receive, &size) != MPI_SUCCESS || size <= 0 || receives == 0)
+        return 0;
+    return size >= ((MPI_Count)HEDDLE_SMALLEST + receives - 1) / receives;
 }

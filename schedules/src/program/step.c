@@ -5,11 +5,11 @@ typedef struct {
     unsigned char what;
     Number host, number;
 } Step;
-#define P(phase) {PHASE, 0, 0},                   /* a phase, from 0 */
-#define W(from, number) {AWAIT, from, number},    /* a token, by the host that the waiting block goes to */
-#define S(to) {SEND, to, 0},                      /* a block */
-#define F(to) {FILL, to, 0},                      /* a filler: nobody needs it, but it takes as long as a block */
-#define R(from) {RECEIVE, from, 0},               /* a block */
-#define D(from) {DRAIN, from, 0},                 /* a filler */
-#define G(to, number) {GIVE, to, number},         /* a token */
-#define B(received) {BARRIER, 0, received},       /* a barrier, once so many blocks have been received */
+#define P(phase) {PHASE, 0, 0},                         /* a phase, from 0 */
+#define W(from, number) {AWAIT, from, number},          /* a token, by the host that the waiting block goes to */
+#define S(to) {SEND, to, 0},                            /* a block */
+#define F(to) {FILL, to, 0},                            /* a filler: nobody needs it, but it takes as long as a block */
+#define R(from) {RECEIVE, from, 0},                     /* a block */
+#define D(from) {DRAIN, from, 0},                       /* a filler */
+#define G(to, number) {GIVE, to, number},               /* a token */
+#define B(times, received) {BARRIER, times, received},  /* once so many have been received, so many barriers */

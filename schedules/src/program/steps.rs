@@ -1,6 +1,8 @@
 //! What every host does, in order: the rows of a program's tables.
 use crate::alltoall::Alltoall;
 use crate::message::Message;
+use crate::sync::dummy::Dummy;
+use crate::sync::scheme::{Mechanism, Scheme};
 use std::collections::HashMap;
 
 /// A row; `number` of a token is the host that the waiting message goes to: with giver and taker that names the message, so
@@ -8,34 +10,35 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Phase(usize),
-    Await { from: u32, number: u32 },
+    Await {
+        from: u32,
+        number: u32,
+    },
     Send(u32),
     Fill(u32),
     Receive(u32),
     Drain(u32),
-    Give { to: u32, number: u32 },
-    Barrier { received: usize },
-}
-
-/// What keeps phases apart besides the plan's own tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Apart<'a> {
-    /// A barrier after each so many phases.
-    pub(super) barriers: Option<usize>,
-    /// For each phase, messages that carry nothing anybody needs.
-    pub(super) fillers: &'a [Vec<Message>],
+    Give {
+        to: u32,
+        number: u32,
+    },
+    /// After so many receives, so many barriers in a row.
+    Barrier {
+        times: usize,
+        received: usize,
+    },
 }
 
 /// By host. In a phase tokens are awaited first, then come blocks that are sent, then blocks that are received, each with
-/// the tokens that follow it.
-pub(super) fn of(plan: &Alltoall, apart: Apart<'_>) -> Vec<Vec<Step>> {
+/// the tokens that follow it. With fillers a host ends each phase before the next: what it receives holds it back, too.
+pub(super) fn of(plan: &Alltoall, scheme: Scheme, fillers: &[Dummy]) -> Vec<Vec<Step>> {
     let tokens = Tokens::of(plan);
-    let mut table = Table { hosts: vec![Host::default(); plan.hosts.len()] };
+    let mut table = Table { hosts: vec![Host::default(); plan.hosts.len()], in_step: scheme.mechanism() == Mechanism::Dummy };
     for (phase, messages) in plan.phases.iter().enumerate() {
-        if phase > 0 && apart.barriers.is_some_and(|block| block > 0 && phase.is_multiple_of(block)) {
+        if scheme.barrier_before(phase) {
             table.barrier();
         }
-        let fillers = apart.fillers.get(phase).map_or(&[][..], Vec::as_slice);
+        let fillers = of_phase(fillers, phase);
         for m in messages {
             let number = m.dst;
             tokens.awaited(*m).iter().for_each(|&from| table.put(m.src, phase, Step::Await { from, number }));
@@ -44,15 +47,18 @@ pub(super) fn of(plan: &Alltoall, apart: Apart<'_>) -> Vec<Vec<Step>> {
             table.put(m.src, phase, Step::Send(m.dst));
             tokens.given(*m, m.src).for_each(|give| table.put(m.src, phase, give));
         }
-        fillers.iter().for_each(|m| table.put(m.src, phase, Step::Fill(m.dst)));
+        fillers.iter().for_each(|filler| table.put(filler.from, phase, Step::Fill(filler.to)));
         for m in messages {
             table.put(m.dst, phase, Step::Receive(m.src));
             tokens.given(*m, m.dst).for_each(|give| table.put(m.dst, phase, give));
         }
-        fillers.iter().for_each(|m| table.put(m.dst, phase, Step::Drain(m.src)));
+        fillers.iter().for_each(|filler| table.put(filler.to, phase, Step::Drain(filler.from)));
     }
     table.hosts.into_iter().map(|host| host.steps).collect()
 }
+
+/// In one step: what a table's number holds.
+const MOST_BARRIERS: usize = u16::MAX as usize;
 
 #[derive(Debug, Clone, Default)]
 struct Host {
@@ -64,6 +70,15 @@ struct Host {
 
 struct Table {
     hosts: Vec<Host>,
+    /// Whether a phase begins when all that was received in the phases before is there.
+    in_step: bool,
+}
+
+/// The fillers, which are in the order of phases, of one of them.
+fn of_phase(fillers: &[Dummy], phase: usize) -> &[Dummy] {
+    let from = fillers.partition_point(|filler| (filler.phase as usize) < phase);
+    let to = fillers.partition_point(|filler| filler.phase as usize <= phase);
+    &fillers[from..to]
 }
 
 impl Table {
@@ -72,6 +87,9 @@ impl Table {
         let Some(host) = self.hosts.get_mut(host as usize) else { return };
         if host.begun <= phase {
             host.begun = phase + 1;
+            if self.in_step && host.received > 0 {
+                host.steps.push(Step::Barrier { times: 0, received: host.received });
+            }
             host.steps.push(Step::Phase(phase));
         }
         host.received += usize::from(matches!(step, Step::Receive(_) | Step::Drain(_)));
@@ -80,7 +98,10 @@ impl Table {
 
     fn barrier(&mut self) {
         for host in &mut self.hosts {
-            host.steps.push(Step::Barrier { received: host.received });
+            match host.steps.last_mut() {
+                Some(Step::Barrier { times, .. }) if *times < MOST_BARRIERS => *times += 1,
+                _ => host.steps.push(Step::Barrier { times: 1, received: host.received }),
+            }
         }
     }
 }
