@@ -15,15 +15,15 @@ pub(crate) struct Args {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Schedule as printed by `heddle schedule --format json`; exit status 1 if it breaks a rule
+    /// Schedule as printed by `heddle schedule --format json`; exit status 1 if it breaks a rule, or is cut off or altered
     #[arg(value_name = "SCHEDULE.json")]
     schedule: PathBuf,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let tree = read_tree(&args.topology)?;
-    let schedule = read_schedule(&args.schedule)?;
-    Ok(match check(&tree, &schedule) {
+    let bytes = read(&args.schedule)?;
+    Ok(match json::read(&bytes).map_err(|e| e.to_string()).and_then(|schedule| check(&tree, &schedule)) {
         Ok(summary) => {
             println!("ok: {summary}");
             Outcome::Done
@@ -35,11 +35,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })
 }
 
-fn read_schedule(path: &Path) -> anyhow::Result<Schedule> {
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     read.with_context(|| format!("{}: cannot be read", path.display()))?;
-    json::read(&bytes).with_context(|| path.display().to_string())
+    Ok(bytes)
 }
 
 /// What was checked, or the first violation: a schedule for hosts the topology does not have is one.
@@ -58,6 +58,18 @@ fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
                 plan.syncs.len()
             ))
         }
+        Schedule::Lg(plan) => {
+            verify::lg(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
+            let transfers: usize = plan.steps.iter().map(Vec::len).sum();
+            Ok(format!(
+                "all-to-all among {among} in {} clusters: {} steps, {transfers} messages, {} of them over {}-{}",
+                plan.clusters.len(),
+                plan.steps.len(),
+                plan.messages,
+                plan.bound.edge.0,
+                plan.bound.edge.1
+            ))
+        }
         Schedule::Allgather(plan) => {
             verify::allgather(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
             Ok(format!("allgather among {among}: longest path {}", plan.longest_path))
@@ -68,6 +80,7 @@ fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
 fn hosts(schedule: &Schedule) -> &[String] {
     match schedule {
         Schedule::Alltoall(plan) => &plan.hosts,
+        Schedule::Lg(plan) => &plan.hosts,
         Schedule::Allgather(plan) => &plan.hosts,
     }
 }

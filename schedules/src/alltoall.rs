@@ -1,9 +1,9 @@
 //! The all-to-all schedule as planned, verified, published and printed.
-use crate::aapc;
 use crate::bound::{Bound, bound};
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
 use crate::sync::{Reduction, SyncKind, syncs};
+use crate::{aapc, capacity};
 use inventory::Tree;
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// tenths of a second, twice as long as all the rest, and it grows with the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
 
-/// Plans the all-to-all among the tree's hosts: phases by [`crate::aapc`], synchronizations by [`crate::sync`], the
+/// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations by [`crate::sync`], the
 /// minimal set up to [`MINIMAL_HOSTS`], else the chain.
 pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS { Reduction::Minimal } else { Reduction::Chain };
@@ -21,9 +21,18 @@ pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
 
 /// [`plan`] with the synchronizations one asks for.
 pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoall {
-    let phases = aapc::phases(tree);
-    let syncs = syncs(tree, &Capacities::unit(tree), &phases, sync, reduction);
-    Alltoall { algorithm: Algorithm::Aapc, hosts: tree.host_names().to_vec(), bound: bound(tree, &Capacities::unit(tree)), phases, syncs }
+    plan_as(tree, Algorithm::fitting(tree), sync, reduction)
+}
+
+/// [`plan`] with the algorithm and the synchronizations one asks for.
+pub fn plan_as(tree: &Tree, algorithm: Algorithm, sync: SyncKind, reduction: Reduction) -> Alltoall {
+    let capacities = algorithm.capacities(tree);
+    let phases = match algorithm {
+        Algorithm::Aapc => aapc::phases(tree),
+        Algorithm::Capacity => capacity::phases(tree, &capacities),
+    };
+    let syncs = syncs(tree, &capacities, &phases, sync, reduction);
+    Alltoall { algorithm, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, syncs }
 }
 
 /// How the phases of an all-to-all are found.
@@ -32,7 +41,7 @@ pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoa
 pub enum Algorithm {
     /// [`crate::aapc`]: every edge carries one message at once.
     Aapc,
-    /// Edges carry as many messages at once as their rates allow.
+    /// [`crate::capacity`]: edges carry as many messages at once as their rates allow.
     Capacity,
 }
 

@@ -9,6 +9,7 @@ pub use lg::{read_lg, write_lg};
 use crate::allgather::{self, Allgather};
 use crate::alltoall::{Alltoall, UnknownAlgorithm};
 use crate::bound::Bound;
+use crate::lg::{LG, Lg};
 use crate::message::{Message, Sync};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -24,6 +25,8 @@ pub const MAX_BYTES: u64 = 1 << 30;
 pub enum Schedule {
     /// `"collective": "alltoall"`.
     Alltoall(Alltoall),
+    /// `"collective": "alltoall"`, `"algorithm": "lg"`.
+    Lg(Lg),
     /// `"collective": "allgather"`.
     Allgather(Allgather),
 }
@@ -121,12 +124,15 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
     #[derive(Deserialize)]
     struct Head {
         collective: String,
+        #[serde(default)]
+        algorithm: String,
     }
     if text.len() as u64 > MAX_BYTES {
         return refuse(format!("longer than {MAX_BYTES} octets"));
     }
     let head: Head = parse(text)?;
     match head.collective.as_str() {
+        "alltoall" if head.algorithm == LG => read_lg(text).map(Schedule::Lg),
         "alltoall" => read_alltoall(text).map(Schedule::Alltoall),
         "allgather" => read_allgather(text).map(Schedule::Allgather),
         other => refuse(format!("collective \"{other}\": expected alltoall or allgather")),

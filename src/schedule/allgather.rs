@@ -2,8 +2,10 @@
 use super::{Common, Format, count, print, size, tree};
 use crate::Outcome;
 use anyhow::Context;
+use inventory::Tree;
+use schedules::allgather::lanes::{self, Lanes, Load};
 use schedules::allgather::{self, Algorithm};
-use schedules::json;
+use schedules::{json, program};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -38,12 +40,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let ring: Vec<&str> = plan.ring.iter().map(|&h| tree.name(h)).collect();
     print(&match args.common.format {
         Format::Json => json::write_allgather(&plan),
+        Format::C => program::allgather(&plan),
         Format::Summary => format!(
-            "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between neighbours\ncontention    none: no link carries two messages in one direction\n",
+            "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between neighbours\ncontention    none: no link carries two messages in one direction\nbound         {}\n",
             size(&tree),
             plan.algorithm,
             ring.join(" "),
             count(plan.longest_path as usize, "switch", "switches"),
+            share(&tree),
         ),
     })
+}
+
+/// What part of the speed that the most loaded link allows the ring reaches.
+fn share(tree: &Tree) -> String {
+    let percent = |lanes: &Lanes| format!("{:.0} %", 100.0 * lanes.reached());
+    let (ring, best) = (lanes::one_ring(tree), lanes::plan(tree));
+    let Load { edge: (from, to), load, .. } = &best.bound;
+    match (load, best.is_one_ring()) {
+        (0, _) => "nothing to send".to_owned(),
+        (_, true) => format!("{from} -> {to}; the ring reaches {} of it", percent(&ring)),
+        _ => format!("{from} -> {to}; the ring reaches {} of it, several rings at once would reach {}", percent(&ring), percent(&best)),
+    }
 }

@@ -1,20 +1,22 @@
 //! `heddle schedule alltoall`
-use super::{Common, Format, count, print, size, tree};
+use super::{Common, Format, count, print, read_topology, size, tree_of};
 use crate::Outcome;
+use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use inventory::Tree;
-use schedules::alltoall::{Alltoall, plan_reduced};
+use inventory::{TopologyFile, Tree};
+use schedules::alltoall::{Algorithm, Alltoall, plan_as};
 use schedules::bound::Bound;
-use schedules::json;
+use schedules::lg::{self, Clusters, LG, Lg};
 use schedules::sync::{Reduction, SyncKind, syncs};
+use schedules::{json, program};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     common: Common,
-    /// How to plan; auto takes aapc, which counts every link as equally fast
-    #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
-    algorithm: Algorithm,
+    /// How to plan
+    #[arg(long, value_enum, default_value_t = Choice::Auto)]
+    algorithm: Choice,
     /// What keeps messages of different phases apart
     #[arg(long, default_value_t = SyncKind::Receiver,
         value_parser = PossibleValuesParser::new(["none", "sender", "receiver", "barrier"]).try_map(|name| name.parse::<SyncKind>()))]
@@ -25,38 +27,85 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Algorithm {
+enum Choice {
+    /// Aapc where no link's greater speed would help, else capacity
     Auto,
+    /// Every link carries one message at once: as many phases as the most loaded link has messages
     Aapc,
+    /// Faster links carry several messages at once
+    Capacity,
+    /// Few large messages between clusters: those the topology file declares, else what links slower than all hosts' part
+    Lg,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let (Algorithm::Auto | Algorithm::Aapc) = args.algorithm;
-    let tree = tree(&args.common)?;
-    let plan = plan_reduced(&tree, args.sync, if args.minimal { Reduction::Minimal } else { Reduction::Chain });
+    let topology = read_topology(&args.common.topology)?;
+    let tree = tree_of(&args.common, &topology)?;
+    let algorithm = match args.algorithm {
+        Choice::Auto => Algorithm::fitting(&tree),
+        Choice::Aapc => Algorithm::Aapc,
+        Choice::Capacity => Algorithm::Capacity,
+        Choice::Lg => return lg(args, &tree, &topology),
+    };
+    let plan = plan_as(&tree, algorithm, args.sync, if args.minimal { Reduction::Minimal } else { Reduction::Chain });
     print(&match args.common.format {
         Format::Json => json::write_alltoall(&plan),
+        Format::C => program::alltoall(&plan, args.sync),
         Format::Summary => summary(&tree, &plan, args.sync),
     })
 }
 
-fn summary(tree: &Tree, plan: &Alltoall, sync: SyncKind) -> String {
+fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Outcome> {
+    let file = || args.common.topology.display().to_string();
+    let clusters = Clusters::of(tree, topology).with_context(file)?;
+    let plan = lg::plan(tree, &clusters, None);
+    print(&match args.common.format {
+        Format::Json => json::write_lg(&plan),
+        Format::C => bail!("{}: lg has no C form; use --format json, or another algorithm", file()),
+        Format::Summary => lg_summary(tree, &plan),
+    })
+}
+
+fn lg_summary(tree: &Tree, plan: &Lg) -> String {
+    let clusters: Vec<String> = plan.clusters.iter().map(|c| format!("{} ({})", c.name, c.hosts.len())).collect();
     let Bound { edge: (from, to), load, .. } = &plan.bound;
-    let reason = if *load == 0 { "nothing to send".to_owned() } else { format!("{from} -> {to} carries {}", messages(*load as usize)) };
+    let backbone = match load {
+        0 => "nothing goes between clusters".to_owned(),
+        load => format!("{from} -> {to} carries {} in {}", count(*load as usize, "block", "blocks"), messages(plan.messages as usize)),
+    };
+    let transfers = plan.steps.iter().map(Vec::len).sum();
+    let lines = [
+        format!("all-to-all among {}", size(tree)),
+        format!("algorithm     {LG}"),
+        format!("clusters      {}", clusters.join(", ")),
+        format!("bound         {backbone}"),
+        format!("schedule      {}, {}", count(plan.steps.len(), "step", "steps"), messages(transfers)),
+    ];
+    lines.join("\n") + "\n"
+}
+
+fn summary(tree: &Tree, plan: &Alltoall, sync: SyncKind) -> String {
+    let Bound { edge: (from, to), load, capacity, .. } = &plan.bound;
+    let at_once = if *capacity > 1 { format!(", {capacity} at once") } else { String::new() };
+    let carries = || format!("{from} -> {to} carries {}{at_once}", messages(*load as usize));
+    let reason = if *load == 0 { "nothing to send".to_owned() } else { carries() };
     let mut lines = vec![
         format!("all-to-all among {}", size(tree)),
         format!("algorithm     {}", plan.algorithm),
         format!("bound         {}: {reason}", phases(plan.bound.phases)),
-        format!("schedule      {}, {}", phases(plan.phases.len() as u64), messages(plan.messages())),
+        format!("schedule      {}, {}{}", phases(plan.phases.len() as u64), messages(plan.messages()), pace(tree, plan)),
         format!("sync          {sync}{}", tokens(tree, plan, sync)),
     ];
-    let rates: Vec<_> = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v)).collect();
-    if let (Some(slowest), Some(fastest)) = (rates.iter().min(), rates.iter().max())
-        && slowest < fastest
-    {
-        lines.push(format!("note          links differ in rate ({slowest} to {fastest}); aapc uses each like the slowest"));
+    if plan.algorithm == Algorithm::Aapc && Algorithm::fitting(tree) == Algorithm::Capacity {
+        lines.push("note          links differ in speed, and aapc uses each like the slowest; capacity would take less time".to_owned());
     }
     lines.join("\n") + "\n"
+}
+
+/// At what rate each message goes, where links carry several at once.
+fn pace(tree: &Tree, plan: &Alltoall) -> String {
+    let capacities = plan.algorithm.capacities(tree);
+    if capacities.are_unit() { String::new() } else { format!(" of {} each", capacities.rate()) }
 }
 
 fn tokens(tree: &Tree, plan: &Alltoall, sync: SyncKind) -> String {

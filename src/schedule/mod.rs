@@ -44,6 +44,8 @@ enum Format {
     Summary,
     /// The whole schedule, as heddle verify reads it
     Json,
+    /// A C file with an MPI routine that follows the schedule, to compile into a program
+    C,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -55,8 +57,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// The tree of the ranks that the flags ask for.
 fn tree(common: &Common) -> anyhow::Result<Tree> {
+    tree_of(common, &read_topology(&common.topology)?)
+}
+
+fn tree_of(common: &Common, topology: &TopologyFile) -> anyhow::Result<Tree> {
     let file = || common.topology.display().to_string();
-    let whole = read_tree(&common.topology)?;
+    let whole = topology.tree().with_context(file)?;
     let hosts = if common.hosts.is_empty() { whole } else { whole.restrict(&common.hosts).with_context(file)? };
     if ranks::count(&hosts) > MAX_HOSTS as u64 {
         bail!("{}: {} ranks; schedules are planned for up to {MAX_HOSTS}: choose some by --hosts", file(), ranks::count(&hosts));

@@ -84,6 +84,12 @@ impl Lanes {
     }
 }
 
+/// The single ring in these terms: what it loads the edges with, and what share of the bound it reaches.
+pub fn one_ring(tree: &Tree) -> Lanes {
+    let ring = lr1::ring(&Branches::new(tree));
+    Lanes::new(tree, ring.into_iter().map(|host| vec![host]).collect(), 1)
+}
+
 /// Plans the fastest rings of groups: every rate of a link is tried as the last one that counts as slow. Of equally fast plans
 /// the one with the smallest groups is taken, so the single ring where nothing is gained.
 pub fn plan(tree: &Tree) -> Lanes {
@@ -91,8 +97,7 @@ pub fn plan(tree: &Tree) -> Lanes {
     let mut rates: Vec<BitsPerSec> = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v)).collect();
     rates.sort_unstable();
     rates.dedup();
-    let one_ring = Lanes::new(tree, ring.iter().map(|&host| vec![host]).collect(), 1);
-    rates.iter().rev().skip(1).fold(one_ring, |best, &slow| {
+    rates.iter().rev().skip(1).fold(one_ring(tree), |best, &slow| {
         let groups = groups(tree, &ring, slow);
         let Some(parts) = common_multiple(&groups) else { return best };
         let lanes = Lanes::new(tree, groups, parts);

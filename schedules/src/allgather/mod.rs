@@ -73,8 +73,8 @@ pub struct UnknownAlgorithm(pub String);
 pub enum Refused {
     /// LR2's condition does not hold.
     #[error(
-        "lr2: switch \"{switch}\" has {hosts} hosts on it and {neighbours} neighbouring switches, and neighbours at most two switches \
-         apart need as many hosts as switches there; use lr3 for the shortest ring there is"
+        "lr2: switch \"{switch}\" has fewer hosts on it ({hosts}) than neighbouring switches ({neighbours}), and neighbours at most two \
+         switches apart need as many; use lr3 for the shortest ring there is"
     )]
     TooFewHosts {
         /// The first such switch; without branches that lead to no host.
