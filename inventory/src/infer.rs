@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Views --device--> ports and states --identity--> who each neighbour is
-//!       --trunks--> cables between switches --seats--> where each host hangs --stp--> what carries frames
+//!       --trunks, unspoken--> cables between switches --seats--> where each host hangs --stp--> what carries frames
 //! ```
 mod device;
 mod identity;
@@ -16,6 +16,7 @@ mod statements;
 mod stp;
 mod strangers;
 mod trunks;
+mod unspoken;
 
 use crate::inventory_file::{Host, Inventory};
 use crate::order::natural;
@@ -66,7 +67,8 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     let statements = statements::statements(&devices, scope.strangers);
     let mut directory = Directory::new(scope, &devices, &mut found);
     directory.introduce(&devices, &statements);
-    let trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
+    let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
+    trunks.extend(unspoken::unspoken(&devices, &directory, &statements, &trunks, &mut found));
     seats::seats(scope, &devices, &directory, &trunks, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
     let root_bridge = stp::settle(&devices, &mut found);

@@ -18,6 +18,13 @@ impl Mac {
         self.0 != [0; 6] && self.0[0] & 1 == 0
     }
 
+    /// The address so many after this one, within the same manufacturer's block.
+    pub(crate) fn plus(self, n: u32) -> Mac {
+        let [a, b, c, d, e, f] = self.0;
+        let [_, x, y, z] = (u32::from_be_bytes([0, d, e, f]).wrapping_add(n) & 0xff_ffff).to_be_bytes();
+        Mac([a, b, c, x, y, z])
+    }
+
     /// From exactly six octets.
     pub fn from_octets(octets: &[u8]) -> Option<Mac> {
         octets.try_into().ok().map(Mac)

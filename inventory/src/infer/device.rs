@@ -4,6 +4,9 @@ use crate::view::View;
 use crate::{BitsPerSec, Mac};
 use std::collections::HashMap;
 
+/// Ports a bridge may number when it is asked for addresses near its own.
+const MOST_PORTS: u32 = 128;
+
 /// A switch that said something at some time.
 pub(super) struct Device<'a> {
     pub(super) name: &'a str,
@@ -54,6 +57,14 @@ impl<'a> Device<'a> {
     pub(super) fn macs(&self) -> impl Iterator<Item = Mac> {
         let bridge = self.view.bridge.as_ref().and_then(|b| b.address);
         chassis(self.view).into_iter().chain(bridge).chain(self.interfaces.iter().filter_map(|i| i.mac))
+    }
+
+    /// MAC addresses that follow the bridge's: where the device lists none of its ports, theirs are usually these.
+    pub(super) fn likely_macs(&self) -> impl Iterator<Item = Mac> + use<> {
+        let bridge = self.view.bridge.as_ref().filter(|_| self.interfaces.iter().all(|i| i.mac.is_none()));
+        let ports = bridge.and_then(|b| b.ports.iter().map(|p| p.number).max()).unwrap_or_default().min(MOST_PORTS);
+        let first = bridge.and_then(|b| b.address);
+        first.into_iter().flat_map(move |m| (1..=ports).map(move |n| m.plus(n)))
     }
 
     /// The port behind an LLDP local port number: neither ifIndex nor base port in general, so the local port table

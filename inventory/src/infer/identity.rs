@@ -194,7 +194,15 @@ impl<'a> Directory<'a> {
 
     /// Whether a MAC address is a switch's own.
     pub(super) fn is_switch(&self, mac: Mac) -> bool {
-        matches!(self.macs.get(&mac), Some(Known::Switch(_)))
+        self.switch_of(mac).is_some()
+    }
+
+    /// The switch whose own a MAC address is.
+    pub(super) fn switch_of(&self, mac: Mac) -> Option<&'a str> {
+        match self.macs.get(&mac) {
+            Some(Known::Switch(name)) => Some(name),
+            _ => None,
+        }
     }
 }
 
