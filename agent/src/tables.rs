@@ -77,8 +77,8 @@ fn text(value: Option<&Value>) -> String {
 /// A text on one line, without what moves a cursor or turns the direction of writing, and of bounded length.
 pub(crate) fn plain(text: &str) -> String {
     let hidden = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let shown: String = text.trim().chars().take(LONGEST_TEXT).map(|c| if hidden(c) { ' ' } else { c }).collect();
-    shown.trim().to_owned()
+    let words = text.split(hidden).map(str::trim).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").chars().take(LONGEST_TEXT).collect()
 }
 
 /// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB (`0:16:c8:bd:4d:80`).

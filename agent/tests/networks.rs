@@ -5,6 +5,7 @@
 //! `NAME.snmprec.xz` with `NAME.expected.yaml`.
 use heddle_agent::recording::read_folder;
 use inventory::Millis;
+use inventory::observation::Interface;
 use inventory::infer::infer_recorded;
 use inventory::topology::{Grade, Link, Topology};
 use inventory::view::{View, Views, apply};
@@ -176,4 +177,41 @@ fn every_device_gives_its_neighbours() {
         wrong.extend(bad);
     }
     assert!(wrong.is_empty(), "of {checked} rows:\n{wrong}");
+}
+
+/// The recordings of the networks were made from walks as text, which are still beside them.
+#[test]
+fn the_walks_as_text_say_the_same() {
+    let mut checked = 0;
+    for folder in fs::read_dir(networks().join("opennms")).unwrap() {
+        let folder = folder.unwrap().path();
+        let texts = tempfile::tempdir().unwrap();
+        let names: Vec<String> = read_folder(&folder.join("snmprec")).unwrap().recordings.into_iter().map(|r| r.name).collect();
+        for walk in files(&folder.join("walks"), ".xz") {
+            // NAME.vlan.N, NAME-walk, NAME_ADDRESS and NAME.properties: whatever their recorders called them.
+            let file = walk.file_name().unwrap().to_string_lossy().into_owned();
+            let name = names.iter().filter(|n| file.starts_with(*n)).max_by_key(|n| n.len()).unwrap();
+            let context = file.split_once(".vlan").and_then(|(_, rest)| rest.trim_start_matches('.').split('.').next());
+            let context = context.map(|vlan| format!("@{vlan}"));
+            fs::copy(&walk, texts.path().join(format!("{name}{}.txt.xz", context.unwrap_or_default()))).unwrap();
+        }
+        let (of_text, text_views) = found(texts.path());
+        let (of_records, record_views) = found(&folder.join("snmprec"));
+        for (name, view) in &record_views {
+            let text = &text_views[name];
+            assert_eq!((&text.system, &text.lldp, &text.cdp), (&view.system, &view.lldp, &view.cdp), "{}: {name}", folder.display());
+            assert_eq!((&text.bridge, &text.fdb, &text.arp), (&view.bridge, &view.fdb, &view.arp), "{}: {name}", folder.display());
+            for (of_text, of_record) in text.interfaces.iter().flatten().zip(view.interfaces.iter().flatten()) {
+                // The text has PAgP's table, too, which the recordings leave out.
+                let of_text = Interface { aggregate: of_record.aggregate, ..of_text.clone() };
+                assert_eq!(of_text, *of_record, "{}: {name}", folder.display());
+            }
+            let rows = |v: &View| v.interfaces.as_ref().map(Vec::len);
+            assert_eq!(rows(text), rows(view), "{}: {name}", folder.display());
+            checked += 1;
+        }
+        let all = |t: &Topology| t.links.iter().flat_map(cables).collect::<BTreeSet<_>>();
+        assert_eq!((of_text.nodes.len(), all(&of_text)), (of_records.nodes.len(), all(&of_records)), "{}", folder.display());
+    }
+    assert!(checked > 0);
 }
