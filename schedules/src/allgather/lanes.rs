@@ -1,19 +1,20 @@
-//! Allgather over links of different rates: rings of groups in lanes, so that data crosses slow trunks once.
+//! Allgather over links of different rates: circles of groups in lanes, so that data crosses slow trunks once.
 //!
 //! Source: none of the papers, which know links of one rate; their lower bound (allgather-switched-clusters, section 1) is taken
 //! by edge: each directed edge carries every block of its sending side at least once.
 //! Input: a tree with rates.
-//! How: trunks that are slow cut the hosts into groups. A group's data is as many blocks as it has hosts, so between groups it
-//! is cut into lanes, each with a share of it: a lane is a ring of groups, carried by one host of each, and of the group's data
-//! it begins with what that host itself has. What a host has and what its lanes bring goes round a ring inside the group. All
-//! this at once, in pieces small enough that nobody waits for a whole block.
-//! Guarantee: every host gets every block once over its own link; every trunk between groups carries, for each step of the
-//! ring of groups, the data of one group. The result is never slower than the single ring, and says how far from the bound it is:
-//! - Where the slowest link is a host's, the single ring is optimal: that host must receive `n - 1` blocks by any algorithm, and
-//!   no link is busier. What a ring leaves idle on faster trunks cannot be used by any allgather.
-//! - Where the slowest link is a trunk, the ring carries all but one block over it in each direction, though the blocks of one
-//!   side would do: up to twice the bound. Where such trunks have one rate and a smallest group is a leaf among the groups, lanes
-//!   are optimal, unless cables inside a group are the bottleneck then.
+//! How: slow trunks cut the hosts into groups. A group's data is as many blocks as it has hosts. Between groups it is cut into
+//! lanes, each with a share of it and carried by one host of each group, which begins with what it has itself. Each lane goes
+//! round circles of groups like a ring goes round hosts: either one circle of all groups, or several, and a group on two of them
+//! passes on from each to the other. What a host has and what its lanes bring goes round a ring inside its group. All this at
+//! once, in pieces small enough that nobody waits for a whole block.
+//! Guarantee: every host gets every block once over its own cable. A plan is never slower than the single ring, and says how far
+//! from the bound it is:
+//! - Where the slowest link is a host's, the single ring is optimal: that host must receive `n - 1` blocks by any algorithm, and no
+//!   link is busier. What a ring leaves idle on faster trunks cannot be used by any allgather.
+//! - Where the slowest link is a trunk, the ring carries all but one block over it in each direction, though the blocks of one side
+//!   would do: up to twice the bound. Groups reach the bound where all trunks have one rate and hosts have the time to pass on. What
+//!   keeps them from it else are trunks of several rates, slow cables inside a group, or hosts without that time.
 //! - Where hosts with several ranks are switches of ranks whose leaves are faster than the host's cable, the groups are the hosts.
 //!
 //! Cost: for each rate there is, O(lanes * groups * path length), at most as many lanes as hosts.
@@ -22,21 +23,23 @@ use super::branches::Branches;
 use super::{lr1, neighbours};
 use inventory::tree::{Edge, Node, Tree};
 use inventory::{BitsPerSec, Bytes};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Groupings that would need more parts are not taken.
 pub const MOST_PARTS: u64 = 1 << 24;
 
-/// An allgather among `hosts` by rings of groups.
+/// An allgather among `hosts` by circles of groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lanes {
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
-    /// How many equal parts each group's data is cut into; a group's block has `parts / hosts in the group` of them.
+    /// How many equal parts each group's data is cut into; a block of a group has `parts / hosts in the group` of them.
     pub parts: u64,
-    /// Host numbers of each group, in the order of the ring inside it; groups in the order of the ring of groups. Blocks of a
-    /// group's data are in the order of its hosts. With groups of one host each this is the single ring.
+    /// Host numbers of each group in the order of the ring inside it; the group's data is in that order, too.
     pub groups: Vec<Vec<u32>>,
+    /// Groups, by their place in `groups`, that pass data on to the next of the same circle until all on it have it. One circle of
+    /// groups of one host each is the single ring.
+    pub circles: Vec<Vec<u32>>,
     /// The lanes; each carries the next `share` parts of every group's data.
     pub lanes: Vec<Lane>,
     /// The busiest edge, which all others wait for.
@@ -45,12 +48,12 @@ pub struct Lanes {
     pub bound: Load,
 }
 
-/// A ring of groups.
+/// A share of every group's data and who carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
     /// Parts of each group's data.
     pub share: u64,
-    /// The host of each group that carries it.
+    /// The host of each group.
     pub gateways: Vec<u32>,
 }
 
@@ -80,98 +83,174 @@ impl Lanes {
 
     /// Whether it is the single ring.
     pub fn is_one_ring(&self) -> bool {
-        self.groups.iter().all(|group| group.len() == 1)
+        self.circles.len() <= 1 && self.groups.iter().all(|group| group.len() == 1)
     }
 }
 
-/// The single ring in these terms: what it loads the edges with, and what share of the bound it reaches.
-pub fn one_ring(tree: &Tree) -> Lanes {
-    let ring = lr1::ring(&Branches::new(tree));
-    Lanes::new(tree, ring.into_iter().map(|host| vec![host]).collect(), 1)
-}
-
-/// Plans the fastest rings of groups: every rate of a link is tried as the last one that counts as slow. Of equally fast plans
-/// the one with the smallest groups is taken, so the single ring where nothing is gained.
+/// Plans the fastest of these: every rate of a link as the last one that counts as slow, and with each no group, those with time
+/// for it, or all groups passing on. Of equally fast plans the first with the smallest groups, so the single ring where nothing is
+/// gained.
 pub fn plan(tree: &Tree) -> Lanes {
     let ring = lr1::ring(&Branches::new(tree));
-    let mut rates: Vec<BitsPerSec> = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v)).collect();
+    let mut rates: Vec<BitsPerSec> = (0..tree.nodes()).map(|v| tree.rate(v)).collect();
     rates.sort_unstable();
     rates.dedup();
-    rates.iter().rev().skip(1).fold(one_ring(tree), |best, &slow| {
-        let groups = groups(tree, &ring, slow);
-        let Some(parts) = common_multiple(&groups) else { return best };
-        let lanes = Lanes::new(tree, groups, parts);
-        if lanes.reached() > best.reached() { lanes } else { best }
-    })
-}
-
-/// Hosts that faster links than `slow` connect, in the order of `ring` in and among them.
-fn groups(tree: &Tree, ring: &[Node], slow: BitsPerSec) -> Vec<Vec<Node>> {
-    let mut top: Vec<Node> = (0..tree.nodes()).collect();
-    for &v in tree.top_down() {
-        if let Some(parent) = tree.parent(v).filter(|_| tree.rate(v) > slow) {
-            top[v as usize] = top[parent as usize];
-        }
+    let plans = rates.into_iter().rev().flat_map(|slow| Cut::new(tree, &ring, slow).plans(tree));
+    match plans.reduce(|best, next| if next.reached() > best.reached() { next } else { best }) {
+        Some(best) => best,
+        None => unreachable!("groups of one host each have plans"),
     }
-    let mut number = BTreeMap::new();
-    let mut groups: Vec<Vec<Node>> = Vec::new();
-    for &host in ring {
-        let group = *number.entry(top[host as usize]).or_insert(groups.len());
-        groups.resize_with(groups.len().max(group + 1), Vec::new);
-        groups[group].push(host);
-    }
-    groups
 }
 
-/// Parts that every group can give each of its hosts equally many of.
-fn common_multiple(groups: &[Vec<Node>]) -> Option<u64> {
-    let gcd = |mut a: u64, mut b: u64| {
-        while b > 0 {
-            (a, b) = (b, a % b);
+/// The tree cut at slow links.
+struct Cut {
+    /// By node: the uppermost node of its piece.
+    top: Vec<Node>,
+    /// By uppermost node: the group of its hosts.
+    group: Vec<Option<usize>>,
+    groups: Vec<Vec<Node>>,
+}
+
+impl Cut {
+    /// Hosts that faster links than `slow` connect are a group; they and their hosts are in the order of `ring`.
+    fn new(tree: &Tree, ring: &[Node], slow: BitsPerSec) -> Cut {
+        let mut top: Vec<Node> = (0..tree.nodes()).collect();
+        for &v in tree.top_down() {
+            if let Some(parent) = tree.parent(v).filter(|_| tree.rate(v) > slow) {
+                top[v as usize] = top[parent as usize];
+            }
         }
-        a
-    };
-    groups.iter().map(|group| group.len() as u64).try_fold(1u64, |parts, size| {
-        let parts = (parts / gcd(parts, size)).checked_mul(size)?;
-        (parts <= MOST_PARTS).then_some(parts)
-    })
-}
+        let mut group = vec![None; top.len()];
+        let mut groups: Vec<Vec<Node>> = Vec::new();
+        for &host in ring {
+            let number = *group[top[host as usize] as usize].get_or_insert(groups.len());
+            groups.resize_with(groups.len().max(number + 1), Vec::new);
+            groups[number].push(host);
+        }
+        Cut { top, group, groups }
+    }
 
-impl Lanes {
-    fn new(tree: &Tree, groups: Vec<Vec<Node>>, parts: u64) -> Lanes {
-        let lanes = cut(&groups, parts);
-        let busiest = slowest(tree, &loads(tree, &groups, &lanes, parts));
+    /// None where the groups have no common measure of allowed size.
+    fn plans(&self, tree: &Tree) -> Vec<Lanes> {
+        let Some(parts) = self.common_multiple() else { return Vec::new() };
+        let all = self.groups.len();
+        [vec![false; all], self.with_time(tree), vec![true; all]].iter().map(|pass_on| self.lanes(tree, pass_on, parts)).collect()
+    }
+
+    /// Parts that every group can give each of its hosts equally many of.
+    fn common_multiple(&self) -> Option<u64> {
+        self.groups.iter().map(|group| group.len() as u64).try_fold(1u64, |parts, size| {
+            let parts = (parts / gcd(parts, size)).checked_mul(size)?;
+            (parts <= MOST_PARTS).then_some(parts)
+        })
+    }
+
+    /// Groups whose slowest host can send what passing on takes, apart from what goes round inside, within the bound.
+    fn with_time(&self, tree: &Tree) -> Vec<bool> {
+        let (n, below, bound) = (f64::from(tree.hosts()), tree.hosts_below(), slowest(tree, &least(tree)));
+        let mut sends: Vec<f64> = self.groups.iter().map(|group| n * (group.len() as f64 - 1.0)).collect();
+        for (v, parent) in self.tops(tree) {
+            let upwards = f64::from(below[v as usize]);
+            self.group[v as usize].into_iter().for_each(|group| sends[group] += upwards);
+            let above = parent.and_then(|parent| self.group[self.top[parent as usize] as usize]);
+            above.into_iter().for_each(|group| sends[group] += n - upwards);
+        }
+        let rate = |group: &Vec<Node>| group.iter().map(|&host| tree.rate(host).0).min().unwrap_or(0) as f64;
+        let has_time =
+            |(group, sends): (&Vec<Node>, f64)| sends / group.len() as f64 * bound.rate.0 as f64 <= bound.load as f64 * rate(group);
+        self.groups.iter().zip(sends).map(has_time).collect()
+    }
+
+    /// The uppermost node of every piece from above, with the node above it.
+    fn tops(&self, tree: &Tree) -> impl Iterator<Item = (Node, Option<Node>)> {
+        tree.top_down().iter().filter(|&&v| self.top[v as usize] == v).map(|&v| (v, tree.parent(v)))
+    }
+
+    fn lanes(&self, tree: &Tree, pass_on: &[bool], parts: u64) -> Lanes {
+        let (groups, circles, lanes) = (self.groups.clone(), self.circles(tree, pass_on), self.cut(parts));
+        let busiest = slowest(tree, &loads(tree, &groups, &circles, &lanes, parts));
         let bound = slowest(tree, &least(tree).into_iter().map(|blocks| blocks * parts).collect::<Vec<u64>>());
-        Lanes { hosts: tree.host_names().to_vec(), parts, groups, lanes, busiest, bound }
+        Lanes { hosts: tree.host_names().to_vec(), parts, groups, circles, lanes, busiest, bound }
+    }
+
+    /// Pieces next to each other are on one circle, and so are those next to a piece that does not pass on.
+    fn circles(&self, tree: &Tree, pass_on: &[bool]) -> Vec<Vec<u32>> {
+        let mut circles: Vec<BTreeSet<u32>> = Vec::new();
+        // By uppermost node: the one circle of a piece that does not pass on.
+        let mut only: Vec<Option<usize>> = vec![None; self.top.len()];
+        for (v, parent) in self.tops(tree) {
+            let above = parent.map(|parent| self.top[parent as usize]);
+            let join = |piece: Node, circles: &mut Vec<BTreeSet<u32>>, circle: Option<usize>| {
+                let circle = circle.unwrap_or_else(|| {
+                    circles.push(BTreeSet::new());
+                    circles.len() - 1
+                });
+                circles[circle].extend(self.group[piece as usize].map(|group| group as u32));
+                circle
+            };
+            let circle = above.map(|above| {
+                let circle = only[above as usize];
+                join(above, &mut circles, circle)
+            });
+            if !self.group[v as usize].is_some_and(|group| pass_on[group]) {
+                only[v as usize] = Some(join(v, &mut circles, circle));
+            } else if circle.is_some() {
+                join(v, &mut circles, circle);
+            }
+        }
+        circles.into_iter().filter(|circle| circle.len() > 1).map(|circle| circle.into_iter().collect()).collect()
+    }
+
+    /// A new lane wherever another host's data begins in one of the groups.
+    fn cut(&self, parts: u64) -> Vec<Lane> {
+        let own = |group: &Vec<Node>| parts / group.len() as u64;
+        let starts: BTreeSet<u64> = self.groups.iter().flat_map(|group| (0..group.len() as u64).map(move |i| i * own(group))).collect();
+        let ends = starts.iter().copied().skip(1).chain([parts]);
+        let gateways = |start: u64| self.groups.iter().map(|group| group[(start / own(group)) as usize]).collect();
+        starts.iter().zip(ends).map(|(&start, end)| Lane { share: end - start, gateways: gateways(start) }).collect()
     }
 }
 
-/// A new lane wherever another host's data begins in one of the groups.
-fn cut(groups: &[Vec<Node>], parts: u64) -> Vec<Lane> {
-    let mut starts: Vec<u64> = groups.iter().flat_map(|group| (0..group.len() as u64).map(|i| i * (parts / group.len() as u64))).collect();
-    starts.sort_unstable();
-    starts.dedup();
-    let ends = starts.iter().copied().skip(1).chain([parts]);
-    let gateway = |group: &Vec<Node>, start: u64| group[(start / (parts / group.len() as u64)) as usize];
-    let lane =
-        |(&start, end): (&u64, u64)| Lane { share: end - start, gateways: groups.iter().map(|group| gateway(group, start)).collect() };
-    starts.iter().zip(ends).map(lane).collect()
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// By circle and group on it: the hosts of all groups that it leads to, itself included.
+fn sides(groups: &[Vec<Node>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
+    let mut on: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
+    circles.iter().enumerate().for_each(|(circle, members)| members.iter().for_each(|&group| on[group as usize].push(circle)));
+    // Circles from the first group outwards, each with the group it was reached from.
+    let mut outwards: Vec<(usize, u32)> = on.first().into_iter().flatten().map(|&circle| (circle, 0)).collect();
+    for at in 0.. {
+        let Some(&(circle, from)) = outwards.get(at) else { break };
+        for &group in circles[circle].iter().filter(|&&group| group != from) {
+            outwards.extend(on[group as usize].iter().filter(|&&next| next != circle).map(|&next| (next, group)));
+        }
+    }
+    let n: u64 = groups.iter().map(|group| group.len() as u64).sum();
+    let mut behind: Vec<u64> = groups.iter().map(|group| group.len() as u64).collect();
+    let mut sides: Vec<Vec<u64>> = vec![Vec::new(); circles.len()];
+    for &(circle, from) in outwards.iter().rev() {
+        let others: u64 = circles[circle].iter().filter(|&&group| group != from).map(|&group| behind[group as usize]).sum();
+        sides[circle] = circles[circle].iter().map(|&group| if group == from { n - others } else { behind[group as usize] }).collect();
+        behind[from as usize] += others;
+    }
+    sides
 }
 
 /// By edge, in blocks times `parts`.
-fn loads(tree: &Tree, groups: &[Vec<Node>], lanes: &[Lane], parts: u64) -> Vec<u64> {
+fn loads(tree: &Tree, groups: &[Vec<Node>], circles: &[Vec<u32>], lanes: &[Lane], parts: u64) -> Vec<u64> {
     let mut loads = vec![0; tree.edges() as usize];
+    let mut send = |from: Node, to: Node, load: u64| tree.path(from, to, |edge| loads[edge as usize] += load);
     let n = u64::from(tree.hosts());
     for group in groups {
         // To the next host goes everything but what that host puts on the ring itself, an equal portion of all there is.
-        let load = n * (parts - parts / group.len() as u64);
-        neighbours(group).for_each(|(a, b)| tree.path(a, b, |edge| loads[edge as usize] += load));
+        neighbours(group).for_each(|(a, b)| send(a, b, n * (parts - parts / group.len() as u64)));
     }
-    for lane in lanes {
-        // To the next group goes everything but its own data.
-        let next = groups.iter().cycle().skip(1);
-        for ((a, b), group) in neighbours(&lane.gateways).zip(next) {
-            tree.path(a, b, |edge| loads[edge as usize] += lane.share * (n - group.len() as u64));
+    for (circle, sides) in circles.iter().zip(sides(groups, circles)) {
+        // To the next group goes everything but what it brings to the circle itself.
+        for ((a, b), side) in neighbours(circle).zip(sides.iter().cycle().skip(1)) {
+            lanes.iter().for_each(|lane| send(lane.gateways[a as usize], lane.gateways[b as usize], lane.share * (n - side)));
         }
     }
     loads

@@ -18,7 +18,8 @@ use super::order::{Ends, Front, Order, Way};
 use inventory::tree::Node;
 use std::collections::{BTreeMap, HashMap};
 
-/// States looked at in one plan, all bounds together: some tens of milliseconds.
+/// States looked at in one plan, all bounds together: at most some tenths of a second. Random clusters of 4,000 switches take less
+/// than a fiftieth of it.
 pub const MOST_STATES: usize = 1 << 22;
 
 /// The ring, or `None` where the states do not suffice.
@@ -106,9 +107,9 @@ impl<'a> Search<'a> {
         for &junction in self.branches.junctions.iter().rev() {
             let counts = self.counts(junction);
             if !solved.contains_key(&counts) {
-                let (front, looked_at) = self.order(&counts).ok_or(Exhausted)?.front();
-                *states = states.checked_sub(looked_at).ok_or(Exhausted)?;
-                solved.insert(counts.clone(), front);
+                let order = self.order(&counts).ok_or(Exhausted)?;
+                *states = states.checked_sub(order.work()).ok_or(Exhausted)?;
+                solved.insert(counts.clone(), order.front());
             }
             at_root.clone_from(&solved[&counts]);
             // Seen from above, a cable further; what is further than the bound has no neighbour there.

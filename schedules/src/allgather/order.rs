@@ -38,17 +38,25 @@ impl<'a> Order<'a> {
         Some(Order { kinds: all, states, bound })
     }
 
-    /// The ends of all orders that no other order beats, and the states looked at.
-    pub(super) fn front(&self) -> (Front, usize) {
-        let firsts: BTreeSet<Way> = self.kinds.iter().flat_map(|kind| kind.front.iter().map(|ends| ends.0)).collect();
+    /// States that [`Order::front`] looks at.
+    pub(super) fn work(&self) -> usize {
+        self.firsts().len().saturating_mul(self.states)
+    }
+
+    /// The ends of all orders that no other order beats.
+    pub(super) fn front(&self) -> Front {
         let mut front = Front::new();
-        for &first in &firsts {
+        for first in self.firsts() {
             let last = self.least_lasts(first)[self.states - 1];
             if front.last().map_or(NEVER, |ends| ends.1) > last {
                 front.push((first, last));
             }
         }
-        (front, firsts.len() * self.states)
+        front
+    }
+
+    fn firsts(&self) -> BTreeSet<Way> {
+        self.kinds.iter().flat_map(|kind| kind.front.iter().map(|ends| ends.0)).collect()
     }
 
     /// An order with these ends, which [`Order::front`] has shown: each step's kind, and the ends it is walked by.

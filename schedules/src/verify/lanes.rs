@@ -1,9 +1,9 @@
-//! Allgathers by rings of groups: everything reaches everybody, and the edges carry what the plan says.
+//! Allgathers by circles of groups: everything reaches everybody, and the edges carry what the plan says.
 use super::{Names, Violation};
 use crate::allgather::lanes::{Lanes, Load, MOST_PARTS};
 use inventory::tree::{Edge, Tree};
 
-/// Checks rings of groups against the tree of their hosts, in its order of hosts.
+/// Checks circles of groups against the tree of their hosts, in its order of hosts.
 ///
 /// # Errors
 /// The first [`Violation`].
@@ -11,6 +11,7 @@ pub fn lanes(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
     Names(tree).same_hosts(&plan.hosts)?;
     every_host_in_one_group(tree, plan)?;
     every_lane_begins_with_its_gateways_data(tree, plan)?;
+    circles_lead_everywhere_once(plan)?;
     let carried = carried(tree, plan);
     is_slowest(tree, "busiest edge", &plan.busiest, &carried)?;
     let n = u128::from(tree.hosts());
@@ -39,8 +40,8 @@ fn every_host_in_one_group(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
     }
 }
 
-/// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that goes round all groups brings
-/// each gateway every group's parts, and the ring inside hands them to the rest.
+/// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that leads to all groups brings each
+/// gateway every group's parts, and the ring inside hands them to the rest.
 fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
     if plan.parts == 0 || plan.parts > MOST_PARTS {
         return wrong(format!("{} parts: expected 1 to {MOST_PARTS}", plan.parts));
@@ -67,6 +68,39 @@ fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &Lanes) -> Result
     if start == parts { Ok(()) } else { wrong(format!("the lanes carry {start} of {parts} parts")) }
 }
 
+/// Circles join groups like links join switches: with one way from each to each other, nothing comes twice or never.
+fn circles_lead_everywhere_once(plan: &Lanes) -> Result<(), Violation> {
+    let mut reached: Vec<usize> = (0..plan.groups.len()).collect();
+    let mut parts = plan.groups.len();
+    for (number, circle) in plan.circles.iter().enumerate() {
+        let Some(&first) = circle.first() else { return wrong(format!("circle {number} has no group")) };
+        if let Some(&group) = circle.iter().find(|&&group| group as usize >= plan.groups.len()) {
+            return wrong(format!("circle {number}: group {group} does not exist"));
+        }
+        for &group in &circle[1..] {
+            let (old, new) = (reached[group as usize], reached[first as usize]);
+            if old == new {
+                return wrong(format!("circle {number} leads to group {group}, which is reached another way"));
+            }
+            reached.iter_mut().filter(|part| **part == old).for_each(|part| *part = new);
+            parts -= 1;
+        }
+    }
+    if parts == 1 { Ok(()) } else { wrong(format!("the circles leave {parts} parts without connection")) }
+}
+
+/// Hosts of the groups that are reached from the group at `place` of a circle, itself included, without that circle.
+fn hosts_behind(plan: &Lanes, circle: usize, place: usize) -> u128 {
+    let mut ahead = vec![(plan.circles[circle][place], circle)];
+    let mut hosts = 0;
+    while let Some((group, from)) = ahead.pop() {
+        hosts += plan.groups[group as usize].len() as u128;
+        let others = plan.circles.iter().enumerate().filter(|(next, circle)| *next != from && circle.contains(&group));
+        ahead.extend(others.flat_map(|(next, circle)| circle.iter().filter(|&&on| on != group).map(move |&on| (on, next))));
+    }
+    hosts
+}
+
 /// By edge, in blocks times parts.
 fn carried(tree: &Tree, plan: &Lanes) -> Vec<u128> {
     let mut carried = vec![0u128; tree.edges() as usize];
@@ -75,11 +109,16 @@ fn carried(tree: &Tree, plan: &Lanes) -> Vec<u128> {
     // What a host puts on the ring of its group: its parts of all groups' data.
     let mut put_on = vec![0u128; tree.hosts() as usize];
     for lane in &plan.lanes {
-        for (i, &gateway) in lane.gateways.iter().enumerate() {
-            put_on[gateway as usize] += u128::from(lane.share) * all;
-            let next = (i + 1) % lane.gateways.len();
-            let others = all - plan.groups[next].len() as u128;
-            send(gateway, lane.gateways[next], u128::from(lane.share) * others);
+        lane.gateways.iter().for_each(|&gateway| put_on[gateway as usize] += u128::from(lane.share) * all);
+    }
+    for (number, circle) in plan.circles.iter().enumerate() {
+        for (place, &group) in circle.iter().enumerate() {
+            let next = (place + 1) % circle.len();
+            let missing_there = all - hosts_behind(plan, number, next);
+            for lane in &plan.lanes {
+                let (from, to) = (lane.gateways[group as usize], lane.gateways[circle[next] as usize]);
+                send(from, to, u128::from(lane.share) * missing_there);
+            }
         }
     }
     for group in &plan.groups {

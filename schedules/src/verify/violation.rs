@@ -171,7 +171,7 @@ pub enum Violation {
         /// What is right.
         truth: String,
     },
-    /// Something in an allgather by rings of groups.
+    /// Something in an allgather by circles of groups.
     #[error("lanes: {0}")]
     Lanes(String),
     /// Something in an all-to-all by LG.
