@@ -103,11 +103,19 @@ static void advance(Call *call)
     }
 }
 
-/* Gives the tokens that follow a step. */
-static void give(Call *call, const Step *step)
+/* A step is over: the tokens that follow it are given. */
+static void ended(Call *call, int slot)
 {
+    const Step *step = call->meaning[slot];
+    call->meaning[slot] = NULL;
     for (step++; step->what == GIVE; step++)
         call->tokens += started(call, start(call, step, 0, &call->given[call->tokens]));
+    if (slot >= AHEAD) {
+        call->busy--;
+    } else {
+        call->received++;
+        post(call, slot);
+    }
 }
 
 /* After an error that the other ranks know nothing of, nothing is awaited. */
@@ -130,23 +138,18 @@ static int exchange(const Place *place, const Blocks *out, const Blocks *in, con
     int slot;
     call.receiving = call.sending = steps[place->host];
     for (slot = 0; slot < SLOTS; slot++)
-        call.active[slot] = MPI_REQUEST_NULL;
+        call.active[slot] = MPI_REQUEST_NULL, call.meaning[slot] = NULL;
     for (slot = 0; slot < AHEAD && !call.broken; slot++)
         post(&call, slot);
     while (!call.broken) {
-        int error;
         advance(&call);
-        error = PMPI_Waitany(SLOTS, call.active, &slot, MPI_STATUS_IGNORE);
-        call.error = first_error(call.error, error);
+        call.error = first_error(call.error, PMPI_Waitany(SLOTS, call.active, &slot, MPI_STATUS_IGNORE));
         if (slot == MPI_UNDEFINED)
             break;
-        give(&call, call.meaning[slot]);
-        if (slot >= AHEAD) {
-            call.busy--;
-        } else {
-            call.received++;
-            post(&call, slot);
-        }
+        /* Where one fails, Open MPI ends all that failed, and names the one. */
+        for (slot = 0; slot < SLOTS; slot++)
+            if (call.meaning[slot] != NULL && call.active[slot] == MPI_REQUEST_NULL)
+                ended(&call, slot);
     }
     *abandoned = call.broken || call.sending->what != END;
     if (*abandoned)
