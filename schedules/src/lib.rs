@@ -13,6 +13,7 @@
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
 //! | [`sync`] | which messages wait for which |
+//! | [`order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
@@ -39,6 +40,7 @@ pub mod job;
 pub mod json;
 pub mod lg;
 pub mod message;
+pub mod order;
 pub mod program;
 pub mod predict;
 pub mod root;

@@ -28,7 +28,9 @@ pub(super) fn chained(
             }
             let by = teller(after);
             let told = &mut told[by as usize * hosts as usize + src as usize];
+            // Numbers ascend with the phases; mostly they say enough.
             let says_it = told.0 != NOBODY
+                && told.0 >= after
                 && (told.0 == after || in_turn(by) && messages.phase(told.0) > messages.phase(after))
                 && (told.1 == before || messages.phase(told.1) < messages.phase(before));
             if !says_it {
@@ -103,41 +105,54 @@ impl Clocks {
         &self.values[self.range(self.row[message as usize])]
     }
 
-    /// Gives `message` a clock that knows all that the `earlier` ones know.
+    /// Gives `message` a clock that knows all that the `earlier` ones know: that of one which nobody else asks, if there is one.
     fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [Count] {
+        let heir = earlier.iter().position(|&one| self.holders[self.row[one as usize] as usize] == 1);
+        let row = match heir {
+            Some(at) => std::mem::replace(&mut self.row[earlier[at] as usize], NOBODY),
+            None => self.begin(earlier.first().copied()),
+        };
+        self.row[message as usize] = row;
+        let known_already = heir.unwrap_or(0);
+        for &other in earlier.iter().enumerate().filter(|&(at, _)| at != known_already).map(|(_, other)| other) {
+            let (own, other) = (self.range(row), self.range(self.row[other as usize]));
+            let (low, high) = self.values.split_at_mut(own.start.max(other.start));
+            let (target, source) =
+                if own.start < other.start { (&mut low[own], &high[..self.width]) } else { (&mut high[..self.width], &low[other]) };
+            target.iter_mut().zip(source).for_each(|(t, s)| *t = (*t).max(*s));
+        }
+        let own = self.range(row);
+        &mut self.values[own]
+    }
+
+    /// A row with what `message` knows, or nothing.
+    fn begin(&mut self, message: Option<u32>) -> u32 {
         let row = self.free.pop().unwrap_or_else(|| {
             self.holders.push(0);
             self.values.resize(self.values.len() + self.width, 0);
             self.holders.len() as u32 - 1
         });
-        self.row[message as usize] = row;
         let own = self.range(row);
-        match earlier.split_first() {
-            None => self.values[own.clone()].fill(0),
-            Some((&first, others)) => {
-                let first = self.range(self.row[first as usize]);
-                self.values.copy_within(first, own.start);
-                for &other in others {
-                    let other = self.range(self.row[other as usize]);
-                    let (low, high) = self.values.split_at_mut(own.start.max(other.start));
-                    let (target, source) = if own.start < other.start {
-                        (&mut low[own.clone()], &high[..self.width])
-                    } else {
-                        (&mut high[..self.width], &low[other])
-                    };
-                    target.iter_mut().zip(source).for_each(|(t, s)| *t = (*t).max(*s));
-                }
+        match message {
+            Some(message) => {
+                let known = self.range(self.row[message as usize]);
+                self.values.copy_within(known, own.start);
             }
+            None => self.values[own].fill(0),
         }
-        &mut self.values[own]
+        row
     }
 
     fn hold(&mut self, message: u32, holders: u32) {
         self.holders[self.row[message as usize] as usize] = holders;
     }
 
+    /// One message less asks that of `message`.
     fn release(&mut self, message: u32) {
         let row = self.row[message as usize];
+        if row == NOBODY {
+            return;
+        }
         self.holders[row as usize] -= 1;
         if self.holders[row as usize] == 0 {
             self.free.push(row);

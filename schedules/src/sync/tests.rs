@@ -1,7 +1,12 @@
 use super::*;
 use crate::aapc;
+use crate::alltoall::{Algorithm, Alltoall};
+use crate::bound::bound;
 use crate::capacities::Capacities;
-use crate::sample::{any_tree_text, star, topology};
+use crate::sample::{any_tree_text, any_wide_tree, packed, star, topology};
+use crate::verify;
+use inventory::BitsPerSec;
+use inventory::tree::Cable;
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
@@ -63,8 +68,60 @@ fn none_and_barrier_carry_no_tokens() {
     assert!("dummy".parse::<SyncKind>().unwrap_err().to_string().contains("\"dummy\": expected none"));
 }
 
+/// Which messages are over before each message starts, by the tokens and every sender's own order.
+fn closure(phases: &[Vec<Message>], syncs: &[Sync]) -> Vec<Vec<bool>> {
+    let messages: Vec<(usize, Message)> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
+    let number: HashMap<Message, usize> = messages.iter().enumerate().map(|(i, &(_, m))| (m, i)).collect();
+    let mut over = vec![vec![false; messages.len()]; messages.len()];
+    for (i, &(phase, m)) in messages.iter().enumerate() {
+        let awaited = syncs.iter().filter(|s| s.before == m).map(|s| number[&s.after]);
+        let own = (0..i).filter(|&j| messages[j].1.src == m.src && messages[j].0 < phase);
+        for j in awaited.chain(own).collect::<Vec<_>>() {
+            let known = over[j].clone();
+            over[i].iter_mut().zip(known).for_each(|(own, theirs)| *own |= theirs);
+            over[i][j] = true;
+        }
+    }
+    over
+}
+
+/// Hosts cabled to hosts: one that others hang from receives over several cables, which keep nothing in turn.
+fn hosts_under_hosts(parents: &[usize]) -> Tree {
+    let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
+    let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+    let cable = |(child, &parent): (usize, &usize)| Cable { a: &names[child + 1], b: &names[parent], rate: BitsPerSec::GIGABIT };
+    Tree::new(&hosts, &[], &parents.iter().enumerate().map(cable).collect::<Vec<_>>()).unwrap()
+}
+
+fn kinds() -> impl Strategy<Value = SyncKind> {
+    prop::sample::select(vec![SyncKind::Sender, SyncKind::Receiver])
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 60 } else { 2000 }))]
+    #[test]
+    fn minimal_says_with_fewer_tokens_all_that_the_chain_says(tree in any_wide_tree(3..=8, 6), kind in kinds()) {
+        let capacities = Capacities::of(&tree);
+        let phases = packed(&tree, &capacities);
+        let [chain, minimal] = [Reduction::Chain, Reduction::Minimal].map(|reduction| syncs(&tree, &capacities, &phases, kind, reduction));
+        let all = closure(&phases, &minimal);
+        prop_assert_eq!(&all, &closure(&phases, &chain));
+        prop_assert!(pairs(&chain).is_superset(&pairs(&minimal)));
+        for lost in 0..minimal.len() {
+            let others = [&minimal[..lost], &minimal[lost + 1..]].concat();
+            prop_assert_ne!(&closure(&phases, &others), &all);
+        }
+    }
+
+    #[test]
+    fn hosts_that_others_hang_from_are_told_of_everything(parents in (2..12usize).prop_flat_map(|n| (1..n).map(|h| 0..h).collect::<Vec<_>>()), kind in kinds(), chain in any::<bool>()) {
+        let tree = hosts_under_hosts(&parents);
+        let (capacities, phases) = (Capacities::unit(&tree), aapc::phases(&tree));
+        let syncs = syncs(&tree, &capacities, &phases, kind, if chain { Reduction::Chain } else { Reduction::Minimal });
+        let plan = Alltoall { algorithm: Algorithm::Aapc, hosts: tree.host_names().to_vec(), bound: bound(&tree, &capacities), phases, syncs };
+        prop_assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
+    }
+
     #[test]
     fn minimal_is_the_papers_reduction(text in any_tree_text(3..=12, 7)) {
         let tree = topology(&text);
