@@ -5,8 +5,8 @@
 //! `NAME.snmprec.xz` with `NAME.expected.yaml`.
 use heddle_agent::recording::read_folder;
 use inventory::Millis;
-use inventory::observation::Interface;
 use inventory::infer::infer_recorded;
+use inventory::observation::Interface;
 use inventory::topology::{Grade, Link, Topology};
 use inventory::view::{View, Views, apply};
 use serde::Deserialize;

@@ -164,4 +164,6 @@ fn clusters(nodes: &BTreeMap<String, Node>, links: &[Link], root_bridge: Option<
 }
 
 #[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
 mod tests;

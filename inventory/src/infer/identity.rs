@@ -2,6 +2,7 @@
 //! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
 use super::device::{Device, show};
 use super::statements::Statement;
+use super::strangers::Called;
 use super::{Found, Scope, Strangers};
 use crate::Mac;
 use crate::observation::{Id, LldpNeighbour};
@@ -32,6 +33,7 @@ pub(super) struct Directory<'a> {
     names: Index<String, Known<'a>>,
     /// The MAC addresses each host is known under.
     host_macs: HashMap<&'a str, BTreeSet<Mac>>,
+    strangers: Called,
 }
 
 /// Keys that name one value each; a key claimed twice names none.
@@ -62,6 +64,7 @@ impl<'a> Directory<'a> {
             macs: Index(HashMap::new()),
             names: names(scope, devices),
             host_macs: HashMap::new(),
+            strangers: Called::default(),
         };
         for device in devices {
             let node = Known::Switch(device.name);
@@ -141,7 +144,7 @@ impl<'a> Directory<'a> {
         }
     }
 
-    /// A device that says nothing of itself is who the other end of its cable says it is: it names a neighbour's port,
+    /// Makes those known that only statements tell of. A device that says nothing of itself is who the other end of its cable says it is: it names a neighbour's port,
     /// and that neighbour names a stranger there.
     pub(super) fn introduce(&mut self, devices: &[Device<'a>], statements: &[Statement<'_>]) {
         let unnamed = |d: &Device<'_>| d.macs().next().is_none() && d.lldp().is_none_or(|l| l.chassis.is_none() && l.name.is_empty());
@@ -160,6 +163,8 @@ impl<'a> Directory<'a> {
         for (id, node) in met {
             self.chassis.claim(id, node);
         }
+        let strange = statements.iter().map(|s| s.row.as_ref()).filter(|row| matches!(self.who(row), Who::Stranger(_)));
+        self.strangers = Called::new(strange);
     }
 
     /// Who a neighbour row speaks of.
@@ -174,11 +179,7 @@ impl<'a> Directory<'a> {
         if let Some(node) = self.by_name(&row.name) {
             return by(node, format!("name {}", row.name));
         }
-        match (row.name.as_str(), &row.chassis) {
-            ("", None) => Who::Nobody,
-            ("", Some(id)) => Who::Stranger(show(id)),
-            (name, _) => Who::Stranger(name.to_owned()),
-        }
+        self.strangers.name(row).map_or(Who::Nobody, Who::Stranger)
     }
 
     fn by_name(&self, name: &str) -> Option<Known<'a>> {

@@ -6,6 +6,9 @@
 mod designated;
 mod facing;
 
+#[cfg(test)]
+mod tests;
+
 use super::Found;
 use super::device::{Device, Port};
 use super::identity::{Directory, Known, Who};
@@ -23,6 +26,8 @@ type End = (usize, Port);
 struct Pair {
     ends: [End; 2],
     evidence: Vec<String>,
+    /// Whether nothing else can stand between them.
+    sure: bool,
 }
 
 /// What both ways ask.
@@ -100,6 +105,7 @@ fn speaking(devices: &[Device<'_>], directory: &Directory<'_>, statements: &[Sta
 /// Pairs to cables: two ports alone on a segment are a cable's ends; more of them, each with each other, hang on something
 /// that bridges without a word. Where it is not each with each other, it cannot be told who is next to whom.
 fn segments(context: &Context<'_, '_>, pairs: Vec<Pair>, found: &mut Found) -> Vec<Trunk> {
+    let (pairs, unsure): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|p| p.sure);
     let ends: Vec<End> = pairs.iter().flat_map(|p| p.ends.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let number: HashMap<&End, usize> = ends.iter().enumerate().map(|(i, e)| (e, i)).collect();
     let mut joined = UnionFind::new(ends.len());
@@ -112,7 +118,7 @@ fn segments(context: &Context<'_, '_>, pairs: Vec<Pair>, found: &mut Found) -> V
         segment.0.extend(&pair.ends);
         segment.1.push(pair);
     }
-    let mut trunks = Vec::new();
+    let mut trunks: Vec<Trunk> = unsure.iter().map(|pair| joined_by(context, pair, Grade::Ambiguous)).collect();
     for (ends, pairs) in segments.into_values() {
         let devices: BTreeSet<usize> = ends.iter().map(|e| e.0).collect();
         let whole = ends.len() == devices.len() && pairs.len() == ends.len() * (ends.len() - 1) / 2;

@@ -14,7 +14,7 @@ pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
                 "STP: {} {} names {} {} as the designated port",
                 device.name, near.name, context.devices[other].name, far.name
             )];
-            pairs.push(Pair { ends: [(other, far), (number, near)], evidence });
+            pairs.push(Pair { ends: [(other, far), (number, near)], evidence, sure: true });
         }
     }
     pairs.retain(|p| context.open(&p.ends));
@@ -40,7 +40,7 @@ fn with_neighbours(pairs: Vec<Pair>) -> Vec<Pair> {
     for (i, pair) in pairs.iter().enumerate() {
         for other in &pairs[..i] {
             if other.ends[0] == pair.ends[0] && other.ends[1].0 != pair.ends[1].0 {
-                all.push(Pair { ends: [other.ends[1].clone(), pair.ends[1].clone()], evidence: vec![] });
+                all.push(Pair { ends: [other.ends[1].clone(), pair.ends[1].clone()], evidence: vec![], sure: true });
             }
         }
     }

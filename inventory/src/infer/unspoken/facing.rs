@@ -3,11 +3,11 @@
 //! Source: B. Lowekamp, D. O'Hallaron, T. Gross, "Topology discovery for large Ethernet networks" (SIGCOMM 2001), section 4;
 //! Y. Breitbart et al., "Topology discovery in heterogeneous IP networks" (INFOCOM 2000), theorem on complete databases.
 //! Input: learned rows of each device, its own MAC addresses, the cables known so far.
-//! Guarantee: with rows that are not stale, two ports are only said to face each other where no other reading of the rows
-//! has both behind them; what the rows leave open stays open.
-//! Cost: devices squared, times the stations two of them share.
-//! Deviations: ports face each other by own addresses where they are learned, which bridges rarely are; else by at least
-//! [`LEAST`] stations on each side, where the papers take one.
+//! Guarantee: where no row is stale, two ports that are said to face each other do; and they are neighbours, or only devices
+//! that nothing was heard of stand between. What the rows leave open is ambiguous.
+//! Cost: devices squared, times the stations two of them share; with each pair, all devices once more.
+//! Deviations: ports face each other by own addresses where they are learned, which bridges' rarely are; else by at least
+//! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
 use super::{Context, End, Pair};
 use crate::Mac;
 use crate::infer::device::{Device, Port};
@@ -16,73 +16,148 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// Stations that must speak for a side where no device sees the other itself: one may be stale.
 const LEAST: usize = 2;
 
+/// Of the stations two devices share, at most one in so many may be in an impossible place: its row is old.
+const STALE: usize = 20;
+
 /// Which port of a device each station is behind.
 type Learned = HashMap<Mac, Port>;
 
-/// The port of one device towards another, for pairs in the order of their numbers.
-type Facing = BTreeMap<(usize, usize), (Port, Port, String)>;
+/// What two devices' rows say of each other.
+struct Relation {
+    /// The port of the one with the smaller number, and of the other.
+    ports: (Port, Port),
+    evidence: String,
+}
+
+/// What all rows say.
+struct Rows {
+    learned: Vec<Learned>,
+    /// The port each device learned another's own address on, where it is one.
+    seen: HashMap<(usize, usize), Port>,
+    /// Pairs that share stations.
+    sharing: HashSet<(usize, usize)>,
+    relations: BTreeMap<(usize, usize), Relation>,
+}
 
 pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
-    let facing = facing(context);
-    let toward = |a: usize, b: usize| {
-        let entry = facing.get(&(a.min(b), a.max(b)))?;
-        Some(if a < b { &entry.0 } else { &entry.1 })
-    };
-    // Another device that both have behind these ports is between them where it sees them on two ports of its own.
-    let direct = |a: usize, b: usize, x: &Port, y: &Port| {
-        (0..context.devices.len()).filter(|c| *c != a && *c != b && toward(a, *c) == Some(x) && toward(b, *c) == Some(y)).all(|c| {
-            let (to_a, to_b) = (toward(c, a), toward(c, b));
-            to_a == to_b
-        })
-    };
+    let rows = Rows::new(context);
     let mut pairs = Vec::new();
-    for ((a, b), (x, y, evidence)) in &facing {
-        let ends: [End; 2] = [(*a, x.clone()), (*b, y.clone())];
-        if !context.parts.equiv(*a, *b) && context.open(&ends) && direct(*a, *b, x, y) {
-            pairs.push(Pair { ends, evidence: vec![evidence.clone()] });
+    for (&(a, b), Relation { ports: (x, y), evidence }) in &rows.relations {
+        let ends: [End; 2] = [(a, x.clone()), (b, y.clone())];
+        if context.parts.equiv(a, b) || !context.open(&ends) {
+            continue;
         }
+        let others = (0..context.devices.len()).filter(|&c| c != a && c != b);
+        let places: Vec<(usize, Place)> = others.map(|c| (c, rows.place(&ends, c))).collect();
+        if places.iter().any(|(_, place)| *place == Place::Between) {
+            continue;
+        }
+        let mut evidence = vec![evidence.clone()];
+        let open: Vec<&str> = places.iter().filter(|(_, p)| *p == Place::Unknown).map(|(c, _)| context.devices[*c].name).collect();
+        if !open.is_empty() {
+            evidence.push(format!("FDB: {} may stand between, nothing says so or not", open.join(" or ")));
+        }
+        pairs.push(Pair { ends, evidence, sure: open.is_empty() });
     }
     pairs
 }
 
-fn facing(context: &Context<'_, '_>) -> Facing {
-    let owners = owners(context);
-    let learned: Vec<Learned> = context.devices.iter().map(learned).collect();
-    let sees: Vec<HashMap<usize, BTreeSet<&Port>>> = learned
-        .iter()
-        .map(|rows| {
-            let mut sees: HashMap<usize, BTreeSet<&Port>> = HashMap::new();
-            for (mac, port) in rows {
-                if let Some(owner) = owners.get(mac) {
-                    sees.entry(*owner).or_default().insert(port);
+/// Where a third device is, seen from two that face each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Between,
+    /// Beside or behind them, or on their segment.
+    Elsewhere,
+    Unknown,
+}
+
+impl Rows {
+    fn new(context: &Context<'_, '_>) -> Rows {
+        let owners = owners(context);
+        let learned: Vec<Learned> = context.devices.iter().map(learned).collect();
+        let mut rows = Rows { seen: seen(&learned, &owners), sharing: HashSet::new(), relations: BTreeMap::new(), learned };
+        let filled: Vec<usize> = (0..rows.learned.len()).filter(|&d| !rows.learned[d].is_empty()).collect();
+        for (i, &a) in filled.iter().enumerate() {
+            for &b in &filled[i + 1..] {
+                rows.relate(context, &owners, a, b);
+            }
+        }
+        rows
+    }
+
+    fn relate(&mut self, context: &Context<'_, '_>, owners: &HashMap<Mac, usize>, a: usize, b: usize) {
+        let sides = Sides::new(&self.learned[a], &self.learned[b], owners);
+        if !sides.0.is_empty() {
+            self.sharing.extend([(a, b), (b, a)]);
+        }
+        let (ports, how) = match (self.seen.get(&(a, b)), self.seen.get(&(b, a))) {
+            (Some(x), Some(y)) => (sides.fits(x, y).then_some((x, y)), "each learned the other's address"),
+            (Some(x), None) => (sides.far_of(x).map(|y| (x, y)), "one learned the other's address"),
+            (None, Some(y)) => (sides.turned().far_of(y).map(|x| (x, y)), "one learned the other's address"),
+            (None, None) => (sides.only(), "neither learned the other's address"),
+        };
+        let Some((x, y)) = ports else { return };
+        let (near, far) = (context.devices[a].name, context.devices[b].name);
+        let evidence = format!("FDB: {near} {} and {far} {} face each other: {how}{}", x.name, y.name, sides.told(x, y));
+        let relation = Relation { ports: (x.clone(), y.clone()), evidence };
+        self.relations.insert((a, b), relation);
+    }
+
+    /// The port of one device towards another, where the rows tell it.
+    fn toward(&self, a: usize, b: usize) -> Option<&Port> {
+        let relation = self.relations.get(&(a.min(b), a.max(b)));
+        relation.map(|r| if a < b { &r.ports.0 } else { &r.ports.1 }).or_else(|| self.seen.get(&(a, b)))
+    }
+
+    /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere when one of them has it
+    /// behind another port, when it has both behind one port of its own, or when its rows say so of their stations.
+    fn place(&self, [(a, x), (b, y)]: &[End; 2], c: usize) -> Place {
+        let aside = |from: Option<&Port>, to: &Port| from.is_some_and(|from| from != to);
+        if aside(self.toward(*a, c), x) || aside(self.toward(*b, c), y) {
+            return Place::Elsewhere;
+        }
+        if let (Some(to_a), Some(to_b)) = (self.toward(c, *a), self.toward(c, *b)) {
+            return if to_a == to_b { Place::Elsewhere } else { Place::Between };
+        }
+        let strange = |d: usize| self.toward(d, c).is_none() && !self.sharing.contains(&(d, c));
+        if strange(*a) && strange(*b) { Place::Elsewhere } else { self.place_by_stations([(*a, x), (*b, y)], c) }
+    }
+
+    /// Between two others, a device has all stations of the one's side behind one port, and the other's behind another.
+    fn place_by_stations(&self, ends: [(usize, &Port); 2], c: usize) -> Place {
+        let sides = ends.map(|(d, toward)| {
+            let mut ports: BTreeMap<&Port, usize> = BTreeMap::new();
+            for (mac, _) in self.learned[d].iter().filter(|(_, port)| *port != toward) {
+                if let Some(port) = self.learned[c].get(mac) {
+                    *ports.entry(port).or_default() += 1;
                 }
             }
-            sees
-        })
-        .collect();
-    let seen = |a: usize, b: usize| sees[a].get(&b).filter(|ports| ports.len() == 1).and_then(|ports| ports.first().copied());
-    let with_rows: Vec<usize> = (0..learned.len()).filter(|&d| !learned[d].is_empty()).collect();
-    let mut facing = Facing::new();
-    for (i, &a) in with_rows.iter().enumerate() {
-        for &b in &with_rows[i + 1..] {
-            let sides = Sides::new(&learned[a], &learned[b], &owners);
-            let ports = match (seen(a, b), seen(b, a)) {
-                (Some(x), Some(y)) => sides.fits(x, y).then(|| (x.clone(), y.clone(), "each learned the other's address".to_owned())),
-                (Some(x), None) => sides.far_of(x).map(|y| (x.clone(), y.clone(), "one learned the other's address".to_owned())),
-                (None, Some(y)) => sides.turned().far_of(y).map(|x| (x.clone(), y.clone(), "one learned the other's address".to_owned())),
-                (None, None) => sides.only().map(|(x, y)| (x.clone(), y.clone(), "neither learned the other's address".to_owned())),
-            };
-            if let Some((x, y, how)) = ports {
-                let (near, far) = (context.devices[a].name, context.devices[b].name);
-                let told = sides.told(&x, &y);
-                facing.insert(
-                    (a, b),
-                    (x.clone(), y.clone(), format!("FDB: {near} {} and {far} {} face each other: {how}{told}", x.name, y.name)),
-                );
+            ports
+        });
+        let all: usize = sides.iter().flat_map(BTreeMap::values).sum();
+        let most = |ports: &BTreeMap<&Port, usize>, but: &Port| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
+        let best = sides[0].iter().map(|(p, n)| n + most(&sides[1], p).unwrap_or_default()).max().unwrap_or_default();
+        match sides.iter().any(BTreeMap::is_empty) {
+            _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => Place::Elsewhere,
+            true => Place::Unknown,
+            false => Place::Between,
+        }
+    }
+}
+
+/// The one port each device learned another's own addresses on.
+fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), Port> {
+    let mut all: HashMap<(usize, usize), Option<&Port>> = HashMap::new();
+    for (a, rows) in learned.iter().enumerate() {
+        for (mac, port) in rows {
+            let Some(&b) = owners.get(mac).filter(|b| **b != a) else { continue };
+            let at = all.entry((a, b)).or_insert(Some(port));
+            if *at != Some(port) {
+                *at = None;
             }
         }
     }
-    facing
+    all.into_iter().filter_map(|(pair, port)| Some((pair, port?.clone()))).collect()
 }
 
 /// The stations each device learned on one port alone; those on several tell nothing.
@@ -132,9 +207,13 @@ impl<'l> Sides<'l> {
         Sides(self.0.iter().map(|((x, y), n)| ((*y, *x), *n)).collect())
     }
 
-    /// Whether every station is behind one of these two ports: one that is behind neither would be in two places.
+    fn stations(&self, fits: impl Fn(&Port, &Port) -> bool) -> usize {
+        self.0.iter().filter(|((i, j), _)| fits(i, j)).map(|(_, n)| n).sum()
+    }
+
+    /// Whether the stations allow these two ports to face each other: one that is behind neither would be in two places.
     fn fits(&self, x: &Port, y: &Port) -> bool {
-        self.0.keys().all(|(i, j)| *i == x || *j == y)
+        self.stations(|i, j| i != x && j != y) * STALE <= self.stations(|_, _| true)
     }
 
     /// The other device's port, where this one's is known: what is not behind this one must be behind that.
@@ -143,24 +222,23 @@ impl<'l> Sides<'l> {
         for ((_, j), n) in self.0.iter().filter(|((i, _), _)| *i != x) {
             *there.entry(*j).or_default() += n;
         }
-        there.pop_first().filter(|(_, stations)| there.is_empty() && *stations >= LEAST).map(|(j, _)| j)
+        let (y, stations) = there.into_iter().max_by_key(|(_, stations)| *stations)?;
+        (stations >= LEAST && self.fits(x, y)).then_some(y)
     }
 
     /// The one pair of ports that fits, with enough stations on either side.
     fn only(&self) -> Option<(&'l Port, &'l Port)> {
-        let mut fitting = self.0.keys().filter_map(|(x, _)| {
+        let candidates: BTreeSet<&Port> = self.0.keys().map(|(x, _)| *x).collect();
+        let mut fitting = candidates.into_iter().filter_map(|x| {
             let y = self.far_of(x)?;
-            let theirs: usize = self.0.iter().filter(|((i, j), _)| i == x && *j != y).map(|(_, n)| n).sum();
-            (theirs >= LEAST).then_some((*x, y))
+            (self.stations(|i, j| i == x && j != y) >= LEAST).then_some((x, y))
         });
-        let first = fitting.next()?;
-        fitting.all(|other| other == first).then_some(first)
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 
     fn told(&self, x: &Port, y: &Port) -> String {
-        let count = |fits: &dyn Fn(&Port, &Port) -> bool| self.0.iter().filter(|((i, j), _)| fits(i, j)).map(|(_, n)| n).sum::<usize>();
-        let (ours, theirs) = (count(&|i, j| i != x && j == y), count(&|i, j| i == x && j != y));
-        let between = count(&|i, j| i == x && j == y);
+        let (ours, theirs) = (self.stations(|i, j| i != x && j == y), self.stations(|i, j| i == x && j != y));
+        let between = self.stations(|i, j| i == x && j == y);
         let hidden = if between > 0 { format!(", {between} between: something unmanaged may stand there") } else { String::new() };
         format!("; {ours} stations on the one side, {theirs} on the other{hidden}")
     }
