@@ -1,7 +1,6 @@
 use super::*;
 use crate::aapc;
-use crate::alltoall::{Algorithm, Alltoall};
-use crate::bound::bound;
+use crate::alltoall::{self, Algorithm};
 use crate::capacities::Capacities;
 use crate::sample::{any_tree_text, any_wide_tree, packed, star, topology};
 use crate::verify;
@@ -116,9 +115,7 @@ proptest! {
     #[test]
     fn hosts_that_others_hang_from_are_told_of_everything(parents in (2..12usize).prop_flat_map(|n| (1..n).map(|h| 0..h).collect::<Vec<_>>()), kind in kinds(), chain in any::<bool>()) {
         let tree = hosts_under_hosts(&parents);
-        let (capacities, phases) = (Capacities::unit(&tree), aapc::phases(&tree));
-        let syncs = syncs(&tree, &capacities, &phases, kind, if chain { Reduction::Chain } else { Reduction::Minimal });
-        let plan = Alltoall { algorithm: Algorithm::Aapc, hosts: tree.host_names().to_vec(), bound: bound(&tree, &capacities), phases, syncs };
+        let plan = alltoall::plan_as(&tree, Algorithm::Aapc, kind, if chain { Reduction::Chain } else { Reduction::Minimal });
         prop_assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
     }
 
