@@ -89,7 +89,8 @@ impl Limits {
             if waiting.is_empty() {
                 break;
             }
-            waiting.sort_by_cached_key(|&message| Reverse(self.urgency(&load, message)));
+            let needs: Vec<u64> = load.iter().zip(&self.width).map(|(load, width)| load.div_ceil(*width)).collect();
+            waiting.sort_by_cached_key(|&message| Reverse(self.urgency(&needs, message)));
             let mut free = self.width.clone();
             waiting.retain(|&message| {
                 let limits = &self.of[message];
@@ -108,9 +109,8 @@ impl Limits {
     }
 
     /// How many steps the tightest of a message's limits needs for all that waits, then how many all its limits need.
-    fn urgency(&self, load: &[u64], message: usize) -> (u64, u64) {
-        let needs = |&limit: &u32| load[limit as usize].div_ceil(self.width[limit as usize]);
-        let limits = self.of[message].iter();
-        (limits.clone().map(needs).max().unwrap_or(0), limits.map(needs).sum())
+    fn urgency(&self, needs: &[u64], message: usize) -> (u64, u64) {
+        let steps = self.of[message].iter().map(|&limit| needs[limit as usize]);
+        (steps.clone().max().unwrap_or(0), steps.sum())
     }
 }

@@ -4,9 +4,9 @@
 //! Input: a tree and a partition of its hosts into clusters ([`Clusters`]).
 //! Guarantee: every block reaches its destination and crosses between clusters once; `max(nX, nY)` messages go from cluster X to
 //! cluster Y; inside clusters no two messages of a step collide.
-//! Cost: O(blocks), that of each cluster's own schedule, and [`backbone`]'s.
+//! Cost: O(blocks), that of each cluster's own schedule, and that of ordering the messages between them (`backbone.rs`).
 //! Deviations:
-//! - Any number of clusters, one included (then it is that cluster's own schedule), and of any size. [`proxies`] names what is
+//! - Any number of clusters, one included (then it is that cluster's own schedule), and of any size. `proxies.rs` names what is
 //!   wrong in the printed algorithm.
 //! - The local phase follows each cluster's own contention-free schedule: the message from a host to another in the same
 //!   cluster carries its block along with all blocks the other one is proxy for.
