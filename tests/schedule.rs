@@ -41,7 +41,15 @@ fn transcripts() {
         ("bad-host", "schedule alltoall --topology figure-1.yaml --hosts n0,n6"),
         ("bad-host-twice", "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0"),
         ("bad-missing-topology", "schedule alltoall --topology nowhere.yaml"),
-        ("usage-sync", "schedule alltoall --topology figure-1.yaml --sync dummy"),
+        ("alltoall-dummy", "schedule alltoall --topology figure-1.yaml --sync dummy"),
+        ("alltoall-partial", "schedule alltoall --topology figure-1.yaml --sync sender --block 4"),
+        ("alltoall-barrier-tokens", "schedule alltoall --topology figure-1.yaml --sync barrier+receiver --block 4 --format json"),
+        ("bad-block", "schedule alltoall --topology figure-1.yaml --sync barrier+receiver"),
+        ("bad-parts", "schedule alltoall --topology parts.yaml"),
+        ("bad-no-host", "schedule allgather --topology no-host.yaml"),
+        ("bad-rate", "schedule alltoall --topology no-rate.yaml"),
+        ("verify-cut", "verify --topology one-switch.yaml cut.json"),
+        ("usage-sync", "schedule alltoall --topology figure-1.yaml --sync locks"),
         ("usage-algorithm", "schedule allgather --topology figure-1.yaml --algorithm aapc"),
     ] {
         let args: Vec<&str> = command.split(' ').collect();
@@ -66,21 +74,26 @@ fn verify(topology: &str, schedule: &Path) -> (Option<i32>, String) {
 fn whatever_is_scheduled_verifies() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("schedule.json");
-    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml"] {
-        for sync in ["none", "sender", "receiver", "barrier"] {
-            for more in [&[][..], &["--minimal"]] {
-                std::fs::write(
-                    &file,
-                    schedule(&[&["alltoall", "--topology", topology, "--format", "json", "--sync", sync], more].concat()),
-                )
-                .unwrap();
-                let (code, told) = verify(topology, &file);
-                assert!(code == Some(0) && told.starts_with("ok: all-to-all among "), "{topology} {sync}: {told}");
-            }
-        }
-        std::fs::write(&file, schedule(&["allgather", "--topology", topology, "--format", "json"])).unwrap();
+    let verifies = |topology: &str, collective: &str, flags: &[&str]| {
+        std::fs::write(&file, schedule(&[&[collective, "--topology", topology, "--format", "json"], flags].concat())).unwrap();
         let (code, told) = verify(topology, &file);
-        assert!(code == Some(0) && told.starts_with("ok: allgather among "), "{topology}: {told}");
+        let name = if collective == "alltoall" { "all-to-all" } else { collective };
+        assert!(code == Some(0) && told.starts_with(&format!("ok: {name} among ")), "{topology} {flags:?}: {told}");
+    };
+    let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; barrier --block 2; \
+                   barrier+sender --block 2; barrier+receiver --block 4";
+    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml", "sites.yaml"] {
+        for scheme in schemes.split("; ") {
+            let flags: Vec<&str> = ["--sync"].into_iter().chain(scheme.split(' ')).collect();
+            verifies(topology, "alltoall", &flags);
+            verifies(topology, "alltoall", &[&flags[..], &["--minimal"]].concat());
+        }
+        for algorithm in ["auto", "aapc", "capacity", "lg"] {
+            verifies(topology, "alltoall", &["--algorithm", algorithm]);
+        }
+        for algorithm in ["auto", "lr1", "lr3"] {
+            verifies(topology, "allgather", &["--algorithm", algorithm]);
+        }
     }
 }
 

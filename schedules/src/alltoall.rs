@@ -2,7 +2,8 @@
 use crate::bound::{Bound, bound};
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
-use crate::sync::{Reduction, SyncKind, syncs};
+use crate::sync::scheme::Scheme;
+use crate::sync::{Reduction, SyncKind};
 use crate::{aapc, capacity};
 use inventory::Tree;
 use std::fmt;
@@ -25,14 +26,15 @@ pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoa
 }
 
 /// [`plan`] with the algorithm and the synchronizations one asks for.
-pub fn plan_as(tree: &Tree, algorithm: Algorithm, sync: SyncKind, reduction: Reduction) -> Alltoall {
+pub fn plan_as(tree: &Tree, algorithm: Algorithm, scheme: impl Into<Scheme>, reduction: Reduction) -> Alltoall {
+    let scheme = scheme.into();
     let capacities = algorithm.capacities(tree);
     let phases = match algorithm {
         Algorithm::Aapc => aapc::phases(tree),
         Algorithm::Capacity => capacity::phases(tree, &capacities),
     };
-    let syncs = syncs(tree, &capacities, &phases, sync, reduction);
-    Alltoall { algorithm, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, syncs }
+    let syncs = scheme.syncs(tree, &capacities, &phases, reduction);
+    Alltoall { algorithm, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, scheme, syncs }
 }
 
 /// How the phases of an all-to-all are found.
@@ -106,7 +108,9 @@ pub struct Alltoall {
     pub bound: Bound,
     /// The messages of each phase; no two of one phase share a directed edge.
     pub phases: Vec<Vec<Message>>,
-    /// The tokens that keep phases apart without barriers.
+    /// What keeps phases apart.
+    pub scheme: Scheme,
+    /// Its tokens.
     pub syncs: Vec<Sync>,
 }
 

@@ -11,6 +11,8 @@ use crate::alltoall::{Alltoall, UnknownAlgorithm};
 use crate::bound::Bound;
 use crate::lg::{LG, Lg};
 use crate::message::{Message, Sync};
+use crate::sync::SyncKind;
+use crate::sync::scheme::{Scheme, SchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -48,6 +50,9 @@ struct AlltoallJson<Name> {
     hosts: Vec<Name>,
     bound: BoundJson<Name>,
     phases: Vec<Vec<(Name, Name)>>,
+    /// The scheme, where the tokens do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sync: Option<String>,
     syncs: Vec<SyncJson<Name>>,
 }
 
@@ -94,6 +99,7 @@ pub fn write_alltoall(plan: &Alltoall) -> String {
         hosts: plan.hosts.iter().map(String::as_str).collect(),
         bound: BoundJson { phases: bound.phases, edge: (&bound.edge.0, &bound.edge.1), load: bound.load, capacity: bound.capacity },
         phases: plan.phases.iter().map(|phase| phase.iter().map(|&m| ends(m)).collect()).collect(),
+        sync: (plan.scheme != told_by(&plan.syncs)).then(|| plan.scheme.to_string()),
         syncs: plan.syncs.iter().map(sync).collect(),
     })
 }
@@ -140,7 +146,8 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
-    serde_json::from_slice(text).map_err(|e| JsonError(format!("no schedule as `heddle schedule --format json` prints it: {e}")))
+    let what = |e: &serde_json::Error| if e.is_eof() { "cut off" } else { "no schedule as `heddle schedule --format json` prints it" };
+    serde_json::from_slice(text).map_err(|e| JsonError(format!("{}: {e}", what(&e))))
 }
 
 /// Reads an all-to-all; hosts are numbered in the order of its `hosts`.
@@ -158,9 +165,20 @@ pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
         Ok(Sync { after: message(&s.after)?, before: message(&s.before)?, from: numbers.of(&s.from)?, to: numbers.of(&s.to)? })
     };
     let syncs = json.syncs.iter().map(sync).collect::<Result<Vec<Sync>, JsonError>>()?;
+    let stated = json.sync.map(|text| text.parse().map_err(|e: SchemeError| JsonError(e.to_string()))).transpose()?;
+    let scheme = stated.unwrap_or_else(|| told_by(&syncs));
     let BoundJson { phases: least, edge, load, capacity } = json.bound;
     drop(numbers);
-    Ok(Alltoall { algorithm, hosts: json.hosts, bound: Bound { phases: least, edge, load, capacity }, phases, syncs })
+    Ok(Alltoall { algorithm, hosts: json.hosts, bound: Bound { phases: least, edge, load, capacity }, phases, scheme, syncs })
+}
+
+/// The scheme that tokens between any two phases belong to.
+fn told_by(syncs: &[Sync]) -> Scheme {
+    match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {
+        None => SyncKind::None.into(),
+        Some(sync) if sync.from == sync.after.src => SyncKind::Sender.into(),
+        Some(_) => SyncKind::Receiver.into(),
+    }
 }
 
 /// Reads an allgather; hosts are numbered along its ring.
@@ -233,7 +251,7 @@ mod tests {
         let good = write_alltoall(&alltoall::plan(&star(&[2, 1]), SyncKind::None));
         let err = |from: &str, to: &str| read(good.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
         assert!(err("alltoall", "bcast").contains("\"bcast\": expected alltoall or allgather"));
-        assert!(err("aapc", "lg").contains("algorithm \"lg\""));
+        assert!(err("aapc", "lgs").contains("algorithm \"lgs\""));
         assert!(err("[[[\"n0\"", "[[[\"n7\"").contains("\"n7\" is used but not listed"));
         assert!(err("\"hosts\":[\"n0\"", "\"hosts\":[\"n1\"").contains("twice"));
         assert!(err("\"load\"", "\"lod\"").contains("lod"));

@@ -7,7 +7,9 @@ use inventory::{TopologyFile, Tree};
 use schedules::alltoall::{Algorithm, Alltoall, plan_as};
 use schedules::bound::Bound;
 use schedules::lg::{self, Clusters, LG, Lg};
-use schedules::sync::{Reduction, SyncKind, syncs};
+use schedules::sync::dummy::dummies;
+use schedules::sync::scheme::{Mechanism, Scheme};
+use schedules::sync::{Reduction, SyncKind};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
@@ -17,10 +19,14 @@ pub(super) struct Args {
     /// How to plan
     #[arg(long, value_enum, default_value_t = Choice::Auto)]
     algorithm: Choice,
-    /// What keeps messages of different phases apart
-    #[arg(long, default_value_t = SyncKind::Receiver,
-        value_parser = PossibleValuesParser::new(["none", "sender", "receiver", "barrier"]).try_map(|name| name.parse::<SyncKind>()))]
-    sync: SyncKind,
+    /// What keeps messages of different phases apart: tokens of the sender or the receiver of the earlier message, barriers,
+    /// barriers with tokens between them, nothing, or nothing and messages without content for idle hosts
+    #[arg(long, default_value_t = Mechanism::Receiver,
+        value_parser = PossibleValuesParser::new(Mechanism::ALL.map(Mechanism::name)).try_map(|name| name.parse::<Mechanism>()))]
+    sync: Mechanism,
+    /// Keep blocks of N phases apart instead of single ones; with barrier+... put barriers between blocks
+    #[arg(long, value_name = "N")]
+    block: Option<u32>,
     /// Leave out every token that others imply
     #[arg(long)]
     minimal: bool,
@@ -47,11 +53,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Choice::Capacity => Algorithm::Capacity,
         Choice::Lg => return lg(args, &tree, &topology),
     };
-    let plan = plan_as(&tree, algorithm, args.sync, if args.minimal { Reduction::Minimal } else { Reduction::Chain });
+    let scheme = Scheme::new(args.sync, args.block)?;
+    let plan = plan_as(&tree, algorithm, scheme, if args.minimal { Reduction::Minimal } else { Reduction::Chain });
     print(&match args.common.format {
         Format::Json => json::write_alltoall(&plan),
-        Format::C => program::alltoall(&plan, args.sync),
-        Format::Summary => summary(&tree, &plan, args.sync),
+        Format::C => program::alltoall(&tree, &plan, scheme),
+        Format::Summary => summary(&tree, &plan),
     })
 }
 
@@ -84,7 +91,7 @@ fn lg_summary(tree: &Tree, plan: &Lg) -> String {
     lines.join("\n") + "\n"
 }
 
-fn summary(tree: &Tree, plan: &Alltoall, sync: SyncKind) -> String {
+fn summary(tree: &Tree, plan: &Alltoall) -> String {
     let Bound { edge: (from, to), load, capacity, .. } = &plan.bound;
     let at_once = if *capacity > 1 { format!(", {capacity} at once") } else { String::new() };
     let carries = || format!("{from} -> {to} carries {}{at_once}", messages(*load as usize));
@@ -94,7 +101,7 @@ fn summary(tree: &Tree, plan: &Alltoall, sync: SyncKind) -> String {
         format!("algorithm     {}", plan.algorithm),
         format!("bound         {}: {reason}", phases(plan.bound.phases)),
         format!("schedule      {}, {}{}", phases(plan.phases.len() as u64), messages(plan.messages()), pace(tree, plan)),
-        format!("sync          {sync}{}", tokens(tree, plan, sync)),
+        format!("sync          {}: {}", plan.scheme, sync(tree, plan)),
     ];
     if plan.algorithm == Algorithm::Aapc && Algorithm::fitting(tree) == Algorithm::Capacity {
         lines.push("note          links differ in speed, and aapc uses each like the slowest; capacity would take less time".to_owned());
@@ -108,16 +115,27 @@ fn pace(tree: &Tree, plan: &Alltoall) -> String {
     if capacities.are_unit() { String::new() } else { format!(" of {} each", capacities.rate()) }
 }
 
-fn tokens(tree: &Tree, plan: &Alltoall, sync: SyncKind) -> String {
-    match sync {
-        SyncKind::None => ": phases may run into each other".to_owned(),
-        SyncKind::Barrier => format!(": {} between phases", count(plan.phases.len().saturating_sub(1), "barrier", "barriers")),
-        SyncKind::Sender | SyncKind::Receiver => {
-            let number = |reduction| syncs(tree, &plan.algorithm.capacities(tree), &plan.phases, sync, reduction).len();
-            let (chain, minimal) = (number(Reduction::Chain), number(Reduction::Minimal));
-            format!(": {} in this plan; {chain} chained, {minimal} minimal", count(plan.syncs.len(), "token", "tokens"))
-        }
+/// What the scheme puts between phases.
+fn sync(tree: &Tree, plan: &Alltoall) -> String {
+    let scheme = plan.scheme;
+    let barriers = (0..plan.phases.len()).filter(|&phase| scheme.barrier_before(phase)).count();
+    let mut parts = Vec::new();
+    if barriers > 0 {
+        parts.push(count(barriers, "barrier", "barriers"));
     }
+    if scheme.tokens() != SyncKind::None {
+        let number = |reduction| scheme.syncs(tree, &plan.algorithm.capacities(tree), &plan.phases, reduction).len();
+        let (chain, minimal) = (number(Reduction::Chain), number(Reduction::Minimal));
+        parts.push(format!("{} in this plan; {chain} chained, {minimal} minimal", count(plan.syncs.len(), "token", "tokens")));
+    }
+    if scheme.mechanism() == Mechanism::Dummy {
+        parts.push(count(dummies(tree, &plan.phases).len(), "message without content", "messages without content"));
+    }
+    if !scheme.keeps_all_apart() {
+        let what = if scheme.block() > 1 { "phases of a block" } else { "phases" };
+        parts.push(format!("{what} may run into each other"));
+    }
+    parts.join(", ")
 }
 
 fn phases(number: u64) -> String {

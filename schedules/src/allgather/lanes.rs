@@ -102,6 +102,14 @@ pub fn plan(tree: &Tree) -> Lanes {
     }
 }
 
+/// The single ring in these terms: what it loads links with, and what share of the bound it reaches.
+pub fn one_ring(tree: &Tree) -> Lanes {
+    let ring = lr1::ring(&Branches::new(tree));
+    let fastest = (0..tree.nodes()).map(|v| tree.rate(v)).max().unwrap_or_default();
+    let alone = Cut::new(tree, &ring, fastest);
+    alone.lanes(tree, &vec![false; alone.groups.len()], 1)
+}
+
 /// The tree cut at slow links.
 struct Cut {
     /// By node: the uppermost node of its piece.

@@ -46,7 +46,7 @@ fn a_row_of_four_switches_is_four_apart_or_two() {
 fn lr2_names_the_switch_that_has_too_few_hosts() {
     let refused = plan_as(&star(&[1, 2, 0, 3]), Algorithm::Lr2).unwrap_err();
     assert_eq!(refused, Refused::TooFewHosts { switch: "s0".into(), hosts: 1, neighbours: 2 });
-    assert!(refused.to_string().starts_with("lr2: switch \"s0\" has 1 hosts on it and 2 neighbouring switches"));
+    assert!(refused.to_string().starts_with("lr2: switch \"s0\" has fewer hosts on it (1) than neighbouring switches (2)"));
 }
 
 #[test]

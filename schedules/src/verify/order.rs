@@ -22,12 +22,14 @@ use crowd::{Crowd, History};
 use inventory::tree::{Edge, Tree};
 use tokens::{Carried, Tokens};
 
-/// Checks the synchronizations of `plan`; a plan without any is meant for barriers, or for none.
+/// Checks the synchronizations of `plan`. A plan without any is meant for barriers, or for none, and a scheme that only limits
+/// contention promises no more than it has.
 pub(super) fn kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
     for sync in &plan.syncs {
         can_be_carried_out(names, scheduled, sync)?;
     }
-    if plan.syncs.is_empty() { Ok(()) } else { widths_are_kept(names, plan, scheduled, capacities) }
+    let promised = !plan.syncs.is_empty() && plan.scheme.keeps_all_apart();
+    if promised { widths_are_kept(names, plan, scheduled, capacities) } else { Ok(()) }
 }
 
 /// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
@@ -88,7 +90,11 @@ fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, ca
     let mut carried = Carried::new(senders.slots(), scheduled.phase.len());
     let history = History::new(plan, &scheduled.phase, &tokens);
     let mut path = Vec::new();
+    let mut meeting = (1..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).peekable();
     for (m, position) in plan.phases.iter().flatten().copied().zip(0u32..) {
+        if meeting.next_if(|&phase| phase <= scheduled.phase(position)).is_some() {
+            senders.meet();
+        }
         let (slot, step) = senders.start(m.src, scheduled.phase[position as usize]);
         let clock = senders.clock(slot);
         for &after in tokens.to(position) {
@@ -189,6 +195,13 @@ impl Senders {
         }
         *messages += 1;
         (slots.start + *messages as usize - 1, *step)
+    }
+
+    /// All hosts meet in a barrier: what any has sent, all know to be over.
+    fn meet(&mut self) {
+        let slots = self.slots();
+        let over: Vec<Count> = (0..slots).map(|slot| self.clocks[slot * slots + slot]).collect();
+        self.clocks.chunks_mut(slots).for_each(|clock| clock.copy_from_slice(&over));
     }
 
     fn clock(&mut self, slot: usize) -> &mut [Count] {

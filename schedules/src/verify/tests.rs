@@ -40,7 +40,7 @@ fn names_edge_phase_and_messages() {
 #[test]
 fn a_ring_that_lies_or_collides_is_refused() {
     let tree = star(&[2, 2]);
-    let good = ring::plan(&tree);
+    let good = ring::plan_as(&tree, ring::Algorithm::Lr1).unwrap();
     allgather(&tree, &good).unwrap();
     let with = |change: fn(&mut Allgather)| {
         let mut plan = good.clone();

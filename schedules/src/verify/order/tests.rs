@@ -14,7 +14,14 @@ use std::collections::HashMap;
 fn plan(tree: &Tree, phases: Vec<Vec<Message>>, kind: SyncKind, reduction: Reduction) -> Alltoall {
     let capacities = Capacities::of(tree);
     let syncs = syncs(tree, &capacities, &phases, kind, reduction);
-    Alltoall { algorithm: Algorithm::Capacity, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, syncs }
+    Alltoall {
+        algorithm: Algorithm::Capacity,
+        hosts: tree.host_names().to_vec(),
+        bound: bound(tree, &capacities),
+        phases,
+        scheme: kind.into(),
+        syncs,
+    }
 }
 
 /// By definition: the order's closure over all pairs, and on every edge the largest set of users no two of which are in order,
