@@ -182,6 +182,13 @@ fn a_threshold_that_could_be_anywhere_is_refused_and_one_below_all_sizes_told() 
     };
     let clear = fit(16, &link, &samples([0.0; 4])).unwrap();
     assert_eq!(clear.threshold, Threshold::AtMost(Bytes(1 << 18)));
+    // All sizes pay a millisecond, and noise hides from which one on.
+    let slight = Signature { delta: 1e-3, ..p };
+    let blurred = (16..)
+        .zip([-0.06, 0.03, 0.1, -0.03, 0.02])
+        .map(|(k, f)| Sample::new(Bytes(1 << k), slight.alltoall(16, Bytes(1 << k)) * (1.0 + f)));
+    let refused = fit(16, &link, &blurred.collect::<Vec<_>>()).unwrap_err();
+    assert!(matches!(refused, Refusal::Threshold { smallest: 65_536, largest: 524_288, .. }), "{refused}");
     // A start-up time that is small against everything measured drowns: the signature goes without it.
     let drowned = fit(16, &link, &samples([0.05, -0.05, 0.05, -0.05])).unwrap();
     assert_eq!((drowned.threshold, drowned.delta.value), (Threshold::None, 0.0), "{drowned:?}");
