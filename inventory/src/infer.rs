@@ -10,6 +10,7 @@
 //! ```
 mod device;
 mod identity;
+mod kinds;
 mod lag;
 mod seats;
 mod statements;
@@ -67,6 +68,9 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     let statements = statements::statements(&devices, scope.strangers);
     let mut directory = Directory::new(scope, &devices, &mut found);
     directory.introduce(&devices, &statements);
+    if scope.strangers == Strangers::Shown {
+        kinds::settle(&devices, &directory, &statements, &mut found);
+    }
     let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
     trunks.extend(unspoken::unspoken(&devices, &directory, &statements, &trunks, &mut found));
     seats::seats(scope, &devices, &directory, &trunks, &mut found);

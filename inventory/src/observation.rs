@@ -94,6 +94,9 @@ pub struct System {
     pub descr: String,
     /// sysUpTime in hundredths of a second.
     pub uptime: u32,
+    /// sysServices: the layers it works on, a bit each.
+    #[serde(default)]
+    pub services: Option<u32>,
 }
 
 /// One row of IF-MIB (RFC 2863).
@@ -130,6 +133,9 @@ pub struct Lldp {
     pub chassis: Option<Id>,
     /// lldpLocSysName.
     pub name: String,
+    /// lldpLocSysCapEnabled.
+    #[serde(default)]
+    pub capabilities: Option<Capabilities>,
     /// lldpLocPortTable: local port number to port id and description.
     pub ports: Vec<LldpPort>,
     /// lldpRemTable.

@@ -13,6 +13,8 @@ struct Edition {
     chassis_subtype: &'static [u32],
     chassis: &'static [u32],
     name: &'static [u32],
+    /// The enabled system capabilities, here and of neighbours.
+    capabilities: &'static [u32],
     port_subtype: &'static [u32],
     port: &'static [u32],
     port_descr: &'static [u32],
@@ -22,7 +24,6 @@ struct Edition {
     rem_port: &'static [u32],
     rem_port_descr: &'static [u32],
     rem_name: &'static [u32],
-    /// The enabled system capabilities.
     rem_capabilities: &'static [u32],
     /// Parts of the index of a neighbour; the second is the local port.
     rem_index: usize,
@@ -33,6 +34,7 @@ const FIRST: Edition = Edition {
     chassis_subtype: &[1, 0, 8802, 1, 1, 2, 1, 3, 1],
     chassis: &[1, 0, 8802, 1, 1, 2, 1, 3, 2],
     name: &[1, 0, 8802, 1, 1, 2, 1, 3, 3],
+    capabilities: &[1, 0, 8802, 1, 1, 2, 1, 3, 6],
     port_subtype: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2],
     port: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3],
     port_descr: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4],
@@ -51,6 +53,7 @@ const SECOND: Edition = Edition {
     chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 1],
     chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 2],
     name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 3],
+    capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 6],
     port_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 2],
     port: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 3],
     port_descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 4],
@@ -68,7 +71,16 @@ const SECOND: Edition = Edition {
 pub(crate) const LAST_CHANGE: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 2, 1];
 
 pub(crate) const OBJECTS: Objects = Objects {
-    scalars: &[FIRST.chassis_subtype, FIRST.chassis, FIRST.name, SECOND.chassis_subtype, SECOND.chassis, SECOND.name],
+    scalars: &[
+        FIRST.chassis_subtype,
+        FIRST.chassis,
+        FIRST.name,
+        FIRST.capabilities,
+        SECOND.chassis_subtype,
+        SECOND.chassis,
+        SECOND.name,
+        SECOND.capabilities,
+    ],
     columns: &[
         FIRST.port_subtype,
         FIRST.port,
@@ -114,6 +126,7 @@ impl Edition {
         Lldp {
             chassis: id(answers.scalar(self.chassis), chassis_kind(number(answers.scalar(self.chassis_subtype)))),
             name: text(answers.scalar(self.name)),
+            capabilities: answers.scalar(self.capabilities).and_then(Value::as_bytes).and_then(capabilities),
             ports: answers.column(self.port).filter_map(|(index, value)| self.port(answers, index, value)).collect(),
             neighbours: self.neighbours(answers),
         }

@@ -1,6 +1,6 @@
 //! Inference from recordings: nobody said who belongs to the network.
 use super::infer_recorded;
-use crate::observation::{Bridge, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState};
+use crate::observation::{Bridge, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System};
 use crate::topology::{Grade, LinkState, Member, NodeKind, Topology};
 use crate::view::{View, Views};
 use crate::{BitsPerSec, Mac, Millis};
@@ -24,7 +24,7 @@ fn device(n: u8) -> View {
         ..Interface::default()
     };
     let port = |i: u32| LldpPort { number: i, id: Id::Text(format!("Gi0/{i}")), descr: String::new() };
-    let lldp = Lldp { chassis: Some(mac(n)), name: format!("sw{n}"), ports: (1..=6).map(port).collect(), neighbours: vec![] };
+    let lldp = Lldp { chassis: Some(mac(n)), name: format!("sw{n}"), ports: (1..=6).map(port).collect(), ..Lldp::default() };
     View { seen: Some(Millis(1)), interfaces: Some((1..=6).map(interface).collect()), lldp: Some(lldp), ..View::default() }
 }
 
@@ -221,4 +221,20 @@ fn ports_are_named_by_interfaces_however_neighbours_name_them() {
     hears(&mut views, "d1", 1, named(2, 1));
     hears(&mut views, "d1", 2, named(2, 2));
     assert_eq!(links(&infer_recorded(&views)), ["d1 01 d2 Gi0/2", "d1 eth0 d2 Gi0/1"], "without an interface, LLDP's own word");
+}
+
+#[test]
+fn what_a_recorded_device_is_it_says_itself_or_its_neighbours_do() {
+    let mut views = network(5);
+    let capable = |bridge, router| Some(Capabilities { bridge, router });
+    views.get_mut("d2").unwrap().lldp.as_mut().unwrap().capabilities = capable(false, false);
+    hears(&mut views, "d1", 3, LldpNeighbour { capabilities: capable(true, true), ..named(3, 1) });
+    views.get_mut("d4").unwrap().system = Some(System { services: Some(4), ..System::default() });
+    let port = BridgePort { number: 1, if_index: 101, state: None, designated_bridge: None, designated_port: None };
+    let bridge = |view: &mut View| view.bridge = Some(Bridge { ports: vec![port.clone()], ..Bridge::default() });
+    let t = infer_recorded(&views);
+    let kinds = |t: &Topology| ["d1", "d2", "d3", "d4", "d5"].map(|d| t.kind(d).unwrap());
+    assert_eq!(kinds(&t), [NodeKind::Switch, NodeKind::Host, NodeKind::Router, NodeKind::Router, NodeKind::Switch]);
+    ["d3", "d4"].iter().for_each(|d| bridge(views.get_mut(*d).unwrap()));
+    assert_eq!(kinds(&infer_recorded(&views))[2..], [NodeKind::Switch, NodeKind::Switch, NodeKind::Switch], "what has bridge ports bridges");
 }

@@ -269,6 +269,7 @@ impl World {
                 name: switch.to_owned(),
                 ports: device.ports.keys().map(|n| LldpPort { number: *n, id: Id::Text(name(n)), descr: String::new() }).collect(),
                 neighbours: device.ports.iter().filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?))).collect(),
+                ..Lldp::default()
             }),
             Table::Cdp => Fact::Cdp(Default::default()),
             Table::Fdb => Fact::Fdb(Vec::new()),
