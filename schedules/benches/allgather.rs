@@ -1,8 +1,8 @@
-//! How long rings take to plan: LR1 and LR3 for 1,000 switches.
+//! How long allgathers take to plan: LR1 and LR3 for 1,000 switches, lanes for 1,024 hosts behind slow trunks.
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
-use heddle_schedules::allgather::{Algorithm, plan_as};
+use heddle_schedules::allgather::{Algorithm, lanes, plan_as};
 use heddle_schedules::graph::{Construction, HOSTS_PER_SWITCH, Random, random_cluster, spanning_tree};
 use inventory::topology_file::Link;
 use inventory::{BitsPerSec, Tree};
@@ -50,5 +50,17 @@ fn rings(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rings);
+/// 64 switches of 16 hosts at 10 Gbit/s, trunks of 1 Gbit/s.
+fn behind_slow_trunks(c: &mut Criterion) {
+    let mut random = Random::new(11);
+    let mut cluster = random_cluster(64, 1024, &mut random);
+    cluster.hosts.values_mut().enumerate().for_each(|(h, host)| {
+        host.switch = format!("s{}", h % 64);
+        host.rate = BitsPerSec::mega(10_000);
+    });
+    let tree = spanning_tree(&cluster, Construction::BreadthFirst, &mut random).tree().unwrap();
+    c.bench_function("allgather 1024 hosts, lanes", |b| b.iter(|| lanes::plan(black_box(&tree))));
+}
+
+criterion_group!(benches, rings, behind_slow_trunks);
 criterion_main!(benches);

@@ -26,11 +26,6 @@ fn rated(switches: usize, parent: &[usize], trunks: &[String], at: &[usize], hos
     topology(&format!("{text}links: [{}]", links.join(", ")))
 }
 
-fn one_ring(tree: &Tree) -> Lanes {
-    let cut = Cut::new(tree, &lr1::ring(&Branches::new(tree)), BitsPerSec(u64::MAX));
-    cut.lanes(tree, &vec![false; cut.groups.len()], 1)
-}
-
 #[test]
 fn fast_trunks_and_slow_hosts_leave_nothing_to_gain() {
     for tree in [star(&[0, 8, 8, 8], "1G", "10G"), star(&[5, 3], "1G", "1G"), star(&[4], "25G", "25G")] {
