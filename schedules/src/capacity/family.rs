@@ -80,8 +80,8 @@ impl Family {
     }
 
     /// The smallest set of what a group sends round a turn at that depth.
-    pub(super) fn set(&self, group: u32, turn: u32) -> u32 {
-        self.first[group as usize] + turn
+    pub(super) fn set(&self, group: usize, turn: usize) -> u32 {
+        self.first[group] + turn as u32
     }
 
     /// A group's smallest sets, by turn.

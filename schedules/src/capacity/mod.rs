@@ -11,6 +11,7 @@
 //! Cost: O(hosts² log hosts), about; a few words of memory a message.
 //! Deviations: hosts of different rates under one switch are in one group, because in an all-to-all every host sends the same
 //! number of messages, so no host can make use of a rate beyond what the slowest one, or the bottleneck, leaves it.
+mod balance;
 pub(crate) mod colour;
 mod family;
 mod groups;

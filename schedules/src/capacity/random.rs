@@ -17,6 +17,6 @@ impl Random {
 
     /// A number below `end`, which is not 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 }

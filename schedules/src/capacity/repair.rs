@@ -12,23 +12,25 @@ use super::random::Random;
 const LOOKED_AT: usize = 256;
 /// As many messages that were pushed out are remembered.
 const REMEMBERED: usize = 24;
-/// So often may a message be placed before there is one phase more, and as often again for each that was taken out at first.
-const TRIES: (u64, u64) = (4_000, 8);
+/// So often is a message placed before there are more phases, a thousandth or one: this often, and for each that was taken out at
+/// first this often. Once they are a hundredth more, they are doubled, to come to an end.
+const TRIES: (u64, u64) = (4_000, 2);
 
 /// The phases, repaired.
 pub(super) fn repair(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<Flow>> {
     let mut repair = Repair::new(groups, phases);
     let tries = TRIES.0 + TRIES.1 * repair.homeless.len() as u64;
-    let mut left = tries;
-    while !repair.homeless.is_empty() {
-        if left == 0 {
-            left = tries;
-            repair.add_phase();
+    loop {
+        for _ in 0..tries {
+            if repair.homeless.is_empty() {
+                return repair.phases;
+            }
+            repair.place_one();
         }
-        left -= 1;
-        repair.place_one();
+        let more = repair.phases.len() as u64 - groups.bound;
+        let step = if more <= groups.bound / 100 { (groups.bound / 1000).max(1) } else { more };
+        (0..step).for_each(|_| repair.add_phase());
     }
-    repair.phases
 }
 
 /// One message from group to group.

@@ -6,6 +6,7 @@
 //! receivers' sets and back. Wherever a fraction meets a set there is a second one, so they form circles, and pushing round a
 //! circle until one fraction is whole changes no other sum. Halves cost linear time, because there a circle becomes
 //! whole at once.
+use super::balance::Balance;
 use super::family::{Family, NONE};
 use super::groups::{Flow, Groups};
 use super::random::Random;
@@ -27,18 +28,24 @@ struct Arc {
 
 struct Splitter<'a> {
     family: &'a Family,
-    /// Turn of the way between two groups, row by row.
-    turns: Vec<u16>,
+    /// Where the family is not safe.
+    balance: Option<Balance<'a>>,
+    /// The smallest sets of what one group sends another, as senders and as receivers, row by row.
+    ends: Vec<[u32; 2]>,
     groups: usize,
     random: Random,
     whole: u64,
     /// The flows' arcs first.
     arcs: Vec<Arc>,
+    /// From which group to which each flow's arc is, as a row's and column's place in `ends`.
+    pairs: Vec<usize>,
     /// Per set as senders, per set as receivers, and for the hub: an arc's end there, `2 * arc + end`, and after each such end the next.
     first: Vec<u32>,
     next: Vec<u32>,
     /// By set as for `first`: parts of what it gets.
     parts: Vec<u64>,
+    /// Bits of those, and of the hub, that have arcs. The others are not looked at, because deep trees have many sets.
+    touched: Vec<u64>,
     circle: Circle,
 }
 
@@ -49,20 +56,27 @@ struct Circle {
 }
 
 impl<'a> Splitter<'a> {
-    fn new(groups: &Groups, family: &'a Family) -> Splitter<'a> {
-        let spots = || groups.spot.iter();
-        let turns = spots().flat_map(|&from| spots().map(move |&to| groups.turn(from, to) as u16)).collect();
-        let stops = 2 * family.parent.len() + 1;
+    fn new(groups: &'a Groups, family: &'a Family) -> Splitter<'a> {
+        let sets = family.parent.len();
+        let stops = 2 * sets + 1;
+        let pairs = (0..groups.len()).flat_map(|from| (0..groups.len()).map(move |to| (from, to)));
+        let ends = |(from, to): (usize, usize)| {
+            let turn = groups.turn(groups.spot[from], groups.spot[to]);
+            [family.set(from, turn), family.set(to, turn) + sets as u32]
+        };
         Splitter {
             family,
-            turns,
+            balance: (!family.safe).then(|| Balance::new(groups)),
+            ends: pairs.map(ends).collect(),
             groups: groups.len(),
             random: Random(groups.bound),
             whole: 1,
             arcs: Vec::new(),
+            pairs: Vec::new(),
             first: vec![NONE; stops],
             next: Vec::new(),
             parts: vec![0; stops],
+            touched: vec![0; stops.div_ceil(64)],
             circle: Circle { walked: Vec::new(), met: vec![NONE; stops] },
         }
     }
@@ -81,15 +95,16 @@ impl<'a> Splitter<'a> {
 
     /// `share` of `whole` parts of the flows, and the rest.
     fn divide(&mut self, flows: &[Flow], share: u64, whole: u64) -> (Vec<Flow>, Vec<Flow>) {
+        let (share, whole) = if whole == 2 * share { (1, 2) } else { (share, whole) };
         self.whole = whole;
         self.place(flows, share);
         self.round();
         let (mut these, mut those) = (Vec::with_capacity(flows.len()), Vec::with_capacity(flows.len()));
         let mut rounded = self.arcs.iter();
         for &flow in flows {
-            let parts = u64::from(flow.count) * share;
-            let up = !parts.is_multiple_of(whole) && rounded.next().is_some_and(|arc| arc.part == whole);
-            let count = (parts / whole) as u32 + u32::from(up);
+            let (count, part) = cut(flow.count, share, whole);
+            let up = part > 0 && rounded.next().is_some_and(|arc| arc.part == whole);
+            let count = count + u32::from(up);
             if count > 0 {
                 these.push(Flow { count, ..flow });
             }
@@ -102,48 +117,72 @@ impl<'a> Splitter<'a> {
 
     /// Lays out the arcs of every fraction.
     fn place(&mut self, flows: &[Flow], share: u64) {
-        let sets = self.family.parent.len();
-        self.arcs.clear();
-        self.next.clear();
-        self.first.fill(NONE);
-        self.parts.fill(0);
+        self.clear();
         for flow in flows {
-            let part = u64::from(flow.count) * share % self.whole;
+            let (_, part) = cut(flow.count, share, self.whole);
             if part > 0 {
-                let turn = u32::from(self.turns[flow.from as usize * self.groups + flow.to as usize]);
-                let (from, to) = (self.family.set(flow.from, turn), self.family.set(flow.to, turn) + sets as u32);
-                self.parts[from as usize] += part;
-                self.parts[to as usize] += part;
-                self.arc([from, to], part);
+                let pair = flow.from as usize * self.groups + flow.to as usize;
+                let ends = self.ends[pair];
+                self.pairs.push(pair);
+                ends.iter().for_each(|&end| self.parts[end as usize] += part);
+                self.arc(ends, part);
             }
         }
-        for receivers in [0, sets] {
-            for set in receivers..receivers + sets {
-                let part = self.parts[set] % self.whole;
-                if part > 0 {
-                    let above = match self.family.parent[set - receivers] {
-                        NONE => 2 * sets,
-                        parent => parent as usize + receivers,
-                    };
-                    self.parts[above] += part;
-                    self.arc(if receivers == 0 { [above as u32, set as u32] } else { [set as u32, above as u32] }, part);
-                }
+        let (sets, hub) = (self.family.parent.len(), 2 * self.family.parent.len());
+        // A larger set has a larger number, so what is passed on to it still comes up.
+        let mut stop = 0;
+        while let Some(next) = self.touched_from(stop).filter(|&stop| stop < hub) {
+            let part = self.parts[next] % self.whole;
+            if part > 0 {
+                let receivers = if next < sets { 0 } else { sets };
+                let above = match self.family.parent[next - receivers] {
+                    NONE => hub,
+                    parent => parent as usize + receivers,
+                };
+                self.parts[above] += part;
+                self.arc(if next < sets { [above as u32, next as u32] } else { [next as u32, above as u32] }, part);
             }
+            stop = next + 1;
         }
+    }
+
+    /// Forgets the arcs.
+    fn clear(&mut self) {
+        let mut stop = 0;
+        while let Some(next) = self.touched_from(stop) {
+            (self.first[next], self.parts[next]) = (NONE, 0);
+            stop = next + 1;
+        }
+        self.touched.fill(0);
+        self.arcs.clear();
+        self.pairs.clear();
+        self.next.clear();
+    }
+
+    /// The next stop with arcs.
+    fn touched_from(&self, stop: usize) -> Option<usize> {
+        let first = (self.touched.get(stop / 64)? >> (stop % 64)) << (stop % 64);
+        let rest = self.touched[stop / 64 + 1..].iter().copied();
+        let found = std::iter::once(first).chain(rest).enumerate().find(|(_, bits)| *bits != 0);
+        found.map(|(word, bits)| (stop / 64 + word) * 64 + bits.trailing_zeros() as usize)
     }
 
     fn arc(&mut self, ends: [u32; 2], part: u64) {
         for stop in ends {
             self.next.push(self.first[stop as usize]);
             self.first[stop as usize] = self.next.len() as u32 - 1;
+            self.touched[stop as usize / 64] |= 1 << (stop % 64);
         }
         self.arcs.push(Arc { ends, part });
     }
 
     /// Pushes round circles until every part is 0 or whole.
     fn round(&mut self) {
-        for start in 0..self.first.len() as u32 {
-            let mut stop = start;
+        self.balance.iter_mut().for_each(Balance::reset);
+        let mut start = 0;
+        while let Some(next) = self.touched_from(start) {
+            start = next + 1;
+            let mut stop = next as u32;
             loop {
                 let before = self.circle.walked.last().copied();
                 let Some(end) = self.fraction_at(stop, before) else {
@@ -182,8 +221,8 @@ impl<'a> Splitter<'a> {
         Some(end).filter(|&end| end != NONE)
     }
 
-    /// Pushes round the circle that begins at this step, and takes it back out of the walk. Either way round serves; each is taken
-    /// as often as keeps the expected parts as they are.
+    /// Pushes round the circle that begins at this step, and takes it back out of the walk. Where either way round serves, each is
+    /// taken as often as keeps the expected parts as they are.
     fn push_round(&mut self, begin: usize) {
         let circle = self.circle.walked.split_off(begin);
         let (mut up, mut down) = (self.whole, self.whole);
@@ -192,7 +231,11 @@ impl<'a> Splitter<'a> {
             let (more, less) = if end % 2 == 0 { (self.whole - part, part) } else { (part, self.whole - part) };
             (up, down) = (up.min(more), down.min(less));
         }
-        let rise = self.random.below(up + down) < down;
+        let flows = circle.iter().filter_map(|&end| Some((*self.pairs.get(end as usize / 2)?, end % 2 == 0)));
+        let rise = match &mut self.balance {
+            Some(balance) => balance.is_up(flows, up, down),
+            None => self.random.below(up + down) < down,
+        };
         for &end in &circle {
             let arc = &mut self.arcs[end as usize / 2];
             self.circle.met[arc.ends[end as usize % 2] as usize] = NONE;
@@ -204,4 +247,14 @@ impl<'a> Splitter<'a> {
             }
         }
     }
+}
+
+/// So many times `share` of `whole` parts: whole ones, and the parts that remain.
+fn cut(count: u32, share: u64, whole: u64) -> (u32, u64) {
+    if whole == 2 {
+        // Nearly always, and division is slow.
+        return (count / 2, u64::from(count % 2));
+    }
+    let parts = u64::from(count) * share;
+    ((parts / whole) as u32, parts % whole)
 }

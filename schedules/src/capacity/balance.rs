@@ -1,0 +1,48 @@
+//! Which way round a circle is pushed where the family does not keep every limit.
+//!
+//! Either way keeps the family's sets even. What it does to the limits differs, and the way is taken that leaves them more even.
+use super::groups::{Groups, Limit};
+
+/// How far one side of a split is beyond its share, by limit and in parts.
+pub(super) struct Balance<'a> {
+    groups: &'a Groups,
+    beyond: Vec<i64>,
+    /// By limit: more of the circle's flows that rise with it than that fall.
+    rising: Vec<i64>,
+    touched: Vec<Limit>,
+    way: Vec<Limit>,
+}
+
+impl<'a> Balance<'a> {
+    pub(super) fn new(groups: &'a Groups) -> Balance<'a> {
+        let none = vec![0; groups.limits()];
+        Balance { groups, beyond: none.clone(), rising: none, touched: Vec::new(), way: Vec::new() }
+    }
+
+    /// A new split begins.
+    pub(super) fn reset(&mut self) {
+        self.beyond.fill(0);
+    }
+
+    /// Of pushing a circle up or down by so many parts the more even; `flows` are the circle's pairs of groups and whether
+    /// each rises when it is pushed up.
+    pub(super) fn is_up(&mut self, flows: impl Iterator<Item = (usize, bool)>, up: u64, down: u64) -> bool {
+        for (pair, rises) in flows {
+            self.groups.way(pair / self.groups.len(), pair % self.groups.len(), &mut self.way);
+            for &limit in &self.way {
+                self.rising[limit] += if rises { 1 } else { -1 };
+                self.touched.push(limit);
+            }
+        }
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        let uneven =
+            |by: i64| -> i128 { self.touched.iter().map(|&limit| i128::from(self.beyond[limit] + by * self.rising[limit]).pow(2)).sum() };
+        let (up, down) = (up as i64, -(down as i64));
+        let by = if uneven(up) <= uneven(down) { up } else { down };
+        for limit in self.touched.drain(..) {
+            self.beyond[limit] += by * std::mem::take(&mut self.rising[limit]);
+        }
+        by == up
+    }
+}
