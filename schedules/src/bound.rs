@@ -84,17 +84,6 @@ pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
     slowest_edge(tree, ranks, |this_side, other_side| if other_side > 0.0 { this_side } else { 0.0 }, block)
 }
 
-/// How many times the payload bound the phases of [`crate::aapc`] take on a tree whose hosts are ranks: 1 where all
-/// links have one rate, more where trunks are faster than host links, for the phases count every link as one message
-/// wide and each lasts as long as its slowest link. Zero with one host.
-pub fn unit_factor(tree: &Tree) -> f64 {
-    let block = Bytes(1 << 20);
-    let slowest = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v).0.max(1)).min();
-    let Some(slowest) = slowest else { return 0.0 };
-    let phase = block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / slowest as f64;
-    bound(tree, &Capacities::unit(tree)).phases as f64 * phase / payload_bound_seconds(tree, block).max(f64::MIN_POSITIVE)
-}
-
 /// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the receiving side)`.
 fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, block: Bytes) -> f64 {
     let mut below = vec![0u64; tree.nodes() as usize];
@@ -153,18 +142,6 @@ mod tests {
             assert_eq!((b.phases, b.load, b.edge), (0, 0, (tree.name(0).into(), tree.name(0).into())));
             assert_eq!((payload_bound_seconds(&tree, Bytes(1 << 20)), allgather_bound_seconds(&tree, Bytes(1 << 20))), (0.0, 0.0));
         }
-    }
-
-    #[test]
-    fn phases_of_one_width_waste_faster_trunks() {
-        let text = |rate| {
-            format!(
-                "switches: [a, b]\nhosts: {{w: {{switch: a}}, x: {{switch: a}}, y: {{switch: b}}, z: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
-            )
-        };
-        assert!((unit_factor(&topology(&text("1G"))) - 1.0).abs() < 1e-9);
-        assert!((unit_factor(&topology(&text("10G"))) - 4.0 / 3.0).abs() < 1e-9, "four phases where three messages a host suffice");
-        assert_eq!(unit_factor(&star(&[1])), 0.0);
     }
 
     #[test]

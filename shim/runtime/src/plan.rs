@@ -7,7 +7,7 @@ use inventory::tree::{Tree, TreeError};
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
-use schedules::table::{Collective, Entry, Mpi, Table, Way};
+use schedules::table::{Collective, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
 use schedules::{allgather, alltoall, bound};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,10 +15,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
 /// 30 MB at this many ranks.
 pub const MOST_RANKS: usize = 1024;
-
-/// Phases that take more than this many times the payload bound are not worth going: the library's own routine may be
-/// faster there. It is the measured distance of the phases themselves from the bound.
-const WORTHWHILE: f64 = 1.1;
 
 /// An epoch as one rank of one communicator follows it.
 #[derive(Debug)]
@@ -90,12 +86,7 @@ impl Follow {
         let hosts = whole.restrict(&names).map_err(tree)?;
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
 
-        let mut table = lean.table.clone().under(mpi);
-        let waste = bound::unit_factor(&leaves);
-        if waste > WORTHWHILE {
-            table.alltoall = vec![Entry { from: Bytes(0), way: Way::Native, mpi: None }];
-        }
-
+        let table = lean.table.clone().under(mpi);
         let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
         let ring = allgather::plan(&leaves);
         verify::allgather(&leaves, &ring).map_err(wrong)?;
@@ -110,12 +101,7 @@ impl Follow {
             phases = plan.phases.len();
             steps.push((kind, slice::of(&plan, rank)));
         }
-        let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
-        if waste > WORTHWHILE {
-            summary += &format!(
-                "; trunks are faster than host links, where phases would take {waste:.1} times the bound: all-to-all stays the library's"
-            );
-        }
+        let summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
         Ok(Follow {
             epoch,
             summary,
@@ -253,15 +239,16 @@ mod tests {
     }
 
     #[test]
-    fn faster_trunks_leave_the_all_to_all_to_the_library_unless_forced() {
+    fn faster_trunks_carry_several_messages_at_once() {
         let hosts = ["w", "x", "y", "z"];
-        let follow = plan("10G", Force::default(), &hosts, 0).unwrap();
-        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Native);
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring);
-        assert!(follow.summary.contains("1.3 times the bound"), "{}", follow.summary);
-        let forced = plan("10G", Force::parse("aapc").unwrap(), &hosts, 0).unwrap();
-        assert_eq!(forced.way(Collective::Alltoall, 8), Way::Aapc { sync: SyncKind::Receiver });
-        assert_eq!(peers(&forced), [1, 2, 3]);
+        let phases = |rate: &str| {
+            let follow = plan(rate, Force::default(), &hosts, 0).unwrap();
+            assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Aapc { sync: SyncKind::Receiver });
+            assert_eq!(peers(&follow), [1, 2, 3]);
+            follow.summary
+        };
+        assert_eq!(phases("1G"), "epoch 7, 4 ranks on 4 hosts, 4 phases");
+        assert_eq!(phases("10G"), "epoch 7, 4 ranks on 4 hosts, 3 phases");
     }
 
     #[test]
