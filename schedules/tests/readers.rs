@@ -1,0 +1,77 @@
+//! Everything read that somebody else may have written, with valid inputs mutated a little: the fuzz targets' functions on stable Rust.
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// The functions name the crate as its users do.
+extern crate heddle_schedules as schedules;
+
+#[expect(unreachable_pub, reason = "elsewhere it is a crate")]
+#[path = "../../fuzz/src/lib.rs"]
+mod readers;
+
+#[derive(Debug, Clone)]
+enum Mutation {
+    Flip(Index, u8),
+    Insert(Index, Vec<u8>),
+    Delete(Index, usize),
+    Repeat(Index, usize),
+    Cut(Index),
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    prop_oneof![
+        4 => (any::<Index>(), 0..8u8).prop_map(|(at, bit)| Mutation::Flip(at, bit)),
+        2 => (any::<Index>(), prop::collection::vec(any::<u8>(), 1..5)).prop_map(|(at, bytes)| Mutation::Insert(at, bytes)),
+        2 => (any::<Index>(), 1..9usize).prop_map(|(at, length)| Mutation::Delete(at, length)),
+        2 => (any::<Index>(), 1..33usize).prop_map(|(at, length)| Mutation::Repeat(at, length)),
+        1 => any::<Index>().prop_map(Mutation::Cut),
+    ]
+}
+
+fn mutate(bytes: &mut Vec<u8>, mutation: Mutation) {
+    let place = |at: Index, bytes: &Vec<u8>| at.index(bytes.len() + 1);
+    match mutation {
+        Mutation::Flip(..) if bytes.is_empty() => {}
+        Mutation::Flip(at, bit) => *at.get_mut(bytes) ^= 1 << bit,
+        Mutation::Insert(at, new) => {
+            let at = place(at, bytes);
+            bytes.splice(at..at, new);
+        }
+        Mutation::Delete(at, length) => {
+            let at = place(at, bytes);
+            bytes.drain(at..bytes.len().min(at + length));
+        }
+        Mutation::Repeat(at, length) => {
+            let at = place(at, bytes);
+            bytes.extend_from_within(at..bytes.len().min(at + length));
+        }
+        Mutation::Cut(at) => bytes.truncate(place(at, bytes)),
+    }
+}
+
+fn call(reader: &str, bytes: &[u8]) {
+    match reader {
+        "epoch" => readers::epoch(bytes),
+        "schedule" => readers::schedule(bytes),
+        "table" => readers::table(bytes),
+        "topology" => readers::topology(bytes),
+        other => unreachable!("no reader {other}"),
+    }
+}
+
+#[test]
+fn valid_inputs_are_read() {
+    readers::seeds().iter().for_each(|(reader, bytes)| call(reader, bytes));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 1_000 } else { 50_000 }))]
+    #[test]
+    fn mutated_inputs_are_refused_or_still_consistent(
+        (reader, bytes) in select(readers::seeds()), mutations in prop::collection::vec(mutation(), 1..6)
+    ) {
+        let mut bytes = bytes;
+        mutations.into_iter().for_each(|mutation| mutate(&mut bytes, mutation));
+        call(reader, &bytes);
+    }
+}
