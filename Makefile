@@ -2,8 +2,9 @@
 SHELL  := /bin/bash
 PREFIX ?= /usr/local
 CARGO  ?= cargo
+FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test build install packages check bench-quick figure11 clean
+.PHONY: help demo test build install packages check bench-quick bench-scaling figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -12,7 +13,9 @@ help:
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures the README states, measured here"
+	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
+	@echo "make fuzz         every reader of foreign bytes, for FUZZ_SECONDS each (now $(FUZZ_SECONDS)); needs nightly Rust and cargo-fuzz"
 
 demo: packages
 	@scripts/need-root "make demo"
@@ -59,8 +62,18 @@ bench-quick: packages
 	@$(MAKE) --no-print-directory build
 	scripts/bench-quick
 
+bench-scaling:
+	$(CARGO) run --locked --release -p heddle-schedules --example scaling -- docs
+
 figure11:
 	$(CARGO) run --locked --release -p heddle-schedules --example figure11 -- docs
+
+fuzz:
+	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }
+	$(CARGO) run --locked -q -p heddle-schedules --example seeds -- fuzz/corpus
+	for target in $$(cargo fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=10 || exit 1; \
+	done
 
 clean:
 	$(CARGO) clean

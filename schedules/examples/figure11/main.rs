@@ -1,9 +1,10 @@
 //! Figure 11 of the allgather paper as a table and a picture: `cargo run --release -p heddle-schedules --example figure11 -- DIR`
 //! writes `figure11.md` and `figure11.svg` to DIR. The same on every run.
 #![allow(clippy::disallowed_methods)] // An example may write files; the crate itself may not.
+#[path = "../chart/mod.rs"]
 mod chart;
 
-use chart::{Line, Panel};
+use chart::{Line, Panel, Scale};
 use heddle_schedules::allgather::{Algorithm, plan_as};
 use heddle_schedules::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
 use heddle_schedules::verify;
@@ -66,7 +67,8 @@ fn picture(rows: &[Row]) -> String {
             |c: usize| SWITCHES.iter().zip(rows).map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean())).collect();
         CONSTRUCTIONS.iter().enumerate().map(|(c, (_, name))| Line { name, points: points(c) }).collect()
     };
-    let panel = |title, a| Panel { title, x: "machines", y: "longest path (switches), mean", lines: lines(a) };
+    let panel =
+        |title, a| Panel { title, x: ("machines", Scale::Linear), y: ("longest path (switches), mean", Scale::Linear), lines: lines(a) };
     chart::svg(&[panel("(a) LR1", 0), panel("(b) LR3", 1)])
 }
 

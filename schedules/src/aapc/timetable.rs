@@ -46,17 +46,17 @@ impl Steps {
     /// The phase of host `a` of Ti to host `b` of Tj.
     fn phase(&self, (i, a): (usize, usize), (j, b): (usize, usize)) -> usize {
         match (i, j) {
-            (0, 0) => self.local_in_t0_at(a, b),
-            (0, j) => self.from_t0_at(a, j, b),
-            (i, 0) => self.to_t0_at(i, a, b),
-            (i, j) if i == j => self.local_at(i, a, b),
-            (i, j) => self.broadcast_at(i, a, j, b),
+            (0, 0) => self.step_3(a, b),
+            (0, j) => self.step_1(a, j, b),
+            (i, 0) => self.step_2(i, a, b),
+            (i, j) if i == j => self.step_5(i, a, b),
+            (i, j) => self.steps_4_and_6(i, a, j, b),
         }
     }
 
-    /// Step 1: `q = turn * lcm + r` is where the rotation makes `a` the sender, `r = a - turn` modulo m0, and the alignment makes
+    /// T0 -> Tj: `q = turn * lcm + r` is where the rotation makes `a` the sender, `r = a - turn` modulo m0, and the alignment makes
     /// `b` the receiver, `r = b + P - start` modulo mj. Both at once fixes `turn` modulo their common divisor, then `r`.
-    fn from_t0_at(&self, a: usize, j: usize, b: usize) -> usize {
+    fn step_1(&self, a: usize, j: usize, b: usize) -> usize {
         let (m0, mj, start) = (self.m(0), self.m(j), self.start(0, j));
         let divisor = gcd(m0, mj);
         let aligned = (b + self.phases - start) % mj;
@@ -66,15 +66,15 @@ impl Steps {
         start + turn * (m0 / divisor * mj) + rotated + m0 * blocks
     }
 
-    /// Step 2: `a` sends in its round of m0 phases, when T0's sender is the one that Table 3 pairs with `b`.
-    fn to_t0_at(&self, i: usize, a: usize, b: usize) -> usize {
+    /// Ti -> T0: `a` sends in its round of m0 phases, when T0's sender is the one that Table 3 pairs with `b`.
+    fn step_2(&self, i: usize, a: usize, b: usize) -> usize {
         let m0 = self.m(0);
         let round = self.start(i, 0) / m0 + a;
         self.t0_sends_at(round, (b + 2 * m0 - 1 - round % m0) % m0)
     }
 
-    /// Step 3: the round in which Table 3 pairs the receiver `a` with the sender `b`.
-    fn local_in_t0_at(&self, a: usize, b: usize) -> usize {
+    /// Within T0: the round in which Table 3 pairs the receiver `a` with the sender `b`.
+    fn step_3(&self, a: usize, b: usize) -> usize {
         let m0 = self.m(0);
         self.t0_sends_at((a + m0 - b + m0 - 1) % m0, b)
     }
@@ -86,15 +86,15 @@ impl Steps {
         round * m0 + (sender + m0 - rotation) % m0
     }
 
-    /// Step 5.
-    fn local_at(&self, i: usize, a: usize, b: usize) -> usize {
+    /// Within Ti.
+    fn step_5(&self, i: usize, a: usize, b: usize) -> usize {
         let m = self.m(i);
         let b_sends = self.start(i, i - 1) + b * self.m(i - 1);
         b_sends + (a + m - self.designated_receiver(b_sends, i)) % m
     }
 
-    /// Steps 4 and 6.
-    fn broadcast_at(&self, i: usize, a: usize, j: usize, b: usize) -> usize {
+    /// Ti -> Tj, neither of them T0.
+    fn steps_4_and_6(&self, i: usize, a: usize, j: usize, b: usize) -> usize {
         self.start(i, j) + a * self.m(j) + b
     }
 }
