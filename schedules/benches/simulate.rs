@@ -2,10 +2,10 @@
 //!
 //! Target: 1,024 hosts in seconds, whatever the algorithm.
 use criterion::{Criterion, criterion_group, criterion_main};
-use heddle_schedules::alltoall::plan_reduced;
+use heddle_schedules::alltoall::{Algorithm, plan_as};
 use heddle_schedules::simulate::libraries::{self, Library};
-use heddle_schedules::simulate::schedules::{self, Apart};
-use heddle_schedules::simulate::{Model, run};
+use heddle_schedules::simulate::{Model, run, schedules};
+use heddle_schedules::sync::scheme::Scheme;
 use heddle_schedules::sync::{Reduction, SyncKind};
 use inventory::{Bytes, TopologyFile, Tree};
 use std::fmt::Write;
@@ -31,9 +31,10 @@ fn simulate(c: &mut Criterion) {
     for (hosts, trunk) in [(8, "1G"), (32, "1G"), (32, "10G")] {
         let tree = tree(hosts, trunk);
         let name = format!("32x{hosts}, trunks of {trunk}");
-        let plan = plan_reduced(&tree, SyncKind::Receiver, Reduction::Chain);
-        let traffic = schedules::alltoall(&plan, BLOCK, Apart::Tokens);
-        group.bench_function(format!("{name}, aapc"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
+        let algorithm = Algorithm::fitting(&tree);
+        let plan = plan_as(&tree, algorithm, SyncKind::Receiver, Reduction::Chain);
+        let traffic = schedules::alltoall(&plan, BLOCK, Scheme::NO_SYNC);
+        group.bench_function(format!("{name}, {algorithm}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
         for library in Library::ALL {
             let traffic = libraries::alltoall(library, tree.hosts(), BLOCK).unwrap();
             group.bench_function(format!("{name}, {library}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));

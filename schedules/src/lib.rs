@@ -15,6 +15,7 @@
 //! | [`sync`] | which messages wait for which |
 //! | [`order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
+//! | [`alltoallv`] | the same for blocks of different sizes |
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
 //! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
@@ -31,6 +32,7 @@
 pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
+pub mod alltoallv;
 pub mod bound;
 pub mod capacities;
 pub mod capacity;

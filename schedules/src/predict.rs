@@ -6,11 +6,12 @@
 //! Cost: the simulator's, once per algorithm; 1,024 hosts take seconds.
 //! Deviations: the simulator's. Tokens of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of
 //! the tree is a rank.
-use crate::alltoall::plan_reduced;
+use crate::alltoall::{Algorithm, plan_as};
 use crate::lg::{self, Clusters};
 use crate::simulate::libraries::{self, Library};
-use crate::simulate::schedules::{self, Apart};
+use crate::simulate::schedules;
 use crate::simulate::{Deadlock, Model, Traffic, run};
+use crate::sync::scheme::{Mechanism, Scheme};
 use crate::sync::{Reduction, SyncKind};
 use crate::{allgather, bound};
 use inventory::{Bytes, Tree};
@@ -22,7 +23,7 @@ pub struct Prediction {
     /// Its name, as on the command line, or that of a library's algorithm.
     pub algorithm: String,
     /// What keeps its phases apart; `None` for algorithms without phases.
-    pub sync: Option<SyncKind>,
+    pub sync: Option<Mechanism>,
     /// Seconds until all is over.
     pub seconds: f64,
 }
@@ -31,8 +32,8 @@ impl fmt::Display for Prediction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sync {
             None => f.pad(&self.algorithm),
-            Some(SyncKind::None) => f.pad(&format!("{}, not synchronized", self.algorithm)),
-            Some(SyncKind::Barrier) => f.pad(&format!("{}, barriers", self.algorithm)),
+            Some(Mechanism::None) => f.pad(&format!("{}, not synchronized", self.algorithm)),
+            Some(Mechanism::Barrier) => f.pad(&format!("{}, barriers", self.algorithm)),
             Some(_) => f.pad(&format!("{}, tokens", self.algorithm)),
         }
     }
@@ -64,14 +65,20 @@ impl Comparison {
 /// [`Deadlock`]: a schedule of ours would stop, which is a defect.
 pub fn alltoall(tree: &Tree, clusters: &Clusters, block: Bytes, model: &Model) -> Result<Comparison, Deadlock> {
     let mut compared = Compared { tree, model, predictions: Vec::new() };
-    let mut plan = plan_reduced(tree, SyncKind::Receiver, Reduction::Chain);
-    let name = plan.algorithm.name();
-    compared.add(name, Some(SyncKind::Receiver), schedules::alltoall(&plan, block, Apart::Tokens))?;
-    plan.syncs = Vec::new();
-    compared.add(name, Some(SyncKind::None), schedules::alltoall(&plan, block, Apart::Tokens))?;
-    compared.add(name, Some(SyncKind::Barrier), schedules::alltoall(&plan, block, Apart::Barriers))?;
+    for algorithm in [Algorithm::Aapc, Algorithm::Capacity] {
+        // Where edges are one message wide, the two plan for the same phases.
+        if algorithm != Algorithm::Aapc && algorithm.capacities(tree).are_unit() {
+            continue;
+        }
+        let mut plan = plan_as(tree, algorithm, SyncKind::Receiver, Reduction::Chain);
+        for mechanism in [Mechanism::Receiver, Mechanism::None, Mechanism::Barrier] {
+            let scheme = Scheme::new(mechanism, None).unwrap_or(Scheme::NO_SYNC);
+            compared.add(algorithm.name(), Some(mechanism), schedules::alltoall(&plan, block, scheme))?;
+            plan.syncs.clear();
+        }
+    }
     if clusters.list().len() > 1 {
-        compared.add(lg::LG, Some(SyncKind::Barrier), schedules::lg(&lg::plan(tree, clusters, None), block))?;
+        compared.add(lg::LG, Some(Mechanism::Barrier), schedules::lg(&lg::plan(tree, clusters, None), block))?;
     }
     for library in Library::ALL {
         if let Some(traffic) = libraries::alltoall(library, tree.hosts(), block) {
@@ -104,7 +111,7 @@ struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    fn add(&mut self, algorithm: &str, sync: Option<SyncKind>, traffic: Traffic) -> Result<(), Deadlock> {
+    fn add(&mut self, algorithm: &str, sync: Option<Mechanism>, traffic: Traffic) -> Result<(), Deadlock> {
         let seconds = run(self.tree, &traffic, self.model)?.seconds();
         self.predictions.push(Prediction { algorithm: algorithm.to_owned(), sync, seconds });
         Ok(())
@@ -132,7 +139,7 @@ mod tests {
         let at = |block| alltoall(&tree, &Clusters::found(&tree), Bytes(block), &model).unwrap();
         let (small, large) = (at(64), at(1 << 20));
         assert_eq!(small.predictions[0].algorithm, "linear", "{small:?}");
-        assert_eq!((large.predictions[0].algorithm.as_str(), large.predictions[0].sync), ("aapc", Some(SyncKind::Receiver)));
+        assert_eq!((large.predictions[0].algorithm.as_str(), large.predictions[0].sync), ("aapc", Some(Mechanism::Receiver)));
         assert!(large.ratio(&large.predictions[0]).unwrap() < 1.05, "{large:?}");
         assert!(large.predictions.iter().all(|p| large.ratio(p).unwrap() >= 1.0 - 1e-9));
         let gathered = allgather(&tree, Bytes(1 << 20), &model).unwrap();

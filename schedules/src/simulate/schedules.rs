@@ -1,65 +1,42 @@
 //! What this crate's own schedules put on the wire.
 use super::{Step, Traffic, Wait};
 use crate::alltoall::Alltoall;
+use crate::alltoallv::Alltoallv;
 use crate::lg::Lg;
 use crate::message::Message;
+use crate::sync::scheme::Scheme;
 use inventory::Bytes;
 
-/// What keeps the phases of an all-to-all apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Apart {
-    /// The schedule's own tokens, if it has any, and each sender's order.
-    Tokens,
-    /// Every phase starts with a barrier.
-    Barriers,
-}
-
-/// An all-to-all as planned, `block` to every host. A host has as many messages under way as it sends in its fullest phase.
-pub fn alltoall(plan: &Alltoall, block: Bytes, apart: Apart) -> Traffic {
+/// An all-to-all as planned, `block` to every host, with the plan's tokens and the barriers of `scheme`. A host starts the messages of
+/// a phase when all it sent before is over; messages that carry nothing are left out.
+pub fn alltoall(plan: &Alltoall, block: Bytes, scheme: Scheme) -> Traffic {
     let hosts = plan.hosts.len();
+    let index = |m: &Message| m.src as usize * hosts + m.dst as usize;
     let mut traffic = Traffic::new();
     let mut steps = vec![Step::MAX; hosts * hosts];
-    let index = |m: &Message| m.src as usize * hosts + m.dst as usize;
-    let at_once = at_once(plan);
+    // By host: the messages of the last phase it sent in.
     let mut sent: Vec<Vec<Step>> = vec![Vec::new(); hosts];
-    let mut barrier = None;
-    for phase in &plan.phases {
+    let (mut barrier, mut since_barrier) = (None, 0);
+    for (number, phase) in plan.phases.iter().enumerate() {
+        if scheme.barrier_before(number) {
+            let former = barrier.replace(traffic.barrier());
+            let next = traffic.steps() as Step - 1;
+            (since_barrier..next).chain(former).for_each(|step| traffic.wait(step, next, Wait::Order));
+            since_barrier = next + 1;
+        }
         let first = traffic.steps() as Step;
         for m in phase {
             let step = traffic.send(m.src, m.dst, block);
             steps[index(m)] = step;
-            let own = &mut sent[m.src as usize];
-            if let Some(before) = own.len().checked_sub(at_once[m.src as usize]) {
-                traffic.wait(own[before], step, Wait::Order);
-            }
-            own.push(step);
-            if let Some(barrier) = barrier {
-                traffic.wait(barrier, step, Wait::Order);
-            }
+            sent[m.src as usize].iter().chain(&barrier).for_each(|&before| traffic.wait(before, step, Wait::Order));
         }
-        if apart == Apart::Barriers {
-            let next = traffic.barrier();
-            (first..next).for_each(|step| traffic.wait(step, next, Wait::Order));
-            barrier = Some(next);
-        }
+        phase.iter().for_each(|m| sent[m.src as usize].retain(|&step| step >= first));
+        phase.iter().for_each(|m| sent[m.src as usize].push(steps[index(m)]));
     }
     for sync in &plan.syncs {
         traffic.wait(steps[index(&sync.after)], steps[index(&sync.before)], Wait::Token);
     }
     traffic
-}
-
-/// How many messages each host sends in its fullest phase.
-fn at_once(plan: &Alltoall) -> Vec<usize> {
-    let (mut most, mut now) = (vec![1; plan.hosts.len()], vec![0; plan.hosts.len()]);
-    for phase in &plan.phases {
-        phase.iter().for_each(|m| now[m.src as usize] += 1);
-        for m in phase {
-            most[m.src as usize] = most[m.src as usize].max(now[m.src as usize]);
-        }
-        phase.iter().for_each(|m| now[m.src as usize] = 0);
-    }
-    most
 }
 
 /// An allgather along a ring of hosts: each sends its own block to the next, then what it got last.
@@ -96,6 +73,22 @@ pub fn lg(plan: &Lg, block: Bytes) -> Traffic {
         let next = traffic.barrier();
         (first..next).for_each(|own| traffic.wait(own, next, Wait::Order));
         barrier = Some(next);
+    }
+    traffic
+}
+
+/// An all-to-all of different sizes: every message as soon as what it waits for is over.
+pub fn alltoallv(plan: &Alltoallv) -> Traffic {
+    let hosts = plan.hosts.len();
+    let index = |m: &Message| m.src as usize * hosts + m.dst as usize;
+    let mut traffic = Traffic::new();
+    let mut steps = vec![Step::MAX; hosts * hosts];
+    for block in &plan.messages {
+        steps[index(&block.message)] = traffic.send(block.message.src, block.message.dst, block.bytes);
+    }
+    for sync in &plan.syncs {
+        let how = if sync.from == sync.to { Wait::Order } else { Wait::Token };
+        traffic.wait(steps[index(&sync.after)], steps[index(&sync.before)], how);
     }
     traffic
 }
