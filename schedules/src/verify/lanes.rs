@@ -89,14 +89,16 @@ fn circles_lead_everywhere_once(plan: &Lanes) -> Result<(), Violation> {
     if parts == 1 { Ok(()) } else { wrong(format!("the circles leave {parts} parts without connection")) }
 }
 
-/// Hosts of the groups that are reached from the group at `place` of a circle, itself included, without that circle.
-fn hosts_behind(plan: &Lanes, circle: usize, place: usize) -> u128 {
+/// Hosts of the groups that are reached from the group at `place` of a circle, itself included, without that circle; `on` has the
+/// circles of each group.
+fn hosts_behind(plan: &Lanes, on: &[Vec<usize>], circle: usize, place: usize) -> u128 {
     let mut ahead = vec![(plan.circles[circle][place], circle)];
     let mut hosts = 0;
     while let Some((group, from)) = ahead.pop() {
         hosts += plan.groups[group as usize].len() as u128;
-        let others = plan.circles.iter().enumerate().filter(|(next, circle)| *next != from && circle.contains(&group));
-        ahead.extend(others.flat_map(|(next, circle)| circle.iter().filter(|&&on| on != group).map(move |&on| (on, next))));
+        for &next in on[group as usize].iter().filter(|&&next| next != from) {
+            ahead.extend(plan.circles[next].iter().filter(|&&other| other != group).map(|&other| (other, next)));
+        }
     }
     hosts
 }
@@ -111,10 +113,12 @@ fn carried(tree: &Tree, plan: &Lanes) -> Vec<u128> {
     for lane in &plan.lanes {
         lane.gateways.iter().for_each(|&gateway| put_on[gateway as usize] += u128::from(lane.share) * all);
     }
+    let mut on: Vec<Vec<usize>> = vec![Vec::new(); plan.groups.len()];
+    plan.circles.iter().enumerate().for_each(|(number, circle)| circle.iter().for_each(|&group| on[group as usize].push(number)));
     for (number, circle) in plan.circles.iter().enumerate() {
         for (place, &group) in circle.iter().enumerate() {
             let next = (place + 1) % circle.len();
-            let missing_there = all - hosts_behind(plan, number, next);
+            let missing_there = all - hosts_behind(plan, &on, number, next);
             for lane in &plan.lanes {
                 let (from, to) = (lane.gateways[group as usize], lane.gateways[circle[next] as usize]);
                 send(from, to, u128::from(lane.share) * missing_there);
