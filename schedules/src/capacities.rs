@@ -3,17 +3,17 @@
 //! Source: none of the papers; they know links of one rate. See "Capacities" in ARCHITECTURE.md.
 //!
 //! All messages have one rate, the unit, and an edge is as wide as its rate holds whole units; what is left of its rate is idle. With
-//! hosts of 1G and trunks of 10G the unit is 1G, and trunks are 10 wide. Rates without a large common divisor, such as 25G and 40G, or as
-//! measured, ask for a compromise: a finer unit leaves less idle, but more messages at a time contend for a host. So
-//! the unit is the coarsest rate for which both hold:
+//! hosts of 1G and trunks of 10G the unit is 1G, and trunks are 10 wide.
+//!
+//! The unit is the greatest common divisor of the rates that carry anything: with hosts of 25G and trunks of 40G, 5G, and nothing is
+//! idle. Rates as measured, or of aggregates, may have next to none in common, and more messages at a time than need be contend for
+//! a host. Where even the slowest edge would be more than 16 wide, the unit is the coarsest rate for which both hold:
 //! - every edge is at least one message wide;
 //! - the phases of an all-to-all, each as long as a message at that rate takes, together last at most 1 % longer than the bottleneck
 //!   edge needs to carry its load at its full rate.
 //!
-//! What counts is the tree's own bottleneck: where 40G trunks between 25G hosts are, the unit is 20G and only the hosts' cables are not
-//! filled. Looked at are whole fractions of the edges' rates down to a 16th of the slowest, for between two such fractions
-//! no width changes. If none of them comes within 1 %, as in small trees whose few phases cannot be cut finer, it
-//! is the one that comes closest.
+//! Looked at are whole fractions of the edges' rates down to a 16th of the slowest, for between two such fractions no width changes.
+//! If none of them comes within 1 %, as in small trees whose few phases cannot be cut finer, it is the one that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
 use inventory::tree::{Edge, Tree};
@@ -38,10 +38,9 @@ impl Capacities {
         Capacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(slowest(tree)) }
     }
 
-    /// A message has the coarsest rate that leaves next to nothing of the bottleneck's rate idle, as told above, and an edge is as
-    /// wide as its rate has messages.
+    /// A message has the rate told above, and an edge is as wide as its rate has messages.
     pub fn of(tree: &Tree) -> Capacities {
-        let unit = fitting(&critical(tree)).unwrap_or_else(|| slowest(tree));
+        let unit = common(tree).or_else(|| fitting(&critical(tree))).unwrap_or_else(|| slowest(tree));
         let width = |v| tree.parent(v).map_or(0, |_| (tree.rate(v).0 / unit.max(1)).max(1));
         Capacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(unit) }
     }
@@ -64,6 +63,18 @@ impl Capacities {
 
 fn slowest(tree: &Tree) -> u64 {
     (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v).0).min().unwrap_or(0)
+}
+
+/// What the rates of edges that carry anything have in common, if that is not too little.
+fn common(tree: &Tree) -> Option<u64> {
+    let loads = loads(tree);
+    let rates = || (0..tree.nodes()).filter(|&v| loads[2 * v as usize] > 0).map(|v| tree.rate(v).0.max(1));
+    let unit = rates().reduce(gcd)?;
+    rates().min().filter(|slowest| slowest / unit <= WIDEST).map(|_| unit)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Rate and load of the edges that may be bottlenecks: by rising rate, and each has more to carry than the slower ones.
@@ -134,10 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_is_the_coarsest_that_fills_the_bottleneck() {
+    fn the_unit_is_common_to_all_or_fills_the_bottleneck() {
         assert_eq!(chosen(&leaves(4, "1G", "10G")), (1, 10, 1_000));
-        assert_eq!(chosen(&leaves(4, "25G", "40G")), (1, 2, 20_000), "the trunks are the bottleneck");
-        assert_eq!(chosen(&leaves(4, "1G", "2.5G")), (1, 3, 833));
+        assert_eq!(chosen(&leaves(4, "25G", "40G")), (5, 8, 5_000));
+        assert_eq!(chosen(&leaves(4, "1G", "2.5G")), (2, 5, 500));
+        assert_eq!(chosen(&leaves(4, "1.7G", "2.6G")), (1, 2, 1_300), "17 and 26 of 100M would be too wide");
         assert_eq!(chosen(&leaves(2, "10G", "1G")), (10, 1, 1_000));
         assert_eq!(chosen(&leaves(40, "987M", "1973M")), (1, 2, 986));
         assert_eq!(Capacities::unit(&leaves(2, "25G", "40G")).rate(), BitsPerSec(25_000_000_000));
