@@ -1,7 +1,6 @@
 //! Files to walks: which file is which device in which context, unpacked and within bounds.
-use super::{Reading, Recording, VALUES_LIMIT};
+use super::{Reading, Recording, VALUES_LIMIT, Walks};
 use crate::tables::plain;
-use crate::walk::Answers;
 use lzma_rust2::XzReader;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -70,7 +69,7 @@ pub fn read_folder(folder: &Path) -> Result<Folder, FolderError> {
     }
     candidates.sort_by(|a, b| (&a.device, &a.context, &a.file).cmp(&(&b.device, &b.context, &b.file)));
 
-    let mut walks: BTreeMap<String, Result<Vec<(Option<String>, Answers)>, String>> = BTreeMap::new();
+    let mut walks: BTreeMap<String, Result<Walks, String>> = BTreeMap::new();
     let mut notes = Vec::new();
     let mut last: Option<Candidate> = None;
     for candidate in candidates {

@@ -28,13 +28,16 @@ const MOST_ARCS: usize = 128;
 /// Values kept of one device: a forwarding database of a million rows in both tables, and room.
 const VALUES_LIMIT: usize = 4_500_000;
 
+/// What a device said in which context, the plain one (`None`) first.
+type Walks = Vec<(Option<String>, Answers)>;
+
 /// One device's walks.
 #[derive(Debug)]
 pub struct Recording {
     /// The device's name, from its file.
     pub name: String,
-    /// What it said in which context (`None` first), or why that cannot be read.
-    walks: Result<Vec<(Option<String>, Answers)>, String>,
+    /// Its walks, or why they cannot be read.
+    walks: Result<Walks, String>,
 }
 
 impl Recording {

@@ -51,7 +51,7 @@ fn is_aggregate(answers: &Answers, index: u32) -> bool {
         Some(kind) if PROPRIETARY.contains(&kind) => {
             let name = text(answers.cell(NAME, &[index])).to_ascii_lowercase();
             let numbered = |prefix: &&str| name.strip_prefix(*prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-            ["po", "port-channel", "port-channel ", "ae", "lag", "trk", "bond"].iter().any(|prefix| numbered(prefix))
+            ["po", "port-channel", "port-channel ", "ae", "lag", "trk", "bond"].iter().any(numbered)
         }
         _ => false,
     }

@@ -12,6 +12,8 @@ pub(super) struct Device<'a> {
     pub(super) name: &'a str,
     pub(super) view: &'a View,
     interfaces: &'a [Interface],
+    /// Where each ifIndex is among them.
+    places: HashMap<u32, usize>,
     /// Base port to ifIndex: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
     base: HashMap<u32, u32>,
     states: HashMap<u32, StpState>,
@@ -35,10 +37,13 @@ pub(super) fn chassis(view: &View) -> Option<Mac> {
 impl<'a> Device<'a> {
     pub(super) fn new(name: &'a str, view: &'a View) -> Device<'a> {
         let ports = view.bridge.iter().flat_map(|b| &b.ports);
+        let interfaces = view.interfaces.as_deref().unwrap_or_default();
         Device {
             name,
             view,
-            interfaces: view.interfaces.as_deref().unwrap_or_default(),
+            interfaces,
+            // Of equal ones the first counts.
+            places: interfaces.iter().enumerate().rev().map(|(place, i)| (i.index, place)).collect(),
             base: ports.clone().map(|p| (p.number, p.if_index)).collect(),
             states: ports.filter_map(|p| Some((p.if_index, p.state?))).collect(),
         }
@@ -112,13 +117,30 @@ impl<'a> Device<'a> {
         self.port_by_index(index).or_else(unnamed)
     }
 
+    /// Every base port that is not down, and the ifIndex of its interface, or of the aggregate that is a member of.
+    pub(super) fn base_ports(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let alive = |index: &u32| self.by_index(*index).is_none_or(|i| i.up);
+        let whole = |index: u32| self.by_index(index).and_then(|i| i.aggregate).unwrap_or(index);
+        self.base.iter().filter(move |(_, index)| alive(index)).map(move |(number, index)| (*number, whole(*index)))
+    }
+
+    /// The port behind the ifIndex of a base port.
+    pub(super) fn base_port_of(&self, index: u32) -> Option<Port> {
+        let number = || self.base.iter().filter(|(_, i)| **i == index).map(|(number, _)| *number).min();
+        self.port_by_index(index).or_else(|| self.base_port(number()?))
+    }
+
     /// The aggregate a port is a member of.
     pub(super) fn aggregate(&self, port: &Port) -> Option<Port> {
         self.port_by_index(self.interface(port)?.aggregate?)
     }
 
     fn port_by_index(&self, index: u32) -> Option<Port> {
-        self.interfaces.iter().find(|i| i.index == index).map(port)
+        self.by_index(index).map(port)
+    }
+
+    fn by_index(&self, index: u32) -> Option<&'a Interface> {
+        self.places.get(&index).map(|place| &self.interfaces[*place])
     }
 
     fn port_by_id(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
@@ -147,7 +169,7 @@ impl<'a> Device<'a> {
     }
 
     fn interface(&self, port: &Port) -> Option<&'a Interface> {
-        self.interfaces.iter().find(|i| Some(i.index) == port.index)
+        self.by_index(port.index?)
     }
 
     /// Whether the port is known to be down: what it still lists as a neighbour is gone.

@@ -4,14 +4,14 @@ use super::trunks::Trunk;
 use crate::BitsPerSec;
 use crate::order::natural;
 use crate::topology::{Grade, Link, Member};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The aggregates at both ends of a cable, ends ordered by name.
 type Ends = [(String, Option<Port>); 2];
 
-fn ends(devices: &[Device<'_>], trunk: &Trunk) -> Ends {
+fn ends(devices: &HashMap<&str, &Device<'_>>, trunk: &Trunk) -> Ends {
     let mut ends = [&trunk.link.a, &trunk.link.b].map(|name| {
-        let device = devices.iter().find(|d| d.name == name);
+        let device = devices.get(name.as_str());
         (name.clone(), device.and_then(|d| d.aggregate(trunk.end(name)?)))
     });
     ends.sort();
@@ -20,9 +20,10 @@ fn ends(devices: &[Device<'_>], trunk: &Trunk) -> Ends {
 
 /// Cables by the aggregates they are members of; cables of no aggregate are not among them.
 fn groups(devices: &[Device<'_>], trunks: &[Trunk]) -> BTreeMap<Ends, Vec<usize>> {
+    let devices: HashMap<&str, &Device<'_>> = devices.iter().map(|d| (d.name, d)).collect();
     let mut groups: BTreeMap<Ends, Vec<usize>> = BTreeMap::new();
     for (i, trunk) in trunks.iter().enumerate() {
-        let ends = ends(devices, trunk);
+        let ends = ends(&devices, trunk);
         if ends.iter().any(|(_, aggregate)| aggregate.is_some()) {
             groups.entry(ends).or_default().push(i);
         }

@@ -1,6 +1,8 @@
 //! Inference from recordings: nobody said who belongs to the network.
 use super::infer_recorded;
-use crate::observation::{Bridge, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System};
+use crate::observation::{
+    Bridge, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
+};
 use crate::topology::{Grade, LinkState, Member, NodeKind, Topology};
 use crate::view::{View, Views};
 use crate::{BitsPerSec, Mac, Millis};
@@ -236,5 +238,9 @@ fn what_a_recorded_device_is_it_says_itself_or_its_neighbours_do() {
     let kinds = |t: &Topology| ["d1", "d2", "d3", "d4", "d5"].map(|d| t.kind(d).unwrap());
     assert_eq!(kinds(&t), [NodeKind::Switch, NodeKind::Host, NodeKind::Router, NodeKind::Router, NodeKind::Switch]);
     ["d3", "d4"].iter().for_each(|d| bridge(views.get_mut(*d).unwrap()));
-    assert_eq!(kinds(&infer_recorded(&views))[2..], [NodeKind::Switch, NodeKind::Switch, NodeKind::Switch], "what has bridge ports bridges");
+    assert_eq!(
+        kinds(&infer_recorded(&views))[2..],
+        [NodeKind::Switch, NodeKind::Switch, NodeKind::Switch],
+        "what has bridge ports bridges"
+    );
 }

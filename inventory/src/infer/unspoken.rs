@@ -34,6 +34,8 @@ struct Pair {
 struct Context<'d, 'a> {
     devices: &'d [Device<'a>],
     directory: &'d Directory<'a>,
+    /// The devices' numbers by their names.
+    numbers: HashMap<&'a str, usize>,
     /// Ports that lead to somebody known, and their aggregates.
     taken: HashSet<End>,
     /// Devices that LLDP is heard from, or that hear it.
@@ -43,20 +45,29 @@ struct Context<'d, 'a> {
 }
 
 impl Context<'_, '_> {
+    /// Whether two devices can have a cable that neither speaks of.
+    fn unspoken(&self, a: usize, b: usize) -> bool {
+        a != b && !(self.speaking.contains(&a) && self.speaking.contains(&b))
+    }
+
+    /// Whether such a cable would join what no known one does: forwarding databases only show what carries frames.
+    fn apart(&self, a: usize, b: usize) -> bool {
+        self.unspoken(a, b) && !self.parts.equiv(a, b)
+    }
+
     /// Whether a cable between these ends would be news, and can be.
     fn open(&self, [a, b]: &[End; 2]) -> bool {
-        let mute = |end: &End| !self.speaking.contains(&end.0);
         let free = |end: &End| !self.taken.contains(end) && !self.devices[end.0].is_down(&end.1);
-        a.0 != b.0 && (mute(a) || mute(b)) && free(a) && free(b)
+        self.unspoken(a.0, b.0) && free(a) && free(b)
     }
 
     fn take(&mut self, trunk: &Trunk) {
-        let mut ends = Vec::new();
-        for (number, device) in self.devices.iter().enumerate() {
+        let ends: Vec<usize> = [&trunk.link.a, &trunk.link.b].into_iter().filter_map(|n| self.numbers.get(n.as_str()).copied()).collect();
+        for &number in &ends {
+            let device = &self.devices[number];
             let Some(port) = trunk.end(device.name) else { continue };
             self.taken.insert((number, port.clone()));
             self.taken.extend(device.aggregate(port).map(|p| (number, p)));
-            ends.push(number);
         }
         if let [a, b] = ends[..] {
             self.parts.union(a, b);
@@ -72,11 +83,13 @@ pub(super) fn unspoken(
     known: &[Trunk],
     found: &mut Found,
 ) -> Vec<Trunk> {
+    let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     let mut context = Context {
         devices,
         directory,
         taken: HashSet::new(),
-        speaking: speaking(devices, directory, statements),
+        speaking: speaking(&numbers, directory, statements),
+        numbers,
         parts: UnionFind::new(devices.len()),
     };
     known.iter().for_each(|t| context.take(t));
@@ -90,8 +103,7 @@ pub(super) fn unspoken(
 }
 
 /// Who takes part in LLDP.
-fn speaking(devices: &[Device<'_>], directory: &Directory<'_>, statements: &[Statement<'_>]) -> HashSet<usize> {
-    let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+fn speaking(numbers: &HashMap<&str, usize>, directory: &Directory<'_>, statements: &[Statement<'_>]) -> HashSet<usize> {
     let mut speaking = HashSet::new();
     for statement in statements.iter().filter(|s| s.protocol == Protocol::Lldp) {
         speaking.insert(statement.device);

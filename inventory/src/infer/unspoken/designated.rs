@@ -8,7 +8,7 @@ pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (number, device) in context.devices.iter().enumerate() {
         for port in device.view.bridge.iter().flat_map(|b| &b.ports) {
-            let Some((other, far)) = designated(context, port) else { continue };
+            let Some((other, far)) = designated(context, number, port) else { continue };
             let Some(near) = device.base_port(port.number) else { continue };
             let evidence = vec![format!(
                 "STP: {} {} names {} {} as the designated port",
@@ -22,12 +22,12 @@ pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
 }
 
 /// The designated port of a port's segment, where it is another device's. A port that takes no part names nobody.
-fn designated(context: &Context<'_, '_>, port: &BridgePort) -> Option<End> {
+fn designated(context: &Context<'_, '_>, own: usize, port: &BridgePort) -> Option<End> {
     if !matches!(port.state?, StpState::Blocking | StpState::Forwarding | StpState::Listening | StpState::Learning) {
         return None;
     }
     let owner = context.directory.switch_of(port.designated_bridge?.address)?;
-    let number = context.devices.iter().position(|d| d.name == owner)?;
+    let number = context.numbers.get(owner).copied().filter(|n| *n != own)?;
     // The number is 12 bits of the identifier, 8 before IEEE 802.1t.
     let id = u32::from(port.designated_port?);
     let far = [id & 0xfff, id & 0xff].into_iter().find_map(|n| context.devices[number].base_port(n))?;

@@ -8,9 +8,10 @@
 //! Cost: devices squared, times the stations two of them share; with each pair, all devices once more.
 //! Deviations: ports face each other by own addresses where they are learned, which bridges' rarely are; else by at least
 //! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
-use super::{Context, End, Pair};
+use super::{Context, Pair};
 use crate::Mac;
-use crate::infer::device::{Device, Port};
+use crate::infer::device::Device;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Stations that must speak for a side where no device sees the other itself: one may be stale.
@@ -19,13 +20,13 @@ const LEAST: usize = 2;
 /// Of the stations two devices share, at most one in so many may be in an impossible place: its row is old.
 const STALE: usize = 20;
 
-/// Which port of a device each station is behind.
-type Learned = HashMap<Mac, Port>;
+/// Which port of a device each station is behind, by ifIndex.
+type Learned = HashMap<Mac, u32>;
 
 /// What two devices' rows say of each other.
 struct Relation {
     /// The port of the one with the smaller number, and of the other.
-    ports: (Port, Port),
+    ports: (u32, u32),
     evidence: String,
 }
 
@@ -33,22 +34,29 @@ struct Relation {
 struct Rows {
     learned: Vec<Learned>,
     /// The port each device learned another's own address on, where it is one.
-    seen: HashMap<(usize, usize), Port>,
+    seen: HashMap<(usize, usize), u32>,
     /// Pairs that share stations.
     sharing: HashSet<(usize, usize)>,
     relations: BTreeMap<(usize, usize), Relation>,
 }
 
 pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
+    // Rows can be many, and where everybody speaks LLDP they tell nothing new.
+    let all: Vec<usize> = (0..context.devices.len()).filter(|&d| !context.devices[d].learned().is_empty()).collect();
+    let mut mute = all.iter().filter(|d| !context.speaking.contains(d));
+    if !mute.any(|&a| all.iter().any(|&b| context.apart(a, b))) {
+        return vec![];
+    }
     let rows = Rows::new(context);
     let mut pairs = Vec::new();
     for (&(a, b), Relation { ports: (x, y), evidence }) in &rows.relations {
-        let ends: [End; 2] = [(a, x.clone()), (b, y.clone())];
-        if context.parts.equiv(a, b) || !context.open(&ends) {
+        let port = |d: usize, index: u32| context.devices[d].base_port_of(index).map(|port| (d, port));
+        let Some(ends) = port(a, *x).zip(port(b, *y)).map(|(a, b)| [a, b]) else { continue };
+        if !context.apart(a, b) || !context.open(&ends) {
             continue;
         }
         let others = (0..context.devices.len()).filter(|&c| c != a && c != b);
-        let places: Vec<(usize, Place)> = others.map(|c| (c, rows.place(&ends, c))).collect();
+        let places: Vec<(usize, Place)> = others.map(|c| (c, rows.place([(a, *x), (b, *y)], c))).collect();
         if places.iter().any(|(_, place)| *place == Place::Between) {
             continue;
         }
@@ -91,52 +99,54 @@ impl Rows {
             self.sharing.extend([(a, b), (b, a)]);
         }
         let (ports, how) = match (self.seen.get(&(a, b)), self.seen.get(&(b, a))) {
-            (Some(x), Some(y)) => (sides.fits(x, y).then_some((x, y)), "each learned the other's address"),
-            (Some(x), None) => (sides.far_of(x).map(|y| (x, y)), "one learned the other's address"),
-            (None, Some(y)) => (sides.turned().far_of(y).map(|x| (x, y)), "one learned the other's address"),
+            (Some(&x), Some(&y)) => (sides.fits(x, y).then_some((x, y)), "each learned the other's address"),
+            (Some(&x), None) => (sides.far_of(x).map(|y| (x, y)), "one learned the other's address"),
+            (None, Some(&y)) => (sides.turned().far_of(y).map(|x| (x, y)), "one learned the other's address"),
             (None, None) => (sides.only(), "neither learned the other's address"),
         };
         let Some((x, y)) = ports else { return };
-        let (near, far) = (context.devices[a].name, context.devices[b].name);
-        let evidence = format!("FDB: {near} {} and {far} {} face each other: {how}{}", x.name, y.name, sides.told(x, y));
-        let relation = Relation { ports: (x.clone(), y.clone()), evidence };
-        self.relations.insert((a, b), relation);
+        let end = |d: usize, index| {
+            let device = &context.devices[d];
+            format!("{} {}", device.name, device.base_port_of(index).map_or_else(|| index.to_string(), |p| p.name))
+        };
+        let evidence = format!("FDB: {} and {} face each other: {how}{}", end(a, x), end(b, y), sides.told(x, y));
+        self.relations.insert((a, b), Relation { ports: (x, y), evidence });
     }
 
     /// The port of one device towards another, where the rows tell it.
-    fn toward(&self, a: usize, b: usize) -> Option<&Port> {
+    fn toward(&self, a: usize, b: usize) -> Option<u32> {
         let relation = self.relations.get(&(a.min(b), a.max(b)));
-        relation.map(|r| if a < b { &r.ports.0 } else { &r.ports.1 }).or_else(|| self.seen.get(&(a, b)))
+        relation.map(|r| if a < b { r.ports.0 } else { r.ports.1 }).or_else(|| self.seen.get(&(a, b)).copied())
     }
 
     /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere when one of them has it
     /// behind another port, when it has both behind one port of its own, or when its rows say so of their stations.
-    fn place(&self, [(a, x), (b, y)]: &[End; 2], c: usize) -> Place {
-        let aside = |from: Option<&Port>, to: &Port| from.is_some_and(|from| from != to);
-        if aside(self.toward(*a, c), x) || aside(self.toward(*b, c), y) {
+    fn place(&self, [(a, x), (b, y)]: [(usize, u32); 2], c: usize) -> Place {
+        let aside = |from: Option<u32>, to| from.is_some_and(|from| from != to);
+        if aside(self.toward(a, c), x) || aside(self.toward(b, c), y) {
             return Place::Elsewhere;
         }
-        if let (Some(to_a), Some(to_b)) = (self.toward(c, *a), self.toward(c, *b)) {
+        if let (Some(to_a), Some(to_b)) = (self.toward(c, a), self.toward(c, b)) {
             return if to_a == to_b { Place::Elsewhere } else { Place::Between };
         }
         let strange = |d: usize| self.toward(d, c).is_none() && !self.sharing.contains(&(d, c));
-        if strange(*a) && strange(*b) { Place::Elsewhere } else { self.place_by_stations([(*a, x), (*b, y)], c) }
+        if strange(a) && strange(b) { Place::Elsewhere } else { self.place_by_stations([(a, x), (b, y)], c) }
     }
 
     /// Between two others, a device has all stations of the one's side behind one port, and the other's behind another.
-    fn place_by_stations(&self, ends: [(usize, &Port); 2], c: usize) -> Place {
+    fn place_by_stations(&self, ends: [(usize, u32); 2], c: usize) -> Place {
         let sides = ends.map(|(d, toward)| {
-            let mut ports: BTreeMap<&Port, usize> = BTreeMap::new();
-            for (mac, _) in self.learned[d].iter().filter(|(_, port)| *port != toward) {
-                if let Some(port) = self.learned[c].get(mac) {
+            let mut ports: BTreeMap<u32, usize> = BTreeMap::new();
+            for (mac, _) in self.learned[d].iter().filter(|(_, port)| **port != toward) {
+                if let Some(&port) = self.learned[c].get(mac) {
                     *ports.entry(port).or_default() += 1;
                 }
             }
             ports
         });
         let all: usize = sides.iter().flat_map(BTreeMap::values).sum();
-        let most = |ports: &BTreeMap<&Port, usize>, but: &Port| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
-        let best = sides[0].iter().map(|(p, n)| n + most(&sides[1], p).unwrap_or_default()).max().unwrap_or_default();
+        let most = |ports: &BTreeMap<u32, usize>, but| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
+        let best = sides[0].iter().map(|(&p, n)| n + most(&sides[1], p).unwrap_or_default()).max().unwrap_or_default();
         match sides.iter().any(BTreeMap::is_empty) {
             _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => Place::Elsewhere,
             true => Place::Unknown,
@@ -146,31 +156,36 @@ impl Rows {
 }
 
 /// The one port each device learned another's own addresses on.
-fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), Port> {
-    let mut all: HashMap<(usize, usize), Option<&Port>> = HashMap::new();
+fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), u32> {
+    let mut all: HashMap<(usize, usize), Option<u32>> = HashMap::new();
     for (a, rows) in learned.iter().enumerate() {
-        for (mac, port) in rows {
-            let Some(&b) = owners.get(mac).filter(|b| **b != a) else { continue };
-            let at = all.entry((a, b)).or_insert(Some(port));
-            if *at != Some(port) {
-                *at = None;
+        for (mac, &port) in rows {
+            if let Some(&b) = owners.get(mac).filter(|b| **b != a) {
+                only(all.entry((a, b)), port);
             }
         }
     }
-    all.into_iter().filter_map(|(pair, port)| Some((pair, port?.clone()))).collect()
+    all.into_iter().filter_map(|(pair, port)| Some((pair, port?))).collect()
 }
 
 /// The stations each device learned on one port alone; those on several tell nothing.
 fn learned(device: &Device<'_>) -> Learned {
-    let mut rows: HashMap<Mac, Option<Port>> = HashMap::new();
+    let living: HashMap<u32, u32> = device.base_ports().collect();
+    let mut rows: HashMap<Mac, Option<u32>> = HashMap::new();
     for entry in device.learned() {
-        let Some(port) = device.base_port(entry.port).filter(|p| !device.is_down(p)) else { continue };
-        let at = rows.entry(entry.mac).or_insert_with(|| Some(port.clone()));
-        if at.as_ref() != Some(&port) {
-            *at = None;
+        if let Some(&port) = living.get(&entry.port) {
+            only(rows.entry(entry.mac), port);
         }
     }
     rows.into_iter().filter_map(|(mac, port)| Some((mac, port?))).collect()
+}
+
+/// Keeps what is said once, or always alike.
+fn only<K, V: Copy + PartialEq>(slot: Entry<'_, K, Option<V>>, value: V) {
+    let kept = slot.or_insert(Some(value));
+    if *kept != Some(value) {
+        *kept = None;
+    }
 }
 
 /// Whose address is whose. A device that does not list its ports' addresses has them next to its own.
@@ -180,55 +195,52 @@ fn owners(context: &Context<'_, '_>) -> HashMap<Mac, usize> {
     for (number, device) in context.devices.iter().enumerate() {
         let likely = device.likely_macs().filter(|m| !stated.contains(m));
         for mac in device.macs().chain(likely).collect::<BTreeSet<_>>() {
-            let owner = owners.entry(mac).or_insert(Some(number));
-            if *owner != Some(number) {
-                *owner = None;
-            }
+            only(owners.entry(mac), number);
         }
     }
     owners.into_iter().filter_map(|(mac, owner)| Some((mac, owner?))).collect()
 }
 
 /// How many stations two devices have behind which pair of ports.
-struct Sides<'l>(BTreeMap<(&'l Port, &'l Port), usize>);
+struct Sides(BTreeMap<(u32, u32), usize>);
 
-impl<'l> Sides<'l> {
-    fn new(a: &'l Learned, b: &'l Learned, owners: &HashMap<Mac, usize>) -> Sides<'l> {
+impl Sides {
+    fn new(a: &Learned, b: &Learned, owners: &HashMap<Mac, usize>) -> Sides {
         let mut sides = BTreeMap::new();
-        for (mac, x) in a.iter().filter(|(mac, _)| !owners.contains_key(mac)) {
-            if let Some(y) = b.get(mac) {
+        for (mac, &x) in a.iter().filter(|(mac, _)| !owners.contains_key(mac)) {
+            if let Some(&y) = b.get(mac) {
                 *sides.entry((x, y)).or_default() += 1;
             }
         }
         Sides(sides)
     }
 
-    fn turned(&self) -> Sides<'l> {
-        Sides(self.0.iter().map(|((x, y), n)| ((*y, *x), *n)).collect())
+    fn turned(&self) -> Sides {
+        Sides(self.0.iter().map(|(&(x, y), &n)| ((y, x), n)).collect())
     }
 
-    fn stations(&self, fits: impl Fn(&Port, &Port) -> bool) -> usize {
-        self.0.iter().filter(|((i, j), _)| fits(i, j)).map(|(_, n)| n).sum()
+    fn stations(&self, fits: impl Fn(u32, u32) -> bool) -> usize {
+        self.0.iter().filter(|&(&(i, j), _)| fits(i, j)).map(|(_, n)| n).sum()
     }
 
     /// Whether the stations allow these two ports to face each other: one that is behind neither would be in two places.
-    fn fits(&self, x: &Port, y: &Port) -> bool {
+    fn fits(&self, x: u32, y: u32) -> bool {
         self.stations(|i, j| i != x && j != y) * STALE <= self.stations(|_, _| true)
     }
 
     /// The other device's port, where this one's is known: what is not behind this one must be behind that.
-    fn far_of(&self, x: &Port) -> Option<&'l Port> {
-        let mut there: BTreeMap<&Port, usize> = BTreeMap::new();
-        for ((_, j), n) in self.0.iter().filter(|((i, _), _)| *i != x) {
-            *there.entry(*j).or_default() += n;
+    fn far_of(&self, x: u32) -> Option<u32> {
+        let mut there: BTreeMap<u32, usize> = BTreeMap::new();
+        for (&(_, j), n) in self.0.iter().filter(|&(&(i, _), _)| i != x) {
+            *there.entry(j).or_default() += n;
         }
         let (y, stations) = there.into_iter().max_by_key(|(_, stations)| *stations)?;
         (stations >= LEAST && self.fits(x, y)).then_some(y)
     }
 
     /// The one pair of ports that fits, with enough stations on either side.
-    fn only(&self) -> Option<(&'l Port, &'l Port)> {
-        let candidates: BTreeSet<&Port> = self.0.keys().map(|(x, _)| *x).collect();
+    fn only(&self) -> Option<(u32, u32)> {
+        let candidates: BTreeSet<u32> = self.0.keys().map(|(x, _)| *x).collect();
         let mut fitting = candidates.into_iter().filter_map(|x| {
             let y = self.far_of(x)?;
             (self.stations(|i, j| i == x && j != y) >= LEAST).then_some((x, y))
@@ -236,7 +248,7 @@ impl<'l> Sides<'l> {
         fitting.next().filter(|_| fitting.next().is_none())
     }
 
-    fn told(&self, x: &Port, y: &Port) -> String {
+    fn told(&self, x: u32, y: u32) -> String {
         let (ours, theirs) = (self.stations(|i, j| i != x && j == y), self.stations(|i, j| i == x && j != y));
         let between = self.stations(|i, j| i == x && j == y);
         let hidden = if between > 0 { format!(", {between} between: something unmanaged may stand there") } else { String::new() };
