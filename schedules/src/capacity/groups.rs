@@ -5,7 +5,8 @@
 //! wider one of two that carry the same messages.
 use crate::bound::loads;
 use crate::capacities::Capacities;
-use inventory::tree::{Node, Tree};
+use inventory::BitsPerSec;
+use inventory::tree::{Cable, Node, Tree};
 use std::collections::VecDeque;
 
 /// Messages from one group to another: how many, of which hosts is open.
@@ -104,6 +105,25 @@ impl Groups {
             }
         }
         groups
+    }
+
+    /// The same hosts on the tree of the cables that limit, if each of these carries one message at once and so does every host.
+    pub(super) fn unit_tree(&self) -> Option<Tree> {
+        if self.per_host > 1 || self.width[1..].iter().any(|&width| width > 1) {
+            return None;
+        }
+        let mut spot_of: Vec<(Node, usize)> = Vec::new();
+        for (hosts, &spot) in self.members.iter().zip(&self.spot) {
+            spot_of.extend(hosts.iter().map(|&host| (host, spot)));
+        }
+        spot_of.sort_unstable();
+        let hosts: Vec<String> = spot_of.iter().map(|(host, _)| format!("n{host}")).collect();
+        let switches: Vec<String> = (0..self.parent.len()).map(|spot| format!("s{spot}")).collect();
+        let cable = |a, b| Cable { a, b, rate: BitsPerSec::GIGABIT };
+        let mut cables: Vec<Cable<'_>> = (1..self.parent.len()).map(|spot| cable(&*switches[spot], &switches[self.parent[spot]])).collect();
+        cables.extend(hosts.iter().zip(&spot_of).map(|(host, &(_, spot))| cable(host, &switches[spot])));
+        let ranked: Vec<(&str, u32)> = hosts.iter().map(|host| (host.as_str(), 1)).collect();
+        Tree::new(&ranked, &switches.iter().map(String::as_str).collect::<Vec<_>>(), &cables).ok()
     }
 
     /// Number of groups.

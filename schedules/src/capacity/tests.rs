@@ -121,3 +121,17 @@ fn faster_trunks_save_nine_phases_of_ten() {
     assert_eq!(bound(&tree, &Capacities::unit(&tree)).phases, 1728);
     assert_eq!(checked(&tree, &Capacities::of(&tree)), 173);
 }
+
+#[test]
+fn trunks_of_one_message_under_wider_ones_reach_the_bound() {
+    let mut switches = vec![Switch { above: 0, width: 0, hosts: vec![2; 3] }];
+    for _ in 0..3 {
+        let above = switches.len();
+        switches.push(Switch { above: 0, width: 1, hosts: Vec::new() });
+        (0..2).for_each(|_| switches.push(Switch { above, width: 1, hosts: vec![2; 10] }));
+    }
+    switches.push(Switch { above: 0, width: 40, hosts: vec![2; 4] });
+    let tree = tree(&switches);
+    let capacities = Capacities::of(&tree);
+    assert_eq!((checked(&tree, &capacities), capacities.are_unit()), (bound(&tree, &capacities).phases, false));
+}
