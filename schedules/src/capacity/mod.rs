@@ -11,7 +11,8 @@
 //!
 //! Elsewhere whether the bound can always be reached is not known; `repair.rs` looks for it and takes a phase more when it finds
 //! nothing: at most one phase or 1 % more on every tree of the tests.
-//! Cost: O(hosts² log hosts), about; a few words of memory a message.
+//! Cost: O(hosts² log phases) for networks of a few tiers; a few words of memory a message. Every limiting cable on the way of a
+//! message adds to that: 512 switches in a row, two hosts each, take minutes.
 //! Deviations: hosts of different rates under one switch are in one group, because in an all-to-all every host sends the same
 //! number of messages, so no host can make use of a rate beyond what the slowest one, or the bottleneck, leaves it.
 mod balance;

@@ -8,7 +8,7 @@ use inventory::Tree;
 use std::fmt::Write;
 
 /// Trees a test makes: the release run is the thorough one.
-const TREES: u64 = if cfg!(debug_assertions) { 150 } else { 10_000 };
+const TREES: u64 = if cfg!(debug_assertions) { 80 } else { 10_000 };
 
 /// A switch: above which other, over how many messages' width, its hosts' widths.
 struct Switch {
