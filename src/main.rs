@@ -7,6 +7,7 @@ mod discover;
 mod doctor;
 mod history;
 mod lab;
+mod predict;
 mod publish;
 mod schedule;
 mod tui;
@@ -36,6 +37,8 @@ enum Command {
     Verify(verify::Args),
     /// Take one look at the network and print what is there
     Discover(discover::Args),
+    /// Predict how long each algorithm takes on a topology file
+    Predict(predict::Args),
     /// Publish one epoch from a topology file, without a daemon
     Publish(publish::Args),
     /// List published epochs and what changed between them
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Schedule(args) => schedule::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Discover(args) => discover::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::Publish(args) => publish::run(&args),
         Command::History(args) => history::run(&args),
         Command::Controller(args) => controller::run(&args),

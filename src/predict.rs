@@ -6,6 +6,7 @@ use inventory::{Bytes, TopologyFile, Tree, ranks};
 use schedules::lg::Clusters;
 use schedules::predict::{self, Comparison};
 use schedules::simulate::Model;
+use schedules::sync::scheme::Mechanism;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -116,7 +117,7 @@ fn table(tree: &Tree, comparison: &Comparison) -> String {
     );
     for p in &comparison.predictions {
         let times = comparison.ratio(p).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-        let _ = writeln!(text, "  {:<24}{:>10}{times:>8}", p.to_string(), time(p.seconds));
+        let _ = writeln!(text, "  {:<28}{:>10}{times:>8}", p.to_string(), time(p.seconds));
     }
     text
 }
@@ -136,7 +137,7 @@ fn to_json(tree: &Tree, model: &Model, comparisons: &[Comparison]) -> serde_json
         let algorithms: Vec<_> = c
             .predictions
             .iter()
-            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync, "seconds": p.seconds, "ratio": c.ratio(p)}))
+            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync.map(Mechanism::name), "seconds": p.seconds, "ratio": c.ratio(p)}))
             .collect();
         json!({"collective": c.collective, "size": c.block, "bound_seconds": c.bound, "algorithms": algorithms})
     };

@@ -71,6 +71,29 @@ impl FromStr for BitsPerSec {
     }
 }
 
+/// A size that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("size \"{0}\": expected a number of bytes or one like 64k, 1M, 2G (of 1,024), greater than zero")]
+pub struct SizeError(pub String);
+
+impl FromStr for Bytes {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Self, SizeError> {
+        let bad = || SizeError(text.to_owned());
+        let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let unit: u64 = match &text[split..] {
+            "" => 1,
+            "k" | "K" => 1 << 10,
+            "M" => 1 << 20,
+            "G" => 1 << 30,
+            _ => return Err(bad()),
+        };
+        let bytes = text[..split].parse::<u64>().map_err(|_| bad())?.checked_mul(unit).ok_or_else(bad)?;
+        if bytes > 0 { Ok(Bytes(bytes)) } else { Err(bad()) }
+    }
+}
+
 impl fmt::Display for BitsPerSec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
@@ -179,6 +202,16 @@ mod tests {
         }
         assert_eq!(BitsPerSec::mega(2500).to_string(), "2.5G");
         assert_eq!(BitsPerSec::GIGABIT.to_string(), "1G");
+    }
+
+    #[test]
+    fn reads_sizes() {
+        for (text, bytes) in [("1", 1), ("64k", 65_536), ("3M", 3 << 20), ("2G", 2 << 30)] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+        for text in ["", "0", "k", "-1", "1.5k", "1m", "1 k", "99999999999G", "18446744073709551616"] {
+            assert!(text.parse::<Bytes>().unwrap_err().to_string().contains(text), "{text}");
+        }
     }
 
     #[test]
