@@ -9,16 +9,22 @@ use inventory::tree::{Edge, Tree};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Messages by urgency, the most urgent first.
-pub(super) struct Jobs {
-    blocks: Vec<Block>,
-    /// Bit/s each one takes of every edge on its path: what the slowest carries.
-    rates: Vec<u64>,
+/// A message to be sent.
+struct Job {
+    block: Block,
+    /// Bit/s it takes of every edge on its path: what the slowest carries.
+    rate: u64,
     /// Picoseconds.
-    times: Vec<u64>,
+    time: u64,
+    urgency: u64,
+    /// Where its edges are.
+    path: (u32, u32),
+}
+
+/// What is to be done, the most urgent first.
+pub(super) struct Jobs {
+    jobs: Vec<Job>,
     paths: Vec<Edge>,
-    /// Where each path begins; one more at the end.
-    first: Vec<u32>,
     /// Octets over each edge.
     load: Vec<u128>,
     /// Picoseconds each edge is busy.
@@ -28,43 +34,35 @@ pub(super) struct Jobs {
 impl Jobs {
     pub(super) fn new(tree: &Tree, sizes: &[Bytes]) -> Result<Jobs, SizesError> {
         let hosts = tree.hosts();
-        let pairs = || (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst })).zip(sizes.iter().copied());
-        let sent = || pairs().filter(|&(m, bytes)| m.src != m.dst && bytes.0 > 0);
-        let mut load = vec![0u128; tree.edges() as usize];
-        let mut found: Vec<(u64, u64, u64, Block)> = Vec::with_capacity(sizes.len());
-        for (message, bytes) in sent() {
-            let mut rate = u64::MAX;
+        let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst })).zip(sizes.iter().copied());
+        let mut jobs: Vec<Job> = Vec::with_capacity(sizes.len());
+        let (mut paths, mut load) = (Vec::with_capacity(4 * sizes.len()), vec![0u128; tree.edges() as usize]);
+        for (message, bytes) in pairs.filter(|&(m, bytes)| m.src != m.dst && bytes.0 > 0) {
+            let (first, mut rate) = (paths.len() as u32, u64::MAX);
             tree.path(message.src, message.dst, |edge| {
+                paths.push(edge);
                 load[edge as usize] += u128::from(bytes.0);
                 rate = rate.min(tree.rate(edge / 2).0.max(1));
             });
-            found.push((0, rate, 0, Block { message, bytes }));
+            jobs.push(Job { block: Block { message, bytes }, rate, time: 0, urgency: 0, path: (first, paths.len() as u32) });
         }
         let busy = (0..tree.edges()).map(|edge| picoseconds(tree, edge, load[edge as usize]).ok_or_else(|| too_long(tree, edge)));
         let busy = busy.collect::<Result<Vec<u64>, SizesError>>()?;
-        for (urgency, rate, time, block) in &mut found {
+        let mut all = Jobs { jobs: Vec::new(), paths, load, busy };
+        for job in &mut jobs {
             // No longer than its slowest edge is busy, which was found to be few enough.
-            *time = (u128::from(block.bytes.0) * 8_000_000_000_000 / u128::from(*rate)) as u64;
-            let mut busiest = 0;
-            tree.path(block.message.src, block.message.dst, |edge| busiest = busiest.max(busy[edge as usize]));
-            *urgency = busiest + *time;
+            job.time = (u128::from(job.block.bytes.0) * 8_000_000_000_000 / u128::from(job.rate)) as u64;
+            job.urgency = all.path(job).iter().map(|&edge| all.busy[edge as usize]).max().unwrap_or(0) + job.time;
         }
         // Of equal ones each host has others to send to.
         let turn = |m: Message| ((m.dst + hosts - m.src) % hosts, m.src);
-        found.sort_unstable_by_key(|&(urgency, _, _, block)| (Reverse(urgency), turn(block.message)));
-        let mut jobs = Jobs { blocks: Vec::new(), rates: Vec::new(), times: Vec::new(), paths: Vec::new(), first: vec![0], load, busy };
-        for (_, rate, time, block) in found {
-            tree.path(block.message.src, block.message.dst, |edge| jobs.paths.push(edge));
-            jobs.first.push(jobs.paths.len() as u32);
-            jobs.blocks.push(block);
-            jobs.rates.push(rate);
-            jobs.times.push(time);
-        }
-        Ok(jobs)
+        jobs.sort_unstable_by_key(|job| (Reverse(job.urgency), turn(job.block.message)));
+        all.jobs = jobs;
+        Ok(all)
     }
 
-    fn path(&self, job: u32) -> &[Edge] {
-        &self.paths[self.first[job as usize] as usize..self.first[job as usize + 1] as usize]
+    fn path(&self, job: &Job) -> &[Edge] {
+        &self.paths[job.path.0 as usize..job.path.1 as usize]
     }
 
     pub(super) fn bound(&self, tree: &Tree) -> LoadBound {
@@ -108,7 +106,7 @@ pub(super) fn schedule(tree: &Tree, jobs: &Jobs) -> (Vec<Block>, Vec<Sync>) {
         let rate = tree.rate(edge / 2).0.max(1);
         Lane { spare: rate, left: VecDeque::from([(NOBODY, rate)]), parked: BinaryHeap::new() }
     };
-    let number = jobs.blocks.len();
+    let number = jobs.jobs.len();
     let (started, syncs) = (Vec::with_capacity(number), Vec::with_capacity(3 * number));
     let mut shop = Shop { jobs, edges: (0..tree.edges()).map(lane).collect(), ends: BinaryHeap::new(), now: 0, started, syncs };
     (0..number as u32).for_each(|job| shop.start_or_park(job));
@@ -130,19 +128,19 @@ pub(super) fn schedule(tree: &Tree, jobs: &Jobs) -> (Vec<Block>, Vec<Sync>) {
 }
 
 impl Shop<'_> {
-    fn end(&mut self, job: u32) {
-        let rate = self.jobs.rates[job as usize];
+    fn end(&mut self, number: u32) {
+        let job = &self.jobs.jobs[number as usize];
         for &edge in self.jobs.path(job) {
             let edge = &mut self.edges[edge as usize];
-            edge.spare += rate;
-            edge.left.push_back((job, rate));
+            edge.spare += job.rate;
+            edge.left.push_back((number, job.rate));
         }
     }
 
     /// Starts what waits for the edges that these jobs left, by urgency.
     fn fill(&mut self, freed: &[u32]) {
         let jobs = self.jobs;
-        let edges = || freed.iter().flat_map(|&job| jobs.path(job)).copied();
+        let edges = || freed.iter().flat_map(|&job| jobs.path(&jobs.jobs[job as usize])).copied();
         while let Some((job, edge)) = edges().filter_map(|edge| Some((self.waiting(edge)?, edge))).min() {
             self.edges[edge as usize].parked.pop();
             self.start_or_park(job);
@@ -153,28 +151,31 @@ impl Shop<'_> {
     fn waiting(&self, edge: Edge) -> Option<u32> {
         let edge = &self.edges[edge as usize];
         let &Reverse(job) = edge.parked.peek()?;
-        (edge.spare >= self.jobs.rates[job as usize]).then_some(job)
+        (edge.spare >= self.jobs.jobs[job as usize].rate).then_some(job)
     }
 
-    fn start_or_park(&mut self, job: u32) {
-        let (jobs, rate) = (self.jobs, self.jobs.rates[job as usize]);
-        let full = jobs.path(job).iter().copied().find(|&edge| self.edges[edge as usize].spare < rate);
+    fn start_or_park(&mut self, number: u32) {
+        let job = &self.jobs.jobs[number as usize];
+        let full = self.jobs.path(job).iter().copied().find(|&edge| self.edges[edge as usize].spare < job.rate);
         match full {
-            Some(edge) => self.edges[edge as usize].parked.push(Reverse(job)),
-            None => self.start(job),
+            Some(edge) => self.edges[edge as usize].parked.push(Reverse(number)),
+            None => self.start(number),
         }
     }
 
-    fn start(&mut self, job: u32) {
-        let (jobs, block) = (self.jobs, self.jobs.blocks[job as usize]);
-        let first = self.syncs.len();
-        for &edge in jobs.path(job) {
+    fn start(&mut self, number: u32) {
+        let job = &self.jobs.jobs[number as usize];
+        let (first, end) = (self.syncs.len(), self.now + job.time);
+        for &edge in self.jobs.path(job) {
             let lane = &mut self.edges[edge as usize];
-            let mut wanted = jobs.rates[job as usize];
+            let mut wanted = job.rate;
             lane.spare -= wanted;
             while let Some((user, rate)) = lane.left.pop_front() {
-                if user != NOBODY && self.syncs[first..].iter().all(|s| s.after != jobs.blocks[user as usize].message) {
-                    self.syncs.push(sync(jobs.blocks[user as usize].message, block.message));
+                if user != NOBODY {
+                    let after = self.jobs.jobs[user as usize].block.message;
+                    if self.syncs[first..].iter().all(|s| s.after != after) {
+                        self.syncs.push(sync(after, job.block.message));
+                    }
                 }
                 if rate >= wanted {
                     if rate > wanted {
@@ -185,8 +186,8 @@ impl Shop<'_> {
                 wanted -= rate;
             }
         }
-        self.started.push(block);
-        self.ends.push(Reverse((self.now + jobs.times[job as usize], job)));
+        self.started.push(job.block);
+        self.ends.push(Reverse((end, number)));
     }
 }
 

@@ -253,11 +253,9 @@ impl Chains {
                 if self.spare[from] > 0 {
                     return self.shift(from, user, missing, &reached_by, &gives_up);
                 }
-                for other in from + 1..self.users.len() {
-                    if other != user
-                        && gives_up[other] == usize::MAX
-                        && self.taken[other].iter().any(|&(f, amount)| f == from && amount > 0)
-                    {
+                let takers = self.taken.iter().enumerate().skip(from + 1);
+                for (other, _) in takers.filter(|(_, taken)| taken.iter().any(|&(f, amount)| f == from && amount > 0)) {
+                    if other != user && gives_up[other] == usize::MAX {
                         gives_up[other] = from;
                         queue.push_back(other);
                     }
