@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// Flags of `heddle discover`.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("network").required(true).args(["inventory", "walks"])))]
 pub(crate) struct Args {
     /// The inventory: which switches to ask, with which credentials, and which hosts to expect
-    #[arg(long, value_name = "FILE", required_unless_present = "walks", conflicts_with = "walks")]
+    #[arg(long, value_name = "FILE")]
     inventory: Option<PathBuf>,
     /// Recorded walks instead of a network: a file a device, NAME.snmprec or the output of snmpwalk -On, also as .xz;
     /// NAME@CONTEXT is the same device in another context, or asked by community@vlan
@@ -102,7 +103,7 @@ fn recorded(folder: &Path) -> anyhow::Result<Found> {
         eprintln!("heddle: {note}");
     }
     let at = agent::now();
-    let observations: Vec<Observation> = recordings.iter().flat_map(|r| r.observations(at)).collect();
+    let observations: Vec<Observation> = recordings.into_iter().flat_map(|r| r.observations(at)).collect();
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
     let file = topology.to_file();

@@ -7,9 +7,9 @@ use inventory::observation::{Bridge, BridgePort, FdbEntry, StpState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bridge and forwarding database of all contexts, the plain one first.
-pub(super) fn joined<'a>(contexts: impl Iterator<Item = &'a Answers>) -> (Bridge, Vec<FdbEntry>) {
+pub(super) fn joined(contexts: &[Answers]) -> (Bridge, Vec<FdbEntry>) {
     let mut joined = Joined::default();
-    for (i, answers) in contexts.enumerate() {
+    for (i, answers) in contexts.iter().enumerate() {
         joined.take(bridge::read(answers), fdb::read(answers), i == 0);
     }
     joined.finish()
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn contexts_that_number_ports_differently_are_told_apart() {
         let all = [context(&[(1, 101, 5, 1)]), context(&[(1, 102, 5, 2), (2, 101, 2, 3)]), context(&[(1, 102, 2, 4), (7, 103, 5, 5)])];
-        let (bridge, fdb) = joined(all.iter());
+        let (bridge, fdb) = joined(&all);
         let ports: Vec<_> = bridge.ports.iter().map(|p| (p.number, p.if_index, p.state)).collect();
         assert_eq!(
             ports,
@@ -124,7 +124,7 @@ mod tests {
     fn a_row_behind_an_unlisted_port_is_kept_only_where_it_cannot_be_mistaken() {
         let base = context(&[(1, 101, 5, 1)]);
         let stray = |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
-        assert_eq!(joined([&base, &stray(1)].into_iter()).1.len(), 1);
-        assert_eq!(joined([&base, &stray(3)].into_iter()).1.len(), 2);
+        assert_eq!(joined(&[base.clone(), stray(1)]).1.len(), 1);
+        assert_eq!(joined(&[base, stray(3)]).1.len(), 2);
     }
 }

@@ -1,8 +1,9 @@
 //! Files to walks: which file is which device in which context, unpacked and within bounds.
-use super::{Reading, Recording, VALUES_LIMIT, Walks};
+use super::{Reading, Recording, VALUES_LIMIT};
 use crate::tables::plain;
+use crate::walk::Answers;
+use inventory::observation::Fact;
 use lzma_rust2::XzReader;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -31,7 +32,7 @@ pub struct Folder {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum FolderError {
-    #[error("walks {}: {source}", .folder.display())]
+    #[error("walks {}", .folder.display())]
     Unreadable { folder: PathBuf, source: io::Error },
     #[error("walks {}: no recording in it; expected files NAME.snmprec or the output of snmpwalk -On, plain or .xz{hint}", .folder.display())]
     Empty { folder: PathBuf, hint: String },
@@ -69,35 +70,47 @@ pub fn read_folder(folder: &Path) -> Result<Folder, FolderError> {
     }
     candidates.sort_by(|a, b| (&a.device, &a.context, &a.file).cmp(&(&b.device, &b.context, &b.file)));
 
-    let mut walks: BTreeMap<String, Result<Walks, String>> = BTreeMap::new();
     let mut notes = Vec::new();
-    let mut last: Option<Candidate> = None;
-    for candidate in candidates {
-        let Some(read) = open(&candidate) else { continue };
-        if let Some(last) = last.as_ref().filter(|l| (&l.device, &l.context) == (&candidate.device, &candidate.context)) {
-            let name = full_name(&candidate);
-            return Err(FolderError::Twice { folder: folder.to_owned(), name, first: last.file.clone(), second: candidate.file });
-        }
-        let contexts = walks.entry(candidate.device.clone()).or_insert_with(|| Ok(vec![]));
-        match (read, contexts) {
-            (Ok(reading), Ok(contexts)) => {
-                notes.extend(told(&candidate.file, &reading));
-                contexts.push((candidate.context.clone(), reading.answers));
-            }
-            // A context that is missing leaves gaps; without the device's own walk nothing is known of it.
-            (Err(problem), contexts) if candidate.context.is_none() => *contexts = Err(format!("{}: {problem}", candidate.file)),
-            (Err(problem), _) => notes.push(format!("{}: {problem}; this context is left out", candidate.file)),
-            (Ok(_), Err(_)) => {}
-        }
-        last = Some(candidate);
+    let mut recordings = Vec::new();
+    for files in candidates.chunk_by(|a, b| a.device == b.device) {
+        recordings.extend(device(folder, files, &mut notes)?);
     }
-    if walks.is_empty() {
+    if recordings.is_empty() {
         folders.sort();
         let hint = if folders.is_empty() { String::new() } else { format!("; subfolders are not looked into: {}", folders.join(", ")) };
         return Err(FolderError::Empty { folder: folder.to_owned(), hint });
     }
-    let recordings = walks.into_iter().map(|(name, walks)| Recording { name, walks }).collect();
     Ok(Folder { recordings, notes })
+}
+
+/// One device out of its files, the plain one first; `None` where none of them is a walk.
+fn device(folder: &Path, files: &[Candidate], notes: &mut Vec<String>) -> Result<Option<Recording>, FolderError> {
+    let mut contexts: Vec<Answers> = Vec::new();
+    let mut read: Vec<&Candidate> = Vec::new();
+    let mut failed = None;
+    for candidate in files {
+        let Some(walk) = open(candidate) else { continue };
+        if let Some(last) = read.last().filter(|l| l.context == candidate.context) {
+            let (first, second) = (last.file.clone(), candidate.file.clone());
+            return Err(FolderError::Twice { folder: folder.to_owned(), name: full_name(candidate), first, second });
+        }
+        read.push(candidate);
+        match walk {
+            Ok(reading) => {
+                notes.extend(told(&candidate.file, &reading));
+                contexts.push(reading.answers);
+            }
+            // A context that is missing leaves gaps; without the device's own walk nothing is known of it.
+            Err(problem) if candidate.context.is_none() => failed = Some(format!("{}: {problem}", candidate.file)),
+            Err(problem) => notes.push(format!("{}: {problem}; this context is left out", candidate.file)),
+        }
+    }
+    let Some(first) = read.first() else { return Ok(None) };
+    let facts = match failed {
+        Some(problem) => vec![Fact::Failed { table: None, problem }],
+        None => super::facts(&contexts),
+    };
+    Ok(Some(Recording { name: first.device.clone(), facts }))
 }
 
 fn shown(name: &OsStr) -> String {

@@ -28,40 +28,30 @@ const MOST_ARCS: usize = 128;
 /// Values kept of one device: a forwarding database of a million rows in both tables, and room.
 const VALUES_LIMIT: usize = 4_500_000;
 
-/// What a device said in which context, the plain one (`None`) first.
-type Walks = Vec<(Option<String>, Answers)>;
-
-/// One device's walks.
+/// What one device said.
 #[derive(Debug)]
 pub struct Recording {
     /// The device's name, from its file.
     pub name: String,
-    /// Its walks, or why they cannot be read.
-    walks: Result<Walks, String>,
+    facts: Vec<Fact>,
 }
 
 impl Recording {
     /// Every table, as a look at the device would have given them. A walk that cannot be read gives one
     /// [`Fact::Failed`].
-    pub fn observations(&self, at: Millis) -> Vec<Observation> {
-        let facts = match &self.walks {
-            Ok(walks) => facts(walks),
-            Err(problem) => vec![Fact::Failed { table: None, problem: problem.clone() }],
-        };
-        let observe = |fact| Observation { at, reporter: self.name.clone(), source: Source::Recording, fact };
+    pub fn observations(self, at: Millis) -> Vec<Observation> {
+        let Recording { name, facts } = self;
+        let observe = |fact| Observation { at, reporter: name.clone(), source: Source::Recording, fact };
         facts.into_iter().map(observe).collect()
     }
 }
 
-fn facts(walks: &[(Option<String>, Answers)]) -> Vec<Fact> {
-    let Some((_, first)) = walks.first() else { return vec![] };
-    let (bridge, fdb) = contexts::joined(walks.iter().map(|(_, answers)| answers));
-    let table = |table| match table {
-        Table::Bridge => Fact::Bridge(bridge.clone()),
-        Table::Fdb => Fact::Fdb(fdb.clone()),
-        table => tables::fact(table, first),
-    };
-    Table::ALL.into_iter().map(table).collect()
+/// The tables of a device, out of its walks in each context, the plain one first.
+fn facts(contexts: &[Answers]) -> Vec<Fact> {
+    let Some(first) = contexts.first() else { return vec![] };
+    let (bridge, fdb) = contexts::joined(contexts);
+    let rest = Table::ALL.into_iter().filter(|t| !matches!(t, Table::Bridge | Table::Fdb)).map(|table| tables::fact(table, first));
+    rest.chain([Fact::Bridge(bridge), Fact::Fdb(fdb)]).collect()
 }
 
 /// A file under way: what was read of it, and what could not be.

@@ -25,7 +25,7 @@ fn packed(text: &[u8]) -> Vec<u8> {
 fn views(folder: &Path) -> (Views, Vec<String>) {
     let folder = read_folder(folder).unwrap();
     let mut views = Views::new();
-    for observation in folder.recordings.iter().flat_map(|r| r.observations(Millis(1))) {
+    for observation in folder.recordings.into_iter().flat_map(|r| r.observations(Millis(1))) {
         apply(&mut views, &observation);
     }
     (views, folder.notes)
@@ -93,7 +93,8 @@ fn a_folder_without_walks_is_refused() {
     let twice = folder(&[("s0.snmprec", SNMPREC), ("s0.txt", WALK)]);
     let problem = read_folder(twice.path()).unwrap_err().to_string();
     assert!(problem.contains("s0.snmprec and s0.txt are both \"s0\""), "{problem}");
-    assert!(read_folder(&twice.path().join("none")).unwrap_err().to_string().contains("No such file"));
+    let none = read_folder(&twice.path().join("none")).unwrap_err();
+    assert!(std::error::Error::source(&none).unwrap().to_string().contains("No such file"));
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn hostile_names_reach_no_terminal() {
 
 /// Facts of a text, however strange; reading must end without a panic.
 fn facts_of(text: &[u8]) -> Vec<Fact> {
-    read(text).map(|reading| facts(&[(None, reading.answers)])).unwrap_or_default()
+    read(text).map(|reading| facts(&[reading.answers])).unwrap_or_default()
 }
 
 /// Lines much like those of walks, so that mutations reach the tables.
