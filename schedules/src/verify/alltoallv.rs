@@ -20,7 +20,7 @@ pub enum AlltoallvViolation {
         /// The message.
         message: Named,
         /// In all its blocks, as scheduled.
-        sent: u128,
+        sent: u64,
         /// As in the matrix.
         wanted: u64,
     },
@@ -71,13 +71,13 @@ pub fn alltoallv(tree: &Tree, sizes: &[Bytes], plan: &Alltoallv) -> Result<(), V
 fn every_block_once(names: &Names<'_>, sizes: &[Bytes], messages: &[Block]) -> Result<(), AlltoallvViolation> {
     let hosts = names.0.hosts();
     let pair = |m: &Message| (m.src * hosts + m.dst) as usize;
-    let mut sent = vec![0u128; (hosts as usize).pow(2)];
+    let mut sent = vec![0u64; (hosts as usize).pow(2)];
     for Block { message, bytes } in messages {
         if message.src >= hosts || message.dst >= hosts || message.src == message.dst || bytes.0 == 0 {
-            return Err(AlltoallvViolation::Size { message: names.of(*message), sent: bytes.0.into(), wanted: 0 });
+            return Err(AlltoallvViolation::Size { message: names.of(*message), sent: bytes.0, wanted: 0 });
         }
         let sum = &mut sent[pair(message)];
-        if std::mem::replace(sum, *sum + u128::from(bytes.0)) > 0 {
+        if std::mem::replace(sum, sum.saturating_add(bytes.0)) > 0 {
             return Err(AlltoallvViolation::Size {
                 message: names.of(*message),
                 sent: *sum,
@@ -88,7 +88,7 @@ fn every_block_once(names: &Names<'_>, sizes: &[Bytes], messages: &[Block]) -> R
     for (number, &sent) in sent.iter().enumerate() {
         let (src, dst) = (number as u32 / hosts, number as u32 % hosts);
         let wanted = if src == dst { 0 } else { sizes.get(number).map_or(0, |b| b.0) };
-        if sent != u128::from(wanted) {
+        if sent != wanted {
             return Err(AlltoallvViolation::Size { message: names.of(Message { src, dst }), sent, wanted });
         }
     }
