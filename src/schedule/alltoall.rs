@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let plan = plan_as(&tree, algorithm, scheme, if args.minimal { Reduction::Minimal } else { Reduction::Chain });
     print(&match args.common.format {
         Format::Json => json::write_alltoall(&plan),
-        Format::C => program::alltoall(&tree, &plan, scheme),
+        Format::C => program::alltoall(&tree, &plan),
         Format::Summary => summary(&tree, &plan),
     })
 }

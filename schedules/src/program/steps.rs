@@ -2,7 +2,7 @@
 use crate::alltoall::Alltoall;
 use crate::message::Message;
 use crate::sync::dummy::Dummy;
-use crate::sync::scheme::{Mechanism, Scheme};
+use crate::sync::scheme::Mechanism;
 use std::collections::HashMap;
 
 /// A row; `number` of a token is the host that the waiting message goes to: with giver and taker that names the message, so
@@ -31,11 +31,11 @@ pub(super) enum Step {
 
 /// By host. In a phase tokens are awaited first, then come blocks that are sent, then blocks that are received, each with
 /// the tokens that follow it. With fillers a host ends each phase before the next: what it receives holds it back, too.
-pub(super) fn of(plan: &Alltoall, scheme: Scheme, fillers: &[Dummy]) -> Vec<Vec<Step>> {
+pub(super) fn of(plan: &Alltoall, fillers: &[Dummy]) -> Vec<Vec<Step>> {
     let tokens = Tokens::of(plan);
-    let mut table = Table { hosts: vec![Host::default(); plan.hosts.len()], in_step: scheme.mechanism() == Mechanism::Dummy };
+    let mut table = Table { hosts: vec![Host::default(); plan.hosts.len()], in_step: plan.scheme.mechanism() == Mechanism::Dummy };
     for (phase, messages) in plan.phases.iter().enumerate() {
-        if scheme.barrier_before(phase) {
+        if plan.scheme.barrier_before(phase) {
             table.barrier();
         }
         let fillers = of_phase(fillers, phase);

@@ -1,5 +1,5 @@
 use super::steps::{Step, of};
-use crate::alltoall::Alltoall;
+use crate::alltoall::{Algorithm, Alltoall};
 use crate::message::Message;
 use crate::sample::{any_tree, star};
 use crate::sync::dummy::dummies;
@@ -133,7 +133,7 @@ proptest! {
     fn programs_carry_out_the_plan_at_any_pace(tree in any_tree(1..=14), scheme in any_scheme(), turns in prop::collection::vec(any::<u16>(), 1..50)) {
         let plan = planned(&tree, scheme);
         let fillers = if scheme.mechanism() == Mechanism::Dummy { dummies(&tree, &plan.phases) } else { Vec::new() };
-        let steps = of(&plan, scheme, &fillers);
+        let steps = of(&plan, &fillers);
         let mut network = Network::new(&steps);
         if let Err(left) = network.run(&turns) { panic!("{left}") }
         prop_assert_eq!(network.order.len() as u32, tree.hosts() * (tree.hosts() - 1));
@@ -151,9 +151,7 @@ fn any_scheme() -> impl Strategy<Value = Scheme> {
 }
 
 fn planned(tree: &Tree, scheme: Scheme) -> Alltoall {
-    let plan = alltoall::plan(tree, SyncKind::None);
-    let syncs = scheme.syncs(tree, &plan.algorithm.capacities(tree), &plan.phases, Reduction::Minimal);
-    Alltoall { syncs, ..plan }
+    alltoall::plan_as(tree, Algorithm::fitting(tree), scheme, Reduction::Minimal)
 }
 
 /// What a C compiler sees: trigraphs and line splices undone, comments gone, string literals decoded and taken out of the code.
@@ -243,12 +241,11 @@ proptest! {
     #[test]
     fn names_stay_where_they_belong(hostile in prop::collection::hash_set(hostile(), 6)) {
         let tree = star(&[3, 2, 1]);
-        let receiver = SyncKind::Receiver.into();
-        let mut plan = planned(&tree, receiver);
-        let (harmless, _) = compiled(&super::alltoall(&tree, &plan, receiver));
+        let mut plan = planned(&tree, SyncKind::Receiver.into());
+        let (harmless, _) = compiled(&super::alltoall(&tree, &plan));
         plan.hosts = hostile.into_iter().collect();
         plan.bound.edge = (plan.hosts[5].clone(), plan.hosts[4].clone());
-        let (code, strings) = compiled(&super::alltoall(&tree, &plan, receiver));
+        let (code, strings) = compiled(&super::alltoall(&tree, &plan));
         prop_assert_eq!(code, harmless);
         let names: Vec<Vec<u8>> = plan.hosts.iter().map(|name| name.as_bytes().to_vec()).collect();
         prop_assert_eq!(&strings[..6], &names[..]);
@@ -263,6 +260,6 @@ fn ranks_of_one_host_have_its_name() {
     let tree = star(&[4]);
     let mut plan = planned(&tree, Scheme::NO_SYNC);
     plan.hosts = ["n0:0", "n1", "n0:1", "\0n1"].map(str::to_owned).to_vec();
-    let strings = compiled(&super::alltoall(&tree, &plan, Scheme::NO_SYNC)).1;
+    let strings = compiled(&super::alltoall(&tree, &plan)).1;
     assert_eq!(strings[..4], [b"n0".to_vec(), b"n1".to_vec(), b"n0".to_vec(), Vec::new()]);
 }

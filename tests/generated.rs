@@ -1,0 +1,224 @@
+//! Generated routines (`heddle schedule … --format c`): compiled without a warning and run under both MPI libraries, every byte
+//! looked at.
+//!
+//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
+//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
+#[path = "common/mpirun.rs"]
+mod mpirun;
+#[path = "common/runtime.rs"]
+mod runtime;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use tempfile::TempDir;
+
+const BOTH: [&str; 2] = ["openmpi", "mpich"];
+
+/// Three switches in a row.
+const CHAIN: &str = "switches: [s0, s1, s2]
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s2}, n4: {switch: s2}, n5: {switch: s2}}
+links: [{a: s0, b: s1}, {a: s1, b: s2}]
+";
+const ONE_SWITCH: &str = "switches: [s]
+hosts: {n0: {switch: s}, n1: {switch: s}, n2: {switch: s}, n3: {switch: s}, n4: {switch: s}}
+";
+const STAR: &str = "switches: [core, a, b, c]
+hosts: {n0: {switch: a}, n1: {switch: b}, n2: {switch: c}, n3: {switch: a}, n4: {switch: b}, n5: {switch: c}, n6: {switch: a}, n7: {switch: core}, n8: {switch: a}}
+links: [{a: core, b: a}, {a: core, b: b}, {a: core, b: c}]
+";
+/// Hosts and trunks that carry several messages at once.
+const WIDE: &str = "switches: [s0, s1]
+hosts: {n0: {switch: s0, rate: 2G}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1, rate: 3G}, n4: {switch: s1}, n5: {switch: s1}, n6: {switch: s1}}
+links: [{a: s0, b: s1, rate: 2G}]
+";
+const PAIR: &str = "switches: [s]\nhosts: {n0: {switch: s}, n1: {switch: s}}\n";
+const LONE: &str = "switches: [s]\nhosts: {n0: {switch: s}}\n";
+
+/// Every scheme of aapc-2007, Table 5.
+const SCHEMES: [&str; 13] = [
+    "--sync none",
+    "--sync dummy",
+    "--sync sender",
+    "--sync sender --minimal",
+    "--sync sender --block 2",
+    "--sync receiver",
+    "--sync receiver --minimal",
+    "--sync receiver --block 3",
+    "--sync barrier",
+    "--sync barrier --block 4",
+    "--sync barrier+sender --block 3",
+    "--sync barrier+receiver --block 3",
+    "--sync barrier+receiver --block 1000",
+];
+const SOME: [&str; 4] = ["--sync none", "--sync dummy", "--sync receiver", "--sync barrier+sender --block 5"];
+
+/// Generated files, and the names of their functions.
+struct Routines {
+    folder: TempDir,
+    alltoalls: Vec<String>,
+    allgathers: Vec<String>,
+}
+
+impl Routines {
+    fn new() -> Routines {
+        Routines { folder: TempDir::new().expect("a temporary directory"), alltoalls: Vec::new(), allgathers: Vec::new() }
+    }
+
+    /// Adds an all-to-all for the topology.
+    fn alltoall(mut self, topology: &str, flags: &str) -> Routines {
+        let name = format!("alltoall{}_{}", self.alltoalls.len(), flags.replace(['-', '+', ' '], ""));
+        self.generate("alltoall", topology, flags, &name);
+        self.alltoalls.push(name);
+        self
+    }
+
+    fn allgather(mut self, topology: &str) -> Routines {
+        let name = format!("allgather{}", self.allgathers.len());
+        self.generate("allgather", topology, "--algorithm auto", &name);
+        self.allgathers.push(name);
+        self
+    }
+
+    fn generate(&self, collective: &str, topology: &str, flags: &str, name: &str) {
+        let file = self.folder.path().join("topology.yaml");
+        fs::write(&file, topology).expect("written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        command.args(["schedule", collective, "--format", "c"]).args(flags.split(' ')).arg("--topology").arg(&file);
+        let text = done(&mut command, "heddle schedule").stdout;
+        fs::write(self.folder.path().join(name).with_extension("c"), text).expect("written");
+    }
+
+    /// The check program with all of them.
+    fn compile(&self, mpi: &str, flags: &[&str]) -> PathBuf {
+        let program = self.folder.path().join(format!("check-{mpi}"));
+        let compiler = || {
+            let mut command = Command::new(format!("mpicc.{mpi}"));
+            command.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+            command
+        };
+        let what = format!("mpicc.{mpi}, of the packages named at the top of tests/generated.rs");
+        let object = |name: &String, function: &str| {
+            let object = self.folder.path().join(format!("{name}-{mpi}.o"));
+            let mut command = compiler();
+            command.args(flags).arg(format!("-D{function}={name}")).arg("-o").arg(&object).arg("-c");
+            done(command.arg(self.folder.path().join(name).with_extension("c")), &what);
+            object
+        };
+        let mut link = compiler();
+        link.arg("-Wl,--wrap=PMPI_Alltoall,--wrap=PMPI_Allgather,--wrap=PMPI_Isend,--wrap=PMPI_Irecv").arg("-o").arg(&program);
+        link.args([listed("ALLTOALLS", &self.alltoalls), listed("ALLGATHERS", &self.allgathers)]).arg("tests/generated/check.c");
+        link.args(self.alltoalls.iter().map(|name| object(name, "HEDDLE_ALLTOALL")));
+        link.args(self.allgathers.iter().map(|name| object(name, "HEDDLE_ALLGATHER")));
+        done(&mut link, &what);
+        program
+    }
+
+    /// Runs the check program, one job at a time on this machine, and insists that it finds every byte right and leaves nothing.
+    /// Gives the number of tokens.
+    fn run(&self, mpi: &str, program: &Path, ranks: usize, per_host: usize, arguments: &[&str]) -> u64 {
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut command = mpirun::mpirun(mpi, ranks, &runtime::lib().join("libheddle-idle.so"));
+        command.env("PER_HOST", per_host.to_string()).arg("shim/tests/host.sh").arg(program).args(arguments);
+        let said = done(&mut command, "timeout, of coreutils").stdout;
+        let said = String::from_utf8_lossy(&said);
+        let numbers: Vec<u64> = said.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [routines, checks, given, awaited, wrong] = numbers[..] else { panic!("{mpi}: {said}") };
+        assert_eq!((routines, awaited, wrong), ((self.alltoalls.len() + self.allgathers.len()) as u64, given, 0), "{mpi}: {said}");
+        assert!(checks > 0, "{mpi}: {said}");
+        assert_eq!(running(self.folder.path()), [] as [PathBuf; 0]);
+        given
+    }
+}
+
+/// A list of names as check.c takes it.
+fn listed(list: &str, names: &[String]) -> String {
+    format!("-D{list}={}", names.iter().map(|name| format!("X({name}) ")).collect::<String>())
+}
+
+/// Runs a command and insists that it ends well.
+fn done(command: &mut Command, what: &str) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("{what}: {e}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}\n{}\n(124: out of time; host names of their own need root)",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    output
+}
+
+/// Programs of this folder that still run.
+fn running(folder: &Path) -> Vec<PathBuf> {
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok()).filter(|exe| exe.starts_with(folder)).collect()
+}
+
+const BY_RANK: [&str; 1] = ["-DHEDDLE_HOSTS_BY_RANK"];
+
+#[test]
+fn every_scheme_carries_every_byte() {
+    let routines = SCHEMES.iter().fold(Routines::new(), |routines, scheme| routines.alltoall(CHAIN, scheme)).allgather(CHAIN);
+    for mpi in BOTH {
+        let program = routines.compile(mpi, &BY_RANK);
+        assert!(routines.run(mpi, &program, 6, 1, &["served"]) > 0);
+    }
+}
+
+#[test]
+fn every_topology_carries_every_byte() {
+    for (topology, ranks) in [(ONE_SWITCH, 5), (STAR, 9), (WIDE, 7), (PAIR, 2)] {
+        let routines = SOME.iter().fold(Routines::new(), |routines, scheme| routines.alltoall(topology, scheme)).allgather(topology);
+        for mpi in BOTH {
+            let program = routines.compile(mpi, &BY_RANK);
+            routines.run(mpi, &program, ranks, 1, &["served"]);
+        }
+    }
+}
+
+/// MPICH has 2,048 communicators at a time; one rank alone makes and frees them quickly.
+#[test]
+fn communicators_come_and_go() {
+    let routines = Routines::new().alltoall(LONE, "--sync receiver").allgather(LONE);
+    for mpi in BOTH {
+        let program = routines.compile(mpi, &BY_RANK);
+        routines.run(mpi, &program, 1, 1, &["served", "2100"]);
+    }
+}
+
+#[test]
+fn ranks_find_their_hosts_by_name() {
+    let domain =
+        |topology: &str| (0..6).fold(topology.to_owned(), |text, n| text.replace(&format!("n{n}:"), &format!("n{n}.example.org:")));
+    let shuffled = CHAIN.replace("{n0: {switch: s0}, ", "{").replace("}}\n", "}, n0: {switch: s0}}\n");
+    assert_ne!(shuffled, CHAIN);
+    let routines = Routines::new().alltoall(CHAIN, "--sync receiver").alltoall(&domain(&shuffled), "--sync sender").allgather(&shuffled);
+    let several = "switches: [s0, s1]\nhosts: {n0: {switch: s0, ranks: 2}, n1: {switch: s1, ranks: 2}, n2: {switch: s1, ranks: 2}}\nlinks: [{a: s0, b: s1}]\n";
+    let shared = Routines::new().alltoall(several, "--sync receiver").allgather(several);
+    for mpi in BOTH {
+        let program = routines.compile(mpi, &[]);
+        routines.run(mpi, &program, 6, 1, &["served"]);
+        routines.run(mpi, &program, 6, 2, &["aside"]);
+        let program = shared.compile(mpi, &[]);
+        shared.run(mpi, &program, 6, 2, &["served"]);
+        shared.run(mpi, &program, 6, 1, &["aside"]);
+    }
+}
+
+#[test]
+fn routines_replace_the_librarys_own() {
+    let mut routines = Routines::new().alltoall(CHAIN, "--sync receiver").allgather(CHAIN);
+    let file = |name: &str| routines.folder.path().join(name).with_extension("c");
+    for (own, replaced) in [(&routines.alltoalls[0], "MPI_Alltoall"), (&routines.allgathers[0], "MPI_Allgather")] {
+        fs::rename(file(own), file(replaced)).expect("renamed");
+    }
+    (routines.alltoalls, routines.allgathers) = (vec!["MPI_Alltoall".to_owned()], vec!["MPI_Allgather".to_owned()]);
+    for mpi in BOTH {
+        let program = routines.compile(mpi, &["-DHEDDLE_REPLACE"]);
+        routines.run(mpi, &program, 6, 1, &["served"]);
+    }
+}
