@@ -4,26 +4,27 @@
 //! user; the users of a lane are in order, so never more than `c` messages are under way. By Dilworth's theorem any order
 //! that keeps an edge within its width is such lanes.
 //!
-//! Which lane costs least, best first: one whose former user has the same sender, for a sender's own order costs nothing;
-//! one nobody used; one whose former user the message follows on another edge; the one that was not used for longest.
+//! A sender's own former lane costs nothing, nor does one nobody used, nor one whose former user is known to be over by then; only
+//! where there is none of these, the message follows the lane that was not used for longest. Knowing takes a clock per
+//! message asked, so beyond [`MOST_SLOTS`] nothing is known and the message follows that lane at once.
+//! Of the lanes that cost nothing the one that was not used for longest is taken: who comes later may know only of that.
 //! An edge whose senders together never send more at once than it carries needs no lanes.
+use super::clocks::{Clocks, Count, join};
 use super::messages::{Messages, NOBODY, Senders};
 use crate::capacities::Capacities;
 use inventory::tree::{Edge, Tree};
 
-/// For every message those it follows directly, latest first: former users of its lanes, and what its sender sent in the
-/// phase it was busy in before.
+/// For every message those it follows directly, latest first: former users of its lanes that nothing else says to be over, and
+/// what its sender sent in the phase it was busy in before.
 pub(super) struct Order {
     /// Where each message's entries begin; one more at the end.
     first: Vec<u32>,
     earlier: Vec<u32>,
-    /// What is kept of every edge's lanes.
-    pub(super) kinds: Vec<Kind>,
 }
 
 /// What an edge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     /// Nothing: its senders cannot fill it.
     Free,
     /// One lane.
@@ -38,33 +39,146 @@ impl Order {
     }
 
     pub(super) fn new(tree: &Tree, capacities: &Capacities, messages: &Messages) -> Order {
-        let mut senders = Senders::new(tree.hosts(), messages);
+        let senders = Senders::new(tree.hosts(), messages);
         let kinds = kinds(tree, capacities, &senders);
-        let mut narrow = vec![NOBODY; tree.edges() as usize];
-        let mut wide: Vec<Lanes> =
-            (0..tree.edges()).filter(|&e| matches!(kinds[e as usize], Kind::Wide(_))).map(|e| Lanes::new(capacities.width(e))).collect();
-        let mut order = Order { first: Vec::with_capacity(messages.len() + 1), earlier: Vec::with_capacity(2 * messages.len()), kinds };
+        let wide = (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], Kind::Wide(_)));
+        let wide: Vec<Lanes> = wide.map(|edge| Lanes::new(capacities.width(edge))).collect();
+        if wide.is_empty() {
+            Order::on_narrow_edges(tree, messages, senders, &kinds)
+        } else {
+            Order::on_lanes(tree, messages, senders, &kinds, wide)
+        }
+    }
+
+    fn empty(messages: &Messages) -> Order {
+        let mut order = Order { first: Vec::with_capacity(messages.len() + 1), earlier: Vec::with_capacity(2 * messages.len()) };
         order.first.push(0);
-        let (mut found, mut several) = (Vec::new(), Vec::new());
+        order
+    }
+
+    /// Adds the next message with those it follows, which are left empty.
+    fn push(&mut self, follows: &mut Vec<u32>) {
+        follows.sort_unstable_by(|a, b| b.cmp(a));
+        follows.dedup();
+        self.earlier.append(follows);
+        self.first.push(self.earlier.len() as u32);
+    }
+
+    /// Where no edge has lanes there is nothing to choose, hence nothing to know.
+    fn on_narrow_edges(tree: &Tree, messages: &Messages, mut senders: Senders, kinds: &[Kind]) -> Order {
+        let mut last = vec![NOBODY; tree.edges() as usize];
+        let mut order = Order::empty(messages);
+        let mut found = Vec::new();
         for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
             senders.send(number, m.src, phase);
             found.extend(senders.former(m.src));
-            tree.path(m.src, m.dst, |edge| match order.kinds[edge as usize] {
-                Kind::Free => {}
-                Kind::Narrow => found.push(std::mem::replace(&mut narrow[edge as usize], number)),
-                Kind::Wide(at) => several.push(at),
+            tree.path(m.src, m.dst, |edge| {
+                if kinds[edge as usize] == Kind::Narrow {
+                    found.push(std::mem::replace(&mut last[edge as usize], number));
+                }
             });
-            for at in several.drain(..) {
-                let former = wide[at as usize].take(messages, number, &found);
-                found.push(former);
-            }
             found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
-            found.sort_unstable_by(|a, b| b.cmp(a));
-            found.dedup();
-            order.earlier.append(&mut found);
-            order.first.push(order.earlier.len() as u32);
+            order.push(&mut found);
         }
         order
+    }
+
+    fn on_lanes(tree: &Tree, messages: &Messages, mut senders: Senders, kinds: &[Kind], mut wide: Vec<Lanes>) -> Order {
+        let mut narrow = vec![NOBODY; tree.edges() as usize];
+        let mut known = Known::new(&senders, messages);
+        let mut order = Order::empty(messages);
+        let (mut found, mut several, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
+            if known.is_asked() && senders.begins(m.src, phase) {
+                left.extend(senders.former(m.src));
+            }
+            let slot = senders.send(number, m.src, phase);
+            found.extend(senders.former(m.src));
+            let own = found.len();
+            let mut lanes = 1;
+            tree.path(m.src, m.dst, |edge| match kinds[edge as usize] {
+                Kind::Free => {}
+                Kind::Narrow => {
+                    lanes += 1;
+                    found.push(std::mem::replace(&mut narrow[edge as usize], number));
+                }
+                Kind::Wide(at) => {
+                    lanes += 1;
+                    several.push(at);
+                }
+            });
+            if known.is_asked() {
+                left.extend_from_slice(&found[own..]);
+            }
+            found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
+            known.begin(&found);
+            for &at in &several {
+                if let Some(former) = wide[at as usize].follow(messages, number, |user| known.is_over(user)) {
+                    found.push(former);
+                    known.learn(former);
+                }
+            }
+            for at in several.drain(..) {
+                left.push(wide[at as usize].take(messages, number, |user| known.is_over(user) || found.contains(&user)));
+            }
+            known.end(number, slot, senders.steps(m.src), lanes);
+            left.drain(..).filter(|&one| one != NOBODY).for_each(|one| known.forget(one));
+            order.push(&mut found);
+        }
+        order
+    }
+}
+
+/// Schedules of more slots know nothing: their clocks would take longer than all else.
+const MOST_SLOTS: usize = 2048;
+
+/// What is over before the message at hand starts.
+struct Known {
+    clocks: Option<Clocks>,
+    /// Of the message at hand.
+    now: Vec<Count>,
+    /// Slot and step of each message so far.
+    place: Vec<(u32, Count)>,
+}
+
+impl Known {
+    fn new(senders: &Senders, messages: &Messages) -> Known {
+        let clocks = (senders.slots() <= MOST_SLOTS).then(|| Clocks::new(senders.slots(), messages.len()));
+        Known { now: if clocks.is_some() { vec![0; senders.slots()] } else { Vec::new() }, clocks, place: Vec::new() }
+    }
+
+    fn is_asked(&self) -> bool {
+        self.clocks.is_some()
+    }
+
+    fn begin(&mut self, follows: &[u32]) {
+        self.now.fill(0);
+        follows.iter().for_each(|&earlier| self.learn(earlier));
+    }
+
+    fn learn(&mut self, earlier: u32) {
+        if let Some(clocks) = &self.clocks {
+            join(&mut self.now, clocks.of(earlier));
+        }
+    }
+
+    fn is_over(&self, message: u32) -> bool {
+        self.place.get(message as usize).is_some_and(|&(slot, step)| self.now[slot as usize] >= step)
+    }
+
+    /// The message at hand will be asked until it has left so many `lanes`, its sender's own among them.
+    fn end(&mut self, message: u32, slot: usize, steps: u32, lanes: u32) {
+        if let Some(clocks) = &mut self.clocks {
+            self.now[slot] = steps as Count;
+            self.place.push((slot as u32, steps as Count));
+            clocks.put(message, &self.now, lanes);
+        }
+    }
+
+    fn forget(&mut self, message: u32) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.release(message);
+        }
     }
 }
 
@@ -102,19 +216,34 @@ impl Lanes {
         Lanes { width, user: Vec::new(), sender: Vec::new() }
     }
 
+    /// Whom `message` has to follow for a lane to be free.
+    fn follow(&self, messages: &Messages, message: u32, is_over: impl Fn(u32) -> bool) -> Option<u32> {
+        let free = self.has_room() || self.own(messages, message).is_some() || self.user.iter().any(|&user| is_over(user));
+        let oldest = self.user.iter().copied().min().filter(|_| !free);
+        oldest.filter(|&oldest| messages.phase(oldest) < messages.phase(message))
+    }
+
     /// Gives `message` a lane, and the lane's former user.
-    fn take(&mut self, messages: &Messages, message: u32, follows: &[u32]) -> u32 {
-        let (src, phase) = (messages.src(message), messages.phase(message));
-        let own = (0..self.user.len()).find(|&lane| self.sender[lane] == src && messages.phase(self.user[lane]) < phase);
-        if own.is_none() && (self.user.len() as u64) < self.width {
+    fn take(&mut self, messages: &Messages, message: u32, is_over: impl Fn(u32) -> bool) -> u32 {
+        let own = self.own(messages, message);
+        if own.is_none() && self.has_room() {
             self.user.push(message);
-            self.sender.push(src);
+            self.sender.push(messages.src(message));
             return NOBODY;
         }
-        let followed = || follows.iter().find_map(|f| self.user.iter().position(|user| user == f));
-        let longest = || (0..self.user.len()).min_by_key(|&lane| self.user[lane]).unwrap_or(0);
-        let lane = own.or_else(followed).unwrap_or_else(longest);
-        self.sender[lane] = src;
+        let oldest = || (0..self.user.len()).filter(|&lane| is_over(self.user[lane])).min_by_key(|&lane| self.user[lane]);
+        let lane = own.or_else(oldest).unwrap_or(0);
+        self.sender[lane] = messages.src(message);
         std::mem::replace(&mut self.user[lane], message)
+    }
+
+    fn has_room(&self) -> bool {
+        (self.user.len() as u64) < self.width
+    }
+
+    /// The lane of an earlier message of the same sender.
+    fn own(&self, messages: &Messages, message: u32) -> Option<usize> {
+        let (src, phase) = (messages.src(message), messages.phase(message));
+        (0..self.user.len()).find(|&lane| self.sender[lane] == src && messages.phase(self.user[lane]) < phase)
     }
 }

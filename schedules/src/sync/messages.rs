@@ -82,11 +82,16 @@ impl Senders {
         self.first[host as usize + 1] - self.first[host as usize]
     }
 
+    /// Whether a message of this phase would be the first one of `src` in it.
+    pub(super) fn begins(&self, src: u32, phase: u32) -> bool {
+        self.busy[src as usize].0 != phase
+    }
+
     /// Reads the next message and gives its slot.
     pub(super) fn send(&mut self, number: u32, src: u32, phase: u32) -> usize {
         let host = src as usize;
         let slots = self.first[host] as usize..self.first[host + 1] as usize;
-        if self.busy[host].0 != phase {
+        if self.begins(src, phase) {
             self.busy[host] = (phase, 0);
             self.steps[host] += 1;
             for slot in slots.clone() {

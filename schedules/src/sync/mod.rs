@@ -12,6 +12,7 @@
 //!   of width 1 are totally ordered, so consecutive users say everything: chaining them per edge has the same closure, and
 //!   its transitive reduction is the paper's (a DAG has only one).
 //! - The paper knows edges of width 1 only. Wider ones are as many lanes, each with its own chain.
+mod clocks;
 pub mod dummy;
 mod lanes;
 mod messages;

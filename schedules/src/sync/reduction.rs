@@ -1,4 +1,5 @@
 //! Which of the orders that hold anyway are told by tokens.
+use super::clocks::{Clocks, Count};
 use super::lanes::Order;
 use super::messages::{Messages, NOBODY, Senders};
 use inventory::tree::Tree;
@@ -75,87 +76,4 @@ pub(super) fn reduced(tree: &Tree, messages: &Messages, order: &Order) -> Vec<To
         earlier.iter().for_each(|&one| clocks.release(one));
     }
     kept
-}
-
-/// A number of phases in which a sender is busy: at most its messages, less than hosts, and the messages of 65,536 hosts could
-/// not even be numbered. Clocks are all the memory traffic there is, so short numbers are worth it.
-type Count = u16;
-
-/// Vector clocks of some messages, in rows that are used again.
-struct Clocks {
-    width: usize,
-    /// Row of each message.
-    row: Vec<u32>,
-    values: Vec<Count>,
-    /// How many messages still ask each row.
-    holders: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl Clocks {
-    fn new(width: usize, messages: usize) -> Self {
-        Clocks { width, row: vec![NOBODY; messages], values: Vec::new(), holders: Vec::new(), free: Vec::new() }
-    }
-
-    fn range(&self, row: u32) -> std::ops::Range<usize> {
-        row as usize * self.width..(row as usize + 1) * self.width
-    }
-
-    fn of(&self, message: u32) -> &[Count] {
-        &self.values[self.range(self.row[message as usize])]
-    }
-
-    /// Gives `message` a clock that knows all that the `earlier` ones know: that of one which nobody else asks, if there is one.
-    fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [Count] {
-        let heir = earlier.iter().position(|&one| self.holders[self.row[one as usize] as usize] == 1);
-        let row = match heir {
-            Some(at) => std::mem::replace(&mut self.row[earlier[at] as usize], NOBODY),
-            None => self.begin(earlier.first().copied()),
-        };
-        self.row[message as usize] = row;
-        let known_already = heir.unwrap_or(0);
-        for &other in earlier.iter().enumerate().filter(|&(at, _)| at != known_already).map(|(_, other)| other) {
-            let (own, other) = (self.range(row), self.range(self.row[other as usize]));
-            let (low, high) = self.values.split_at_mut(own.start.max(other.start));
-            let (target, source) =
-                if own.start < other.start { (&mut low[own], &high[..self.width]) } else { (&mut high[..self.width], &low[other]) };
-            target.iter_mut().zip(source).for_each(|(t, s)| *t = (*t).max(*s));
-        }
-        let own = self.range(row);
-        &mut self.values[own]
-    }
-
-    /// A row with what `message` knows, or nothing.
-    fn begin(&mut self, message: Option<u32>) -> u32 {
-        let row = self.free.pop().unwrap_or_else(|| {
-            self.holders.push(0);
-            self.values.resize(self.values.len() + self.width, 0);
-            self.holders.len() as u32 - 1
-        });
-        let own = self.range(row);
-        match message {
-            Some(message) => {
-                let known = self.range(self.row[message as usize]);
-                self.values.copy_within(known, own.start);
-            }
-            None => self.values[own].fill(0),
-        }
-        row
-    }
-
-    fn hold(&mut self, message: u32, holders: u32) {
-        self.holders[self.row[message as usize] as usize] = holders;
-    }
-
-    /// One message less asks that of `message`.
-    fn release(&mut self, message: u32) {
-        let row = self.row[message as usize];
-        if row == NOBODY {
-            return;
-        }
-        self.holders[row as usize] -= 1;
-        if self.holders[row as usize] == 0 {
-            self.free.push(row);
-        }
-    }
 }

@@ -22,14 +22,12 @@ use crowd::{Crowd, History};
 use inventory::tree::{Edge, Tree};
 use tokens::{Carried, Tokens};
 
-/// Checks the synchronizations of `plan`. A plan without any is meant for barriers, or for none, and a scheme that only limits
-/// contention promises no more than it has.
+/// Checks the synchronizations of `plan`. A scheme that only limits contention, or does nothing, promises no more than it has.
 pub(super) fn kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
     for sync in &plan.syncs {
         can_be_carried_out(names, scheduled, sync)?;
     }
-    let promised = !plan.syncs.is_empty() && plan.scheme.keeps_all_apart();
-    if promised { widths_are_kept(names, plan, scheduled, capacities) } else { Ok(()) }
+    if plan.scheme.keeps_all_apart() { widths_are_kept(names, plan, scheduled, capacities) } else { Ok(()) }
 }
 
 /// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
@@ -65,9 +63,18 @@ struct User {
 }
 
 impl User {
-    fn is_over(&self, clock: &[Count]) -> bool {
-        clock[self.slot as usize] >= self.step
+    fn is_over(&self, known: Known<'_>) -> bool {
+        self.position < known.met || known.clock[self.slot as usize] >= self.step
     }
+}
+
+/// What is over before a message starts.
+#[derive(Debug, Clone, Copy)]
+struct Known<'a> {
+    /// By slot: so many steps.
+    clock: &'a [Count],
+    /// All before this position, where the last barrier was.
+    met: u32,
 }
 
 /// What an edge must be watched for.
@@ -91,9 +98,10 @@ fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, ca
     let history = History::new(plan, &scheduled.phase, &tokens);
     let mut path = Vec::new();
     let mut meeting = (1..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).peekable();
+    let mut met = 0;
     for (m, position) in plan.phases.iter().flatten().copied().zip(0u32..) {
-        if meeting.next_if(|&phase| phase <= scheduled.phase(position)).is_some() {
-            senders.meet();
+        while meeting.next_if(|&phase| phase <= scheduled.phase(position)).is_some() {
+            met = position;
         }
         let (slot, step) = senders.start(m.src, scheduled.phase[position as usize]);
         let clock = senders.clock(slot);
@@ -102,11 +110,12 @@ fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, ca
         }
         let user = User { position, src: m.src, slot: slot as u32, step };
         tree.path(m.src, m.dst, |edge| path.push(edge));
+        let known = Known { clock, met };
         for edge in path.drain(..) {
             let crowding = match &mut watched[edge as usize] {
                 Watch::Nothing => None,
-                Watch::Last(last) => last.replace(user).filter(|last| !last.is_over(clock)).map(|last| last.position),
-                Watch::Crowd(crowd) => crowd.admit(user, clock, tokens.to(position), &history),
+                Watch::Last(last) => last.replace(user).filter(|last| !last.is_over(known)).map(|last| last.position),
+                Watch::Crowd(crowd) => crowd.admit(user, known, &history),
             };
             if let Some(first) = crowding {
                 return Err(unordered(names, plan, scheduled, capacities, edge, [first, position]));
@@ -195,13 +204,6 @@ impl Senders {
         }
         *messages += 1;
         (slots.start + *messages as usize - 1, *step)
-    }
-
-    /// All hosts meet in a barrier: what any has sent, all know to be over.
-    fn meet(&mut self) {
-        let slots = self.slots();
-        let over: Vec<Count> = (0..slots).map(|slot| self.clocks[slot * slots + slot]).collect();
-        self.clocks.chunks_mut(slots).for_each(|clock| clock.copy_from_slice(&over));
     }
 
     fn clock(&mut self, slot: usize) -> &mut [Count] {

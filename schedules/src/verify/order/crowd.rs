@@ -10,7 +10,7 @@
 //! among those in question by going through the messages since the first of them, then a maximum matching.
 use super::super::alltoall::NOWHERE;
 use super::tokens::Tokens;
-use super::{Count, User};
+use super::{Known, User};
 use crate::alltoall::Alltoall;
 use std::cell::OnceCell;
 
@@ -33,17 +33,17 @@ impl Crowd {
         Crowd { width, users: Vec::new(), ends: Vec::new() }
     }
 
-    /// Adds a user; gives the position of a former one if the edge may carry too many then. `clock` is what is over before
-    /// it starts, `direct` what it awaits tokens of.
-    pub(super) fn admit(&mut self, user: User, clock: &[Count], direct: &[u32], history: &History<'_>) -> Option<u32> {
-        let over = |end: u32| self.users[end as usize].user.is_over(clock);
+    /// Adds a user; gives the position of a former one if the edge may carry too many then. `known` is what is over
+    /// before it starts.
+    pub(super) fn admit(&mut self, user: User, known: Known<'_>, history: &History<'_>) -> Option<u32> {
+        let over = |end: u32| self.users[end as usize].user.is_over(known);
         if self.ends.iter().filter(|&&end| !over(end)).count() as u64 >= self.width {
-            let in_question = self.not_over(clock);
+            let in_question = self.not_over(known);
             if history.fewest_chains(&in_question) as u64 >= self.width {
                 return in_question.first().copied();
             }
         }
-        let continued = self.best_to_continue(user, clock, direct);
+        let continued = self.best_to_continue(user, known);
         let former = continued.map(|chain| self.ends[chain]);
         let number = self.users.len() as u32;
         self.users.push(Link { user, former });
@@ -54,25 +54,22 @@ impl Crowd {
         None
     }
 
-    /// The chain that a user should continue, if one can be: its sender's own, else one whose end it follows directly, else
-    /// the one that was not continued for longest; before all but the first a new one while there are few.
-    fn best_to_continue(&self, user: User, clock: &[Count], direct: &[u32]) -> Option<usize> {
+    /// The chain that a user should continue, if one can be: its sender's own, else, if there are as many as the width, the one
+    /// that was not continued for longest.
+    fn best_to_continue(&self, user: User, known: Known<'_>) -> Option<usize> {
         let end = |chain: &usize| self.users[self.ends[*chain] as usize].user;
-        let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(clock));
-        let own = || over().find(|chain| end(chain).src == user.src);
-        if own().is_none() && (self.ends.len() as u64) < self.width {
-            return None;
-        }
-        let followed = || over().filter(|chain| direct.contains(&end(chain).position)).min_by_key(|chain| end(chain).position);
-        own().or_else(followed).or_else(|| over().min_by_key(|chain| end(chain).position))
+        let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(known));
+        let own = over().find(|chain| end(chain).src == user.src);
+        let room = (self.ends.len() as u64) < self.width;
+        own.or_else(|| if room { None } else { over().min_by_key(|chain| end(chain).position) })
     }
 
     /// The positions of all users that are not over, in order.
-    fn not_over(&self, clock: &[Count]) -> Vec<u32> {
+    fn not_over(&self, known: Known<'_>) -> Vec<u32> {
         let mut found = Vec::new();
         for &end in &self.ends {
             let mut at = Some(end);
-            while let Some(link) = at.map(|at| &self.users[at as usize]).filter(|link| !link.user.is_over(clock)) {
+            while let Some(link) = at.map(|at| &self.users[at as usize]).filter(|link| !link.user.is_over(known)) {
                 found.push(link.user.position);
                 at = link.former;
             }
