@@ -26,15 +26,13 @@ static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
     Epoch::plan(7, Millis(1), topology, Topology::default(), Table::default()).expect("a tree")
 });
 
-fn files() -> Files {
-    EPOCH.files().into_iter().collect()
-}
+static FILES: LazyLock<Files> = LazyLock::new(|| EPOCH.files().into_iter().collect());
 
 /// An epoch's pointer, each of its files, and what ranks broadcast of it. The first octet says which: a file comes with a manifest
 /// that lists it as it is, and the plan, compressed and checked by a sum as it is, also as the numbers inside.
 pub fn epoch(bytes: &[u8]) {
     let Some((which, bytes)) = bytes.split_first() else { return };
-    let mut files = files();
+    let mut files = FILES.clone();
     match which {
         0 => pointer(bytes),
         1 => broadcast(bytes),
@@ -152,7 +150,7 @@ pub fn topology(bytes: &[u8]) {
 /// Valid inputs of the four functions above, by their names.
 pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |which: u8, bytes: &[u8]| ("epoch", [&[which], bytes].concat());
-    let files = files();
+    let files = &*FILES;
     let Alltoall { hosts, .. } = &EPOCH.alltoall;
     let ring = allgather::plan(&tree().restrict(&hosts[..2]).expect("known hosts"));
     let clusters = Clusters::of(&tree(), &EPOCH.topology).expect("good clusters");

@@ -1,0 +1,17 @@
+//! Recorded walks: what they say is read and believed, however strange.
+#![no_main]
+use agent::recording::Recording;
+use inventory::Millis;
+use inventory::infer::infer_recorded;
+use inventory::view::{Views, apply};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    // Two devices, parted by a zero: what one says of the other matters, too.
+    let mut views = Views::new();
+    for (name, text) in ["s0", "s1"].into_iter().zip(bytes.split(|&b| b == 0)) {
+        for observation in Recording::parse(name, text).into_iter().flat_map(|r| r.observations(Millis(1))) {
+            apply(&mut views, &observation);
+        }
+    }
+    let _ = infer_recorded(&views).tree();
+});
