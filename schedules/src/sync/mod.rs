@@ -6,7 +6,8 @@
 //! edge than it is wide: on an edge of width 1, any two in different phases are ordered. A sender starts the messages of a
 //! phase, several at once where it is wide, when all it sent in earlier phases is over. [`Reduction::Minimal`] is what no
 //! other order implies; where all widths are 1, it is the smallest such set.
-//! Cost: chain O(messages * (path length + widths on it)); minimal O(messages * path length * hosts), memory O(edges * hosts).
+//! Cost: chain O(messages * path length), where edges are wider than a message O(messages * path length * hosts), as minimal
+//! everywhere; memory O(edges * hosts).
 //! Deviations:
 //! - The paper builds the conflict graph of all message pairs, O(n⁴ switches²), and reduces it in O(n⁶). The users of an edge
 //!   of width 1 are totally ordered, so consecutive users say everything: chaining them per edge has the same closure, and

@@ -1,10 +1,11 @@
 use super::super::alltoall;
 use super::super::violation::Violation;
-use crate::alltoall::{Algorithm, Alltoall};
+use crate::alltoall::{Algorithm, Alltoall, plan_as};
 use crate::bound::bound;
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
-use crate::sample::{any_wide_tree, packed};
+use crate::sample::{any_wide_tree, packed, star};
+use crate::sync::scheme::Scheme;
 use crate::sync::{Reduction, SyncKind, syncs};
 use inventory::Tree;
 use proptest::prelude::*;
@@ -70,6 +71,18 @@ fn antichain(users: &[usize], apart: &impl Fn(usize, usize) -> bool, chosen: &mu
 
 fn kinds() -> impl Strategy<Value = (SyncKind, Reduction)> {
     (prop::sample::select(vec![SyncKind::Sender, SyncKind::Receiver]), prop::sample::select(vec![Reduction::Chain, Reduction::Minimal]))
+}
+
+#[test]
+fn barriers_and_tokens_share_the_work() {
+    let tree = star(&[3, 3]);
+    let of = |scheme: &str| plan_as(&tree, Algorithm::Aapc, scheme.parse::<Scheme>().unwrap(), Reduction::Minimal);
+    for scheme in ["none", "dummy", "barrier", "barrier(3)", "sender", "receiver(3)", "barrier+sender(3)", "barrier+receiver(2)"] {
+        assert_eq!(alltoall(&tree, &of(scheme)), Ok(()), "{scheme}");
+    }
+    let mut bare = of("barrier+sender(3)");
+    bare.syncs.clear();
+    assert!(matches!(alltoall(&tree, &bare), Err(Violation::Unordered { second_phase: 1..=2, .. })));
 }
 
 proptest! {
