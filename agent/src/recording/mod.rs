@@ -37,6 +37,12 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// Reads a walk, in whichever format its first record is; `None` where it has none.
+    pub fn parse(name: &str, text: &[u8]) -> Option<Recording> {
+        let reading = read(text)?;
+        Some(Recording { name: name.to_owned(), facts: facts(&[reading.answers]) })
+    }
+
     /// Every table, as a look at the device would have given them. A walk that cannot be read gives one
     /// [`Fact::Failed`].
     pub fn observations(self, at: Millis) -> Vec<Observation> {

@@ -1,6 +1,7 @@
 //! Folders of walks, good and bad. The small network is a recording of the lab: `lab/topologies/tiny.yaml`.
 use super::*;
 use inventory::Mac;
+use inventory::infer::infer_recorded;
 use inventory::observation::{Id, Lldp};
 use inventory::view::{View, Views, apply};
 use lzma_rust2::{XzOptions, XzWriter};
@@ -114,9 +115,16 @@ fn hostile_names_reach_no_terminal() {
     assert_eq!(views["s [2J"].system.as_ref().unwrap().name, "[2JA B");
 }
 
-/// Facts of a text, however strange; reading must end without a panic.
+/// Facts of a text, however strange; reading and believing it must end without a panic.
 fn facts_of(text: &[u8]) -> Vec<Fact> {
-    read(text).map(|reading| facts(&[reading.answers])).unwrap_or_default()
+    let Some(recording) = Recording::parse("s0", text) else { return vec![] };
+    let facts = recording.facts.clone();
+    let mut views = Views::new();
+    for observation in recording.observations(Millis(1)) {
+        apply(&mut views, &observation);
+    }
+    let _ = infer_recorded(&views).tree();
+    facts
 }
 
 /// Lines much like those of walks, so that mutations reach the tables.

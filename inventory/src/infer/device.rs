@@ -37,6 +37,8 @@ pub(super) fn chassis(view: &View) -> Option<Mac> {
 impl<'a> Device<'a> {
     pub(super) fn new(name: &'a str, view: &'a View) -> Device<'a> {
         let ports = view.bridge.iter().flat_map(|b| &b.ports);
+        // A bridge without a root runs no spanning tree, and lists its ports as disabled though they carry frames.
+        let runs = view.bridge.as_ref().is_some_and(|b| b.root_bridge.is_some());
         let interfaces = view.interfaces.as_deref().unwrap_or_default();
         Device {
             name,
@@ -45,7 +47,7 @@ impl<'a> Device<'a> {
             // Of equal ones the first counts.
             places: interfaces.iter().enumerate().rev().map(|(place, i)| (i.index, place)).collect(),
             base: ports.clone().map(|p| (p.number, p.if_index)).collect(),
-            states: ports.filter_map(|p| Some((p.if_index, p.state?))).collect(),
+            states: ports.filter_map(|p| Some((p.if_index, p.state.filter(|s| runs || *s != StpState::Disabled)?))).collect(),
         }
     }
 

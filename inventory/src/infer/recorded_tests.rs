@@ -1,7 +1,7 @@
 //! Inference from recordings: nobody said who belongs to the network.
 use super::infer_recorded;
 use crate::observation::{
-    Bridge, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
+    Bridge, BridgeId, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
 };
 use crate::topology::{Grade, LinkState, Member, NodeKind, Topology};
 use crate::view::{View, Views};
@@ -243,4 +243,26 @@ fn what_a_recorded_device_is_it_says_itself_or_its_neighbours_do() {
         [NodeKind::Switch, NodeKind::Switch, NodeKind::Switch],
         "what has bridge ports bridges"
     );
+}
+
+#[test]
+fn a_second_name_for_a_confirmed_neighbour_is_nobody() {
+    let mut views = network(2);
+    hears(&mut views, "d1", 1, named(2, 2));
+    hears(&mut views, "d2", 2, named(1, 1));
+    hears(&mut views, "d2", 2, LldpNeighbour { name: "sw1(FOX1234)".into(), ..named(77, 1) });
+    let t = infer_recorded(&views);
+    assert_eq!((links(&t), t.nodes.len()), (vec!["d1 Gi0/1 d2 Gi0/2".to_owned()], 2));
+}
+
+#[test]
+fn without_a_root_bridge_disabled_does_not_mean_blocked() {
+    let mut views = network(2);
+    hears(&mut views, "d1", 1, named(2, 2));
+    let port = BridgePort { number: 1, if_index: 101, state: Some(StpState::Disabled), designated_bridge: None, designated_port: None };
+    views.get_mut("d1").unwrap().bridge = Some(Bridge { ports: vec![port], ..Bridge::default() });
+    assert_eq!(infer_recorded(&views).links[0].state, LinkState::Forwarding, "the only way, and no spanning tree to block it");
+    let root = Some(BridgeId { priority: 0, address: Mac([2, 0, 0, 0, 1, 0]) });
+    views.get_mut("d1").unwrap().bridge.as_mut().unwrap().root_bridge = root;
+    assert_eq!(infer_recorded(&views).links[0].state, LinkState::Blocked);
 }

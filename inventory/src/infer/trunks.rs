@@ -6,7 +6,7 @@ use super::{Found, Strangers, lag, strangers};
 use crate::BitsPerSec;
 use crate::observation::LldpNeighbour;
 use crate::topology::{Grade, Link, LinkState};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A cable between switches and its two ends.
 pub(super) struct Trunk {
@@ -71,6 +71,7 @@ pub(super) fn trunks(
 ) -> Vec<Trunk> {
     let mut halves = Vec::new();
     let mut trunks = Vec::new();
+    let mut met = BTreeSet::new();
     let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     for statement in statements {
         let device = &devices[statement.device];
@@ -89,6 +90,7 @@ pub(super) fn trunks(
             },
             Who::Stranger(name) => {
                 if let Some(name) = strangers::meet(&name, &place, row, strangers, found) {
+                    met.insert(name.clone());
                     trunks.push(mute(device, &said("its own name".to_owned()), &name));
                 }
             }
@@ -102,7 +104,11 @@ pub(super) fn trunks(
     halves.sort_by_key(key);
     halves.dedup_by_key(|h| key(h));
     trunks.extend(pair(devices, &halves));
-    one_cable_a_port(devices, trunks, found)
+    let trunks = one_cable_a_port(devices, trunks, found);
+    // Whose every cable turned out to be another's is nobody.
+    let ends: BTreeSet<&String> = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).collect();
+    met.iter().filter(|name| !ends.contains(name)).for_each(|name| drop(found.nodes.remove(name)));
+    trunks
 }
 
 /// Joins what both ends say: first where the ports agree on both sides, then where one side cannot be told, then
