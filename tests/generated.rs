@@ -28,10 +28,10 @@ const STAR: &str = "switches: [core, a, b, c]
 hosts: {n0: {switch: a}, n1: {switch: b}, n2: {switch: c}, n3: {switch: a}, n4: {switch: b}, n5: {switch: c}, n6: {switch: a}, n7: {switch: core}, n8: {switch: a}}
 links: [{a: core, b: a}, {a: core, b: b}, {a: core, b: c}]
 ";
-/// Hosts and trunks that carry several messages at once.
+/// Hosts that send several messages at once, over a trunk that carries five.
 const WIDE: &str = "switches: [s0, s1]
-hosts: {n0: {switch: s0, rate: 2G}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1, rate: 3G}, n4: {switch: s1}, n5: {switch: s1}, n6: {switch: s1}}
-links: [{a: s0, b: s1, rate: 2G}]
+hosts: {n0: {switch: s0, rate: 2G}, n1: {switch: s0, rate: 2G}, n2: {switch: s0, rate: 4G}, n3: {switch: s1, rate: 2G}, n4: {switch: s1, rate: 2G}, n5: {switch: s1, rate: 2G}, n6: {switch: s1, rate: 2G}}
+links: [{a: s0, b: s1, rate: 5G}]
 ";
 const PAIR: &str = "switches: [s]\nhosts: {n0: {switch: s}, n1: {switch: s}}\n";
 const LONE: &str = "switches: [s]\nhosts: {n0: {switch: s}}\n";
