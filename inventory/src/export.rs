@@ -126,7 +126,7 @@ fn quoted(text: &str) -> String {
 /// # Errors
 /// [`TreeError`] where the network is no tree.
 pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
-    let tree = topology.tree()?;
+    let tree = topology.plainly_named().tree()?;
     let mut out = String::new();
     slurm_under(&tree, &tree.neighbours(), tree.root(), &mut out);
     Ok(out)

@@ -1,6 +1,6 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
 use crate::order::natural;
-use crate::topology_file::{self, TopologyFile};
+use crate::topology_file::{self, TopologyFile, is_name};
 use crate::tree::{Cable, Tree, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
@@ -163,14 +163,25 @@ impl Topology {
     }
 
     /// The network as a topology file: the root bridge first, hosts with one place and one rank each, every link
-    /// between switches with its state where it does not forward. Links of no certain place are stated `unknown`.
+    /// between switches with its state where it does not forward. Links of no certain place are stated `unknown`; a
+    /// host with cables to several places is left out, as a file has one place for each. Names that no file takes
+    /// lose the characters it cannot hold.
     pub fn to_file(&self) -> TopologyFile {
+        self.plainly_named().as_file()
+    }
+
+    fn as_file(&self) -> TopologyFile {
         let mut switches: Vec<String> = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.clone()).collect();
         switches.sort_by_key(|s| Some(s) != self.root_bridge.as_ref());
         let mut hosts = IndexMap::new();
         let mut links = Vec::new();
+        let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for link in &self.links {
+            places.entry(&link.b).or_default().insert(&link.a);
+        }
         for link in &self.links {
             match self.kind(&link.b) {
+                Some(NodeKind::Host) if places[link.b.as_str()].len() > 1 => {}
                 Some(NodeKind::Host) if link.grade == Grade::Ambiguous || link.state == LinkState::Blocked => {}
                 Some(NodeKind::Host) => {
                     hosts.insert(link.b.clone(), topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, ranks: 1 });
@@ -191,6 +202,31 @@ impl Topology {
             }
         };
         TopologyFile { switches, hosts, links, clusters }
+    }
+
+    /// The same network with names that every file takes: other characters become hyphens, and of several that are then
+    /// alike all but the first get a number.
+    pub(crate) fn plainly_named(&self) -> Topology {
+        let mut taken: HashSet<String> = self.nodes.iter().filter(|n| is_name(&n.name)).map(|n| n.name.clone()).collect();
+        let mut names: HashMap<&str, String> = HashMap::new();
+        for node in self.nodes.iter().filter(|n| !is_name(&n.name)) {
+            let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+            let plain: String = node.name.chars().take(56).map(allowed).collect();
+            let candidates = std::iter::once(plain.clone()).chain((2..).map(|n: u32| format!("{plain}-{n}")));
+            if let Some(name) = candidates.into_iter().find(|name| is_name(name) && !taken.contains(name)) {
+                taken.insert(name.clone());
+                names.insert(&node.name, name);
+            }
+        }
+        let mut plain = self.clone();
+        let clusters = plain.clusters.iter_mut().flat_map(|c| &mut c.hosts);
+        let links = plain.links.iter_mut().flat_map(|l| [&mut l.a, &mut l.b]);
+        for name in plain.nodes.iter_mut().map(|n| &mut n.name).chain(clusters).chain(links).chain(&mut plain.root_bridge) {
+            if let Some(new) = names.get(name.as_str()) {
+                name.clone_from(new);
+            }
+        }
+        plain
     }
 
     /// What a node is; `None` for a name the topology does not have.
@@ -228,5 +264,42 @@ impl Link {
     /// Whether frames pass here for certain.
     pub fn carries(&self) -> bool {
         self.state == LinkState::Forwarding && self.grade != Grade::Ambiguous
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_file_takes_are_made_plain_and_stay_apart() {
+        let node = |name: &str, kind| Node { name: name.into(), kind, chassis: None, stale: false };
+        let link = |a: &str, b: &str| Link {
+            a: a.into(),
+            a_port: "p".into(),
+            b: b.into(),
+            b_port: "q".into(),
+            members: vec![],
+            rate_bps: BitsPerSec::GIGABIT,
+            state: LinkState::Forwarding,
+            grade: Grade::Certain,
+            evidence: vec![],
+        };
+        let switches = ["core 1", "core/1", "core-1"].map(|n| node(n, NodeKind::Switch));
+        let hosts = ["02:00:00:00:00:01", "two places"].map(|n| node(n, NodeKind::Host));
+        let links = vec![
+            link("core 1", "core-1"),
+            link("core/1", "core-1"),
+            link("core 1", "02:00:00:00:00:01"),
+            link("core 1", "two places"),
+            link("core/1", "two places"),
+        ];
+        let nodes = switches.into_iter().chain(hosts).collect();
+        let clusters = vec![Cluster { name: "cluster".into(), hosts: vec!["02:00:00:00:00:01".into()] }];
+        let t = Topology { nodes, links, clusters, alarms: vec![], root_bridge: Some("core/1".into()) };
+        let file = t.to_file();
+        assert_eq!(file.switches, ["core-1-3", "core-1-2", "core-1"], "the root bridge first");
+        assert_eq!(file.hosts.keys().collect::<Vec<_>>(), ["02-00-00-00-00-01"]);
+        assert_eq!(TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
     }
 }
