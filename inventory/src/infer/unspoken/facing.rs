@@ -20,6 +20,9 @@ const LEAST: usize = 2;
 /// Of the stations two devices share, at most one in so many may be in an impossible place: its row is old.
 const STALE: usize = 20;
 
+/// Rows from which on it means something that two devices share none.
+const RICH: usize = 10;
+
 /// Which port of a device each station is behind, by ifIndex.
 type Learned = HashMap<Mac, u32>;
 
@@ -33,6 +36,8 @@ struct Relation {
 /// What all rows say.
 struct Rows {
     learned: Vec<Learned>,
+    /// Whether each device is a bridge at all.
+    bridges: Vec<bool>,
     /// The port each device learned another's own address on, where it is one.
     seen: HashMap<(usize, usize), u32>,
     /// Pairs that share stations.
@@ -83,7 +88,9 @@ impl Rows {
     fn new(context: &Context<'_, '_>) -> Rows {
         let owners = owners(context);
         let learned: Vec<Learned> = context.devices.iter().map(learned).collect();
-        let mut rows = Rows { seen: seen(&learned, &owners), sharing: HashSet::new(), relations: BTreeMap::new(), learned };
+        let bridges = context.devices.iter().map(|d| d.base_ports().next().is_some()).collect();
+        let seen = seen(&learned, &owners);
+        let mut rows = Rows { learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
         let filled: Vec<usize> = (0..rows.learned.len()).filter(|&d| !rows.learned[d].is_empty()).collect();
         for (i, &a) in filled.iter().enumerate() {
             for &b in &filled[i + 1..] {
@@ -120,7 +127,8 @@ impl Rows {
     }
 
     /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere when one of them has it
-    /// behind another port, when it has both behind one port of its own, or when its rows say so of their stations.
+    /// behind another port, when it has both behind one port of its own, when its rows say so of their stations, or when
+    /// it has rows enough and shares none with them.
     fn place(&self, [(a, x), (b, y)]: [(usize, u32); 2], c: usize) -> Place {
         let aside = |from: Option<u32>, to| from.is_some_and(|from| from != to);
         if aside(self.toward(a, c), x) || aside(self.toward(b, c), y) {
@@ -130,7 +138,11 @@ impl Rows {
             return if to_a == to_b { Place::Elsewhere } else { Place::Between };
         }
         let strange = |d: usize| self.toward(d, c).is_none() && !self.sharing.contains(&(d, c));
-        if strange(a) && strange(b) { Place::Elsewhere } else { self.place_by_stations([(a, x), (b, y)], c) }
+        if !(strange(a) && strange(b)) {
+            return self.place_by_stations([(a, x), (b, y)], c);
+        }
+        let rich = self.learned[c].len() >= RICH && self.learned[a].len() + self.learned[b].len() >= RICH;
+        if rich || !self.bridges[c] { Place::Elsewhere } else { Place::Unknown }
     }
 
     /// Between two others, a device has all stations of the one's side behind one port, and the other's behind another.

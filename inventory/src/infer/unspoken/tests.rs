@@ -255,7 +255,7 @@ fn a_port_faces_the_designated_one_it_names() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 2000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 20_000 }))]
 
     /// Complete databases: exactly the tree, with silent bridges where several managed ones meet at one.
     #[test]
