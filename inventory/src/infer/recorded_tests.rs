@@ -266,3 +266,20 @@ fn without_a_root_bridge_disabled_does_not_mean_blocked() {
     views.get_mut("d1").unwrap().bridge.as_mut().unwrap().root_bridge = root;
     assert_eq!(infer_recorded(&views).links[0].state, LinkState::Blocked);
 }
+
+#[test]
+fn a_row_said_twice_is_said_once_and_zeros_are_no_port() {
+    let mut views = network(1);
+    let anonymous = LldpNeighbour {
+        chassis: Some(Id::Mac(Mac([0; 6]))),
+        port: Some(Id::Mac(Mac([0; 6]))),
+        name: "ap".into(),
+        ..LldpNeighbour::default()
+    };
+    for port in [1, 1, 2] {
+        hears(&mut views, "d1", port, anonymous.clone());
+    }
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t), ["ap 00:00:00:00:00:00 d1 Gi0/1", "ap 00:00:00:00:00:00 d1 Gi0/2"]);
+    assert!(t.links.iter().all(|l| l.grade == Grade::Certain), "{}", alarms(&t));
+}

@@ -3,9 +3,9 @@ use super::device::{Device, Port, show};
 use super::identity::{Directory, Known, Who};
 use super::statements::{Protocol, Statement};
 use super::{Found, Strangers, lag, strangers};
-use crate::BitsPerSec;
 use crate::observation::LldpNeighbour;
 use crate::topology::{Grade, Link, LinkState};
+use crate::{BitsPerSec, Mac};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A cable between switches and its two ends.
@@ -208,6 +208,11 @@ fn far_name(row: &LldpNeighbour) -> String {
     row.port.as_ref().map(show).unwrap_or_else(|| row.port_descr.clone())
 }
 
+/// Whether a port's name is one port's alone; some devices send none, or zeros for all.
+fn names_one(port: &Port) -> bool {
+    !port.name.is_empty() && port.name.parse().map_or(true, Mac::is_station)
+}
+
 /// The slower end's rate.
 pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<String>) -> BitsPerSec {
     rates.into_iter().flatten().min().unwrap_or_else(|| {
@@ -220,9 +225,11 @@ pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<String>)
 /// be told from the others, and all are ambiguous.
 fn one_cable_a_port(devices: &[Device<'_>], trunks: Vec<Trunk>, found: &mut Found) -> Vec<Trunk> {
     let mut trunks = lag::matched(devices, trunks);
+    let mut seen = BTreeSet::new();
+    trunks.retain(|t| seen.insert((t.link.a.clone(), t.link.a_port.clone(), t.link.b.clone(), t.link.b_port.clone())));
     let mut at: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (i, trunk) in trunks.iter().enumerate() {
-        for (switch, port) in trunk.ends.iter().filter(|(_, p)| !p.name.is_empty()) {
+        for (switch, port) in trunk.ends.iter().filter(|(_, p)| names_one(p)) {
             at.entry((switch.clone(), port.name.clone())).or_default().push(i);
         }
     }
