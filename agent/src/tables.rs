@@ -2,7 +2,7 @@
 //! field empty; a row without what it cannot do without is left out.
 pub(crate) mod arp;
 pub(crate) mod bridge;
-pub(crate) mod cdp;
+mod cdp;
 pub(crate) mod fdb;
 pub(crate) mod interfaces;
 mod lag;
@@ -31,7 +31,6 @@ pub(crate) fn objects(table: Table) -> Objects {
         Table::System => system::OBJECTS,
         Table::Interfaces => interfaces::OBJECTS,
         Table::Lldp => lldp::OBJECTS,
-        Table::Cdp => cdp::OBJECTS,
         Table::Bridge => bridge::OBJECTS,
         Table::Fdb => fdb::OBJECTS,
         Table::Arp => arp::OBJECTS,
@@ -44,7 +43,6 @@ pub(crate) fn fact(table: Table, answers: &Answers) -> Fact {
         Table::System => Fact::System(system::read(answers)),
         Table::Interfaces => Fact::Interfaces(interfaces::read(answers)),
         Table::Lldp => Fact::Lldp(lldp::read(answers)),
-        Table::Cdp => Fact::Cdp(cdp::read(answers)),
         Table::Bridge => Fact::Bridge(bridge::read(answers)),
         Table::Fdb => Fact::Fdb(fdb::read(answers)),
         Table::Arp => Fact::Arp(arp::read(answers)),

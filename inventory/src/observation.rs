@@ -39,10 +39,8 @@ pub enum Table {
     System,
     /// IF-MIB ifTable and ifXTable.
     Interfaces,
-    /// LLDP-MIB local and remote tables.
+    /// LLDP-MIB local and remote tables, and CISCO-CDP-MIB's: what is known of neighbours changes together.
     Lldp,
-    /// CISCO-CDP-MIB cdpCacheTable.
-    Cdp,
     /// BRIDGE-MIB dot1dBase and dot1dStp.
     Bridge,
     /// BRIDGE-MIB dot1dTpFdbTable and Q-BRIDGE-MIB dot1qTpFdbTable.
@@ -53,7 +51,7 @@ pub enum Table {
 
 impl Table {
     /// Every table, in the order a full look reads them.
-    pub const ALL: [Table; 7] = [Table::System, Table::Interfaces, Table::Lldp, Table::Cdp, Table::Bridge, Table::Fdb, Table::Arp];
+    pub const ALL: [Table; 6] = [Table::System, Table::Interfaces, Table::Lldp, Table::Bridge, Table::Fdb, Table::Arp];
 }
 
 /// The content of one table, or the failure to get it. A fact replaces the former one of its table whole.
@@ -66,8 +64,6 @@ pub enum Fact {
     Interfaces(Vec<Interface>),
     /// See [`Table::Lldp`].
     Lldp(Lldp),
-    /// See [`Table::Cdp`].
-    Cdp(Cdp),
     /// See [`Table::Bridge`].
     Bridge(Bridge),
     /// See [`Table::Fdb`].
@@ -115,7 +111,7 @@ pub struct Interface {
     pub mac: Option<Mac>,
     /// ifHighSpeed or ifSpeed; `None` where the device says zero.
     pub rate: Option<BitsPerSec>,
-    /// ifOperStatus is up(1), or not said.
+    /// ifOperStatus is up(1) or unknown(4), or not said.
     pub up: bool,
     /// ifIndex of the aggregate it is a member of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,6 +136,9 @@ pub struct Lldp {
     pub ports: Vec<LldpPort>,
     /// lldpRemTable.
     pub neighbours: Vec<LldpNeighbour>,
+    /// The same by Cisco's protocol.
+    #[serde(default)]
+    pub cdp: Cdp,
 }
 
 /// One row of lldpLocPortTable.

@@ -1,6 +1,6 @@
 //! The newest word of each device on each table.
 use crate::Millis;
-use crate::observation::{ArpEntry, Bridge, Cdp, Fact, FdbEntry, Interface, Lldp, Observation, Pulse, System};
+use crate::observation::{ArpEntry, Bridge, Fact, FdbEntry, Interface, Lldp, Observation, Pulse, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,9 +22,6 @@ pub struct View {
     pub interfaces: Option<Vec<Interface>>,
     /// See [`Fact::Lldp`].
     pub lldp: Option<Lldp>,
-    /// See [`Fact::Cdp`].
-    #[serde(default)]
-    pub cdp: Option<Cdp>,
     /// See [`Fact::Bridge`].
     pub bridge: Option<Bridge>,
     /// See [`Fact::Fdb`].
@@ -64,7 +61,6 @@ pub fn apply(views: &mut Views, observation: &Observation) -> bool {
             !same
         }
         Fact::Lldp(x) => replace(&mut view.lldp, x),
-        Fact::Cdp(x) => replace(&mut view.cdp, x),
         Fact::Bridge(x) => replace(&mut view.bridge, x),
         Fact::Fdb(x) => replace(&mut view.fdb, x),
         Fact::Arp(x) => replace(&mut view.arp, x),
@@ -85,7 +81,6 @@ fn table_name(fact: &Fact) -> Option<&'static str> {
         Fact::System(_) => "system",
         Fact::Interfaces(_) => "interfaces",
         Fact::Lldp(_) => "lldp",
-        Fact::Cdp(_) => "cdp",
         Fact::Bridge(_) => "bridge",
         Fact::Fdb(_) => "fdb",
         Fact::Arp(_) => "arp",

@@ -1,19 +1,17 @@
 //! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. It passes through switches that do not speak it, so
 //! its word is weaker than LLDP's.
-use super::{Objects, lldp, text};
+use super::{lldp, text};
 use crate::walk::Answers;
 use inventory::observation::{Capabilities, Cdp, CdpNeighbour};
 use snmp::Value;
 use std::collections::BTreeSet;
 
-const GLOBAL_DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 3, 4];
-const DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 6];
-const DEVICE_PORT: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 7];
-const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 9];
+pub(super) const GLOBAL_DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 3, 4];
+pub(super) const DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 6];
+pub(super) const DEVICE_PORT: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 7];
+pub(super) const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 9];
 
-pub(crate) const OBJECTS: Objects = Objects { scalars: &[GLOBAL_DEVICE], columns: &[DEVICE, DEVICE_PORT, CAPABILITIES] };
-
-pub(crate) fn read(answers: &Answers) -> Cdp {
+pub(super) fn read(answers: &Answers) -> Cdp {
     let named = [DEVICE, DEVICE_PORT];
     let indices: BTreeSet<&[u32]> = named.iter().flat_map(|column| answers.column(column)).map(|(index, _)| index).collect();
     let row = |index: &[u32]| {

@@ -43,6 +43,9 @@ pub(crate) const OBJECTS: Objects = Objects {
 /// ifOperStatus up(1).
 pub(crate) const UP: u32 = 1;
 
+/// ifOperStatus unknown(4): what some systems say of interfaces that work all the same.
+const UNKNOWN: u32 = 4;
+
 /// ifSpeed's value for anything faster than it can say.
 const SPEED_FULL: u32 = u32::MAX;
 
@@ -59,7 +62,7 @@ pub(crate) fn read(answers: &Answers) -> Vec<Interface> {
             alias: text(cell(ALIAS)),
             mac: mac(cell(PHYS_ADDRESS)),
             rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
-            up: cell(OPER_STATUS).is_none() || number(cell(OPER_STATUS)) == Some(UP),
+            up: cell(OPER_STATUS).is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
@@ -122,5 +125,13 @@ mod tests {
         let rows = read(&answers(&[("1.3.6.1.2.1.2.2.1.8.7.1", Value::Integer(1)), ("1.3.6.1.2.1.2.2.1.8.9", octets("up"))]));
         assert_eq!(rows.len(), 1);
         assert_eq!((rows[0].index, rows[0].up), (9, false));
+    }
+
+    #[test]
+    fn only_a_port_that_says_so_is_down() {
+        let status = |n| ("1.3.6.1.2.1.2.2.1.8.3", Value::Integer(n));
+        let up = |cells: &[(&str, Value)]| read(&answers(cells))[0].up;
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(|n| up(&[status(n)])), [true, false, false, true, false, false, false]);
+        assert!(up(&[("1.3.6.1.2.1.31.1.1.1.1.3", octets("swp3"))]), "not said");
     }
 }

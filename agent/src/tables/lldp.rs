@@ -1,9 +1,9 @@
 //! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). The subtype enumerations of chassis
 //! and port differ (8.5.2.2 and 8.5.3.2 there); both end in one [`Id`].
-use super::{Objects, number, plain, text};
+use super::{Objects, cdp, number, plain, text};
 use crate::walk::Answers;
 use inventory::Mac;
-use inventory::observation::{Capabilities, Id, Lldp, LldpNeighbour, LldpPort};
+use inventory::observation::{Capabilities, Cdp, Id, Lldp, LldpNeighbour, LldpPort};
 use snmp::Value;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -80,6 +80,7 @@ pub(crate) const OBJECTS: Objects = Objects {
         SECOND.chassis,
         SECOND.name,
         SECOND.capabilities,
+        cdp::GLOBAL_DEVICE,
     ],
     columns: &[
         FIRST.port_subtype,
@@ -102,6 +103,9 @@ pub(crate) const OBJECTS: Objects = Objects {
         SECOND.rem_port_descr,
         SECOND.rem_name,
         SECOND.rem_capabilities,
+        cdp::DEVICE,
+        cdp::DEVICE_PORT,
+        cdp::CAPABILITIES,
     ],
 };
 
@@ -118,7 +122,8 @@ pub(crate) fn read(answers: &Answers) -> Lldp {
     let first = FIRST.read(answers);
     let second = SECOND.read(answers);
     let empty = |l: &Lldp| l.neighbours.is_empty() && (l.chassis.is_none() || l.ports.is_empty());
-    if first.neighbours.is_empty() && (!second.neighbours.is_empty() || empty(&first) && !empty(&second)) { second } else { first }
+    let later = first.neighbours.is_empty() && (!second.neighbours.is_empty() || empty(&first) && !empty(&second));
+    Lldp { cdp: cdp::read(answers), ..if later { second } else { first } }
 }
 
 impl Edition {
@@ -129,6 +134,7 @@ impl Edition {
             capabilities: answers.scalar(self.capabilities).and_then(Value::as_bytes).and_then(capabilities),
             ports: answers.column(self.port).filter_map(|(index, value)| self.port(answers, index, value)).collect(),
             neighbours: self.neighbours(answers),
+            cdp: Cdp::default(),
         }
     }
 

@@ -180,7 +180,6 @@ fn word(fact: &Fact) -> String {
         Fact::System(_) => "system".to_owned(),
         Fact::Interfaces(_) => "interfaces".to_owned(),
         Fact::Lldp(_) => "lldp".to_owned(),
-        Fact::Cdp(_) => "cdp".to_owned(),
         Fact::Bridge(_) => "bridge".to_owned(),
         Fact::Fdb(_) => "fdb".to_owned(),
         Fact::Arp(_) => "arp".to_owned(),

@@ -105,7 +105,6 @@ fn table(fact: &Fact) -> Option<Table> {
         Fact::System(_) => Some(Table::System),
         Fact::Interfaces(_) => Some(Table::Interfaces),
         Fact::Lldp(_) => Some(Table::Lldp),
-        Fact::Cdp(_) => Some(Table::Cdp),
         Fact::Bridge(_) => Some(Table::Bridge),
         Fact::Fdb(_) => Some(Table::Fdb),
         Fact::Arp(_) => Some(Table::Arp),

@@ -211,7 +211,7 @@ impl<'a> Directory<'a> {
 fn names<'a>(scope: &Scope<'a>, devices: &[Device<'a>]) -> Index<String, Known<'a>> {
     let mut names = Index(HashMap::new());
     for device in devices {
-        let cdp = device.view.cdp.as_ref().map(|c| &c.device);
+        let cdp = device.lldp().map(|l| &l.cdp.device);
         let said = [device.lldp().map(|l| &l.name), device.view.system.as_ref().map(|s| &s.name), cdp];
         let said: BTreeSet<String> = said.into_iter().flatten().filter(|n| !n.is_empty()).map(|n| n.to_ascii_lowercase()).collect();
         for name in said {

@@ -40,7 +40,7 @@ fn hears(views: &mut Views, device: &str, port: u32, row: LldpNeighbour) {
 
 fn hears_by_cdp(views: &mut Views, device: &str, port: u32, who: &str, there: &str) {
     let row = CdpNeighbour { if_index: 100 + port, device: text(who), port: text(there), capabilities: None };
-    views.get_mut(device).unwrap().cdp.get_or_insert_default().neighbours.push(row);
+    views.get_mut(device).unwrap().lldp.as_mut().unwrap().cdp.neighbours.push(row);
 }
 
 fn named(n: u8, port: u32) -> LldpNeighbour {
@@ -76,7 +76,7 @@ fn a_device_that_says_nothing_of_itself_is_who_its_neighbour_names() {
         device: String::new(),
         neighbours: vec![CdpNeighbour { if_index: 24, device: text("sw1"), port: text("GigabitEthernet0/5"), capabilities: None }],
     };
-    views.insert("quiet".into(), View { seen: Some(Millis(1)), cdp: Some(cdp), ..View::default() });
+    views.insert("quiet".into(), View { seen: Some(Millis(1)), lldp: Some(Lldp { cdp, ..Lldp::default() }), ..View::default() });
     hears(&mut views, "d1", 5, LldpNeighbour { port: text("24"), name: "ProCurve Switch".into(), ..named(9, 0) });
     let t = infer_recorded(&views);
     assert_eq!((links(&t), t.nodes.len()), (vec!["d1 Gi0/5 quiet 24".to_owned()], 2));

@@ -41,7 +41,7 @@ pub(super) fn statements<'a>(devices: &[Device<'a>], strangers: Strangers) -> Ve
         let spoken: BTreeSet<Port> = heard.iter().map(|s| s.port.clone()).collect();
         all.extend(heard);
 
-        let rows = device.view.cdp.iter().flat_map(|c| &c.neighbours).filter(|r| r.if_index != 0);
+        let rows = device.lldp().into_iter().flat_map(|l| &l.cdp.neighbours).filter(|r| r.if_index != 0);
         let heard = rows.filter_map(|row| state(device.indexed_port(row.if_index), Cow::Owned(as_lldp(row)), Protocol::Cdp));
         all.extend(heard.filter(|s| !spoken.contains(&s.port)));
     }

@@ -271,7 +271,6 @@ impl World {
                 neighbours: device.ports.iter().filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?))).collect(),
                 ..Lldp::default()
             }),
-            Table::Cdp => Fact::Cdp(Default::default()),
             Table::Fdb => Fact::Fdb(Vec::new()),
             Table::Arp => Fact::Arp(Vec::new()),
         }
