@@ -4,11 +4,12 @@ PREFIX ?= /usr/local
 CARGO  ?= cargo
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-networks build install packages check bench-quick bench-scaling figure11 fuzz clean
+.PHONY: help demo test test-many test-networks build install packages check bench-quick bench-scaling figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
 	@echo "make test         every test, lab and MPI tests included (root)"
+	@echo "make test-many    the planners' properties on 10,000 random trees each, optimized"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make build        target/release/heddle and target/release/lib/"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
@@ -27,6 +28,9 @@ test: packages
 	@scripts/need-root "make test"
 	shim/build.sh debug
 	$(CARGO) test --locked --no-fail-fast
+
+test-many:
+	$(CARGO) test --locked --release -p heddle-inventory -p heddle-schedules
 
 test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }

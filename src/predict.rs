@@ -1,15 +1,14 @@
 //! `heddle predict`
 use crate::Outcome;
-use crate::schedule::read_topology;
-use anyhow::{Context, bail};
-use inventory::{Bytes, TopologyFile, Tree, ranks};
+use crate::schedule::{print, read_topology, tree_of};
+use anyhow::Context;
+use inventory::{Bytes, Tree};
 use schedules::lg::Clusters;
 use schedules::predict::{self, Comparison};
 use schedules::simulate::Model;
 use schedules::sync::scheme::Mechanism;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 /// Ranks beyond which the simulation takes minutes and gigabytes.
@@ -68,7 +67,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let file = read_topology(&args.topology)?;
-    let tree = tree(args, &file)?;
+    let tree = tree_of(&args.topology, &file, &args.hosts, MOST_RANKS)?;
     let clusters = Clusters::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
     let model = Model {
         latency: args.latency,
@@ -86,24 +85,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     let text = match args.format {
-        Format::Summary => comparisons.iter().map(|c| table(&tree, c)).collect::<Vec<_>>().join("\n"),
+        Format::Summary => comparisons.iter().map(|c| table(&tree, c)).collect::<Vec<_>>().join("\n") + assumption(&model),
         Format::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
-        _ => Ok(Outcome::Done),
-    }
+    print(&text)
 }
 
-fn tree(args: &Args, topology: &TopologyFile) -> anyhow::Result<Tree> {
-    let file = || args.topology.display().to_string();
-    let whole = topology.tree().with_context(file)?;
-    let hosts = if args.hosts.is_empty() { whole } else { whole.restrict(&args.hosts).with_context(file)? };
-    let number = ranks::count(&hosts);
-    if number > MOST_RANKS {
-        bail!("{}: {number} ranks; times are predicted for up to {MOST_RANKS}: choose some by --hosts", file());
+/// What the times rest on, where nobody has measured.
+fn assumption(model: &Model) -> &'static str {
+    if model.penalty > 0.0 {
+        ""
+    } else {
+        "\nOversubscribed links are taken to lose nothing, which real ones do: --gamma takes a measured contention ratio.\n"
     }
-    ranks::tree(&hosts, &ranks::names(&hosts)).with_context(file)
 }
 
 fn table(tree: &Tree, comparison: &Comparison) -> String {
@@ -150,15 +144,17 @@ fn to_json(tree: &Tree, model: &Model, comparisons: &[Comparison]) -> serde_json
 
 /// `50us`, `1.5ms`, `2s` in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\" is no time; expected one like 50us, 1.5ms or 2s");
+    let wrong = || format!("\"{text}\" is no time; expected one like 50us, 1.5ms or 2s, up to an hour");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
     let number: f64 = text[..split].parse().map_err(|_| wrong())?;
     match &text[split..] {
-        "us" => Ok(number / 1e6),
-        "ms" => Ok(number / 1e3),
-        "s" => Ok(number),
-        _ => Err(wrong()),
+        "us" => Some(number / 1e6),
+        "ms" => Some(number / 1e3),
+        "s" => Some(number),
+        _ => None,
     }
+    .filter(|&seconds| seconds <= 3600.0)
+    .ok_or_else(wrong)
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -46,7 +46,11 @@ fn transcripts() {
         ("alltoall-barrier-tokens", "schedule alltoall --topology figure-1.yaml --sync barrier+receiver --block 4 --format json"),
         ("bad-block", "schedule alltoall --topology figure-1.yaml --sync barrier+receiver"),
         ("bad-parts", "schedule alltoall --topology parts.yaml"),
-        ("bad-no-host", "schedule allgather --topology no-host.yaml"),
+        ("alltoall-no-host", "schedule alltoall --topology no-host.yaml --format json"),
+        ("allgather-no-host", "schedule allgather --topology no-host.yaml"),
+        ("alltoall-reordered", "schedule alltoall --topology figure-1.yaml --minimal --reorder"),
+        ("usage-lg", "schedule alltoall --topology sites.yaml --algorithm lg --sync sender"),
+        ("bad-empty-host", "schedule alltoall --topology figure-1.yaml --hosts n0,,n1"),
         ("bad-rate", "schedule alltoall --topology no-rate.yaml"),
         ("verify-cut", "verify --topology one-switch.yaml cut.json"),
         ("usage-sync", "schedule alltoall --topology figure-1.yaml --sync locks"),
@@ -78,11 +82,12 @@ fn whatever_is_scheduled_verifies() {
         std::fs::write(&file, schedule(&[&[collective, "--topology", topology, "--format", "json"], flags].concat())).unwrap();
         let (code, told) = verify(topology, &file);
         let name = if collective == "alltoall" { "all-to-all" } else { collective };
-        assert!(code == Some(0) && told.starts_with(&format!("ok: {name} among ")), "{topology} {flags:?}: {told}");
+        let expected = if topology == "no-host.yaml" { "nothing to send among no hosts".to_owned() } else { format!("{name} among ") };
+        assert!(code == Some(0) && told.starts_with(&format!("ok: {expected}")), "{topology} {flags:?}: {told}");
     };
     let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; barrier --block 2; \
                    barrier+sender --block 2; barrier+receiver --block 4";
-    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml", "sites.yaml"] {
+    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml", "sites.yaml", "no-host.yaml"] {
         for scheme in schemes.split("; ") {
             let flags: Vec<&str> = ["--sync"].into_iter().chain(scheme.split(' ')).collect();
             verifies(topology, "alltoall", &flags);

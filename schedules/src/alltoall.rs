@@ -4,7 +4,7 @@ use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
 use crate::sync::scheme::Scheme;
 use crate::sync::{Reduction, SyncKind};
-use crate::{aapc, capacity};
+use crate::{aapc, capacity, order};
 use inventory::Tree;
 use std::fmt;
 use std::str::FromStr;
@@ -115,6 +115,23 @@ pub struct Alltoall {
 }
 
 impl Alltoall {
+    /// The all-to-all of nobody: there is no tree without hosts, yet nothing to do is not an error.
+    pub fn of_nobody(scheme: impl Into<Scheme>) -> Alltoall {
+        let bound = Bound { phases: 0, edge: (String::new(), String::new()), load: 0, capacity: 1 };
+        Alltoall { algorithm: Algorithm::Aapc, hosts: Vec::new(), bound, phases: Vec::new(), scheme: scheme.into(), syncs: Vec::new() }
+    }
+
+    /// The same schedule with its phases in the order that needs fewer tokens ([`crate::order`]); unchanged where the scheme has blocks
+    /// or no tokens.
+    pub fn reordered(self, tree: &Tree, reduction: Reduction) -> Alltoall {
+        if self.scheme != self.scheme.tokens().into() || self.syncs.is_empty() {
+            return self;
+        }
+        let capacities = self.algorithm.capacities(tree);
+        let (phases, syncs) = order::with_fewer_syncs(tree, &capacities, self.phases, self.scheme.tokens(), reduction);
+        Alltoall { phases, syncs, ..self }
+    }
+
     /// Number of messages.
     pub fn messages(&self) -> usize {
         self.phases.iter().map(Vec::len).sum()

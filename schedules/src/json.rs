@@ -50,8 +50,8 @@ struct AlltoallJson<Name> {
     hosts: Vec<Name>,
     bound: BoundJson<Name>,
     phases: Vec<Vec<(Name, Name)>>,
-    /// The scheme, where the tokens do not tell it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The scheme; tokens alone would not tell whether any were lost.
+    #[serde(default)]
     sync: Option<String>,
     syncs: Vec<SyncJson<Name>>,
 }
@@ -99,7 +99,7 @@ pub fn write_alltoall(plan: &Alltoall) -> String {
         hosts: plan.hosts.iter().map(String::as_str).collect(),
         bound: BoundJson { phases: bound.phases, edge: (&bound.edge.0, &bound.edge.1), load: bound.load, capacity: bound.capacity },
         phases: plan.phases.iter().map(|phase| phase.iter().map(|&m| ends(m)).collect()).collect(),
-        sync: (plan.scheme != told_by(&plan.syncs)).then(|| plan.scheme.to_string()),
+        sync: Some(plan.scheme.to_string()),
         syncs: plan.syncs.iter().map(sync).collect(),
     })
 }
@@ -172,7 +172,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
     Ok(Alltoall { algorithm, hosts: json.hosts, bound: Bound { phases: least, edge, load, capacity }, phases, scheme, syncs })
 }
 
-/// The scheme that tokens between any two phases belong to.
+/// The scheme of a schedule that does not say: that of tokens between any two phases.
 fn told_by(syncs: &[Sync]) -> Scheme {
     match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {
         None => SyncKind::None.into(),
@@ -203,8 +203,8 @@ struct Numbers<'a>(HashMap<&'a str, u32>);
 
 impl<'a> Numbers<'a> {
     fn new(hosts: &'a [String]) -> Result<Self, JsonError> {
-        if hosts.is_empty() || hosts.len() > MAX_HOSTS {
-            return refuse(format!("{} hosts: expected 1 to {MAX_HOSTS}", hosts.len()));
+        if hosts.len() > MAX_HOSTS {
+            return refuse(format!("{} hosts: expected at most {MAX_HOSTS}", hosts.len()));
         }
         let mut numbers = HashMap::with_capacity(hosts.len());
         for (name, number) in hosts.iter().zip(0..) {
@@ -236,6 +236,7 @@ mod tests {
             "{\"collective\":\"alltoall\",\"algorithm\":\"aapc\",\"hosts\":[\"n0\",\"n1\",\"n2\"],\
              \"bound\":{\"phases\":2,\"edge\":[\"s1\",\"s0\"],\"load\":2,\"capacity\":1},\
              \"phases\":[[[\"n0\",\"n1\"],[\"n2\",\"n0\"],[\"n1\",\"n2\"]],[[\"n0\",\"n2\"],[\"n1\",\"n0\"],[\"n2\",\"n1\"]]],\
+             \"sync\":\"receiver\",\
              \"syncs\":[{\"after\":[\"n1\",\"n2\"],\"before\":[\"n0\",\"n2\"],\"from\":\"n2\",\"to\":\"n0\"},\
              {\"after\":[\"n2\",\"n0\"],\"before\":[\"n1\",\"n0\"],\"from\":\"n0\",\"to\":\"n1\"},\
              {\"after\":[\"n0\",\"n1\"],\"before\":[\"n2\",\"n1\"],\"from\":\"n1\",\"to\":\"n2\"}]}\n"

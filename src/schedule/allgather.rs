@@ -1,10 +1,10 @@
 //! `heddle schedule allgather`
-use super::{Common, Format, count, print, size, tree};
+use super::{Common, Format, MOST_RANKS, count, print, read_topology, size, tree_of};
 use crate::Outcome;
 use anyhow::Context;
 use inventory::Tree;
 use schedules::allgather::lanes::{self, Lanes, Load};
-use schedules::allgather::{self, Algorithm};
+use schedules::allgather::{self, Algorithm, Allgather};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
@@ -29,7 +29,11 @@ enum Choice {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let tree = tree(&args.common)?;
+    let topology = read_topology(&args.common.topology)?;
+    if topology.hosts.is_empty() {
+        return of_nobody(args.common.format);
+    }
+    let tree = tree_of(&args.common.topology, &topology, &args.common.hosts, MOST_RANKS)?;
     let by = |algorithm| allgather::plan_as(&tree, algorithm).with_context(|| args.common.topology.display().to_string());
     let plan = match args.algorithm {
         Choice::Auto => allgather::plan(&tree),
@@ -49,6 +53,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             count(plan.longest_path as usize, "switch", "switches"),
             share(&tree),
         ),
+    })
+}
+
+fn of_nobody(format: Format) -> anyhow::Result<Outcome> {
+    print(&match format {
+        Format::Json => json::write_allgather(&Allgather::of_nobody()),
+        Format::C => program::allgather(&Allgather::of_nobody()),
+        Format::Summary => "allgather among 0 hosts: nothing to send\n".to_owned(),
     })
 }
 

@@ -1,5 +1,5 @@
 //! `heddle schedule alltoall`
-use super::{Common, Format, count, print, read_topology, size, tree_of};
+use super::{Common, Format, MOST_RANKS, count, print, read_topology, size, tree_of};
 use crate::Outcome;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -20,16 +20,19 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Choice::Auto)]
     algorithm: Choice,
     /// What keeps messages of different phases apart: tokens of the sender or the receiver of the earlier message, barriers,
-    /// barriers with tokens between them, nothing, or nothing and messages without content for idle hosts
-    #[arg(long, default_value_t = Mechanism::Receiver,
-        value_parser = PossibleValuesParser::new(Mechanism::ALL.map(Mechanism::name)).try_map(|name| name.parse::<Mechanism>()))]
-    sync: Mechanism,
+    /// barriers with tokens between them, nothing, or nothing and filler messages for idle hosts
+    /// [default: receiver]
+    #[arg(long, value_parser = PossibleValuesParser::new(Mechanism::ALL.map(Mechanism::name)).try_map(|name| name.parse::<Mechanism>()))]
+    sync: Option<Mechanism>,
     /// Keep blocks of N phases apart instead of single ones; with barrier+... put barriers between blocks
     #[arg(long, value_name = "N")]
     block: Option<u32>,
     /// Leave out every token that others imply
     #[arg(long)]
     minimal: bool,
+    /// Put phases in the order that needs fewer tokens, among up to 128 ranks
+    #[arg(long)]
+    reorder: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -46,15 +49,20 @@ enum Choice {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let topology = read_topology(&args.common.topology)?;
-    let tree = tree_of(&args.common, &topology)?;
+    let scheme = Scheme::new(args.sync.unwrap_or(Mechanism::Receiver), args.block)?;
+    if topology.hosts.is_empty() {
+        return of_nobody(args.common.format, scheme);
+    }
+    let tree = tree_of(&args.common.topology, &topology, &args.common.hosts, MOST_RANKS)?;
     let algorithm = match args.algorithm {
         Choice::Auto => Algorithm::fitting(&tree),
         Choice::Aapc => Algorithm::Aapc,
         Choice::Capacity => Algorithm::Capacity,
         Choice::Lg => return lg(args, &tree, &topology),
     };
-    let scheme = Scheme::new(args.sync, args.block)?;
-    let plan = plan_as(&tree, algorithm, scheme, if args.minimal { Reduction::Minimal } else { Reduction::Chain });
+    let reduction = if args.minimal { Reduction::Minimal } else { Reduction::Chain };
+    let plan = plan_as(&tree, algorithm, scheme, reduction);
+    let plan = if args.reorder { plan.reordered(&tree, reduction) } else { plan };
     print(&match args.common.format {
         Format::Json => json::write_alltoall(&plan),
         Format::C => program::alltoall(&tree, &plan),
@@ -62,7 +70,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })
 }
 
+fn of_nobody(format: Format, scheme: Scheme) -> anyhow::Result<Outcome> {
+    print(&match format {
+        Format::Json => json::write_alltoall(&Alltoall::of_nobody(scheme)),
+        Format::C => bail!("a C routine for no host at all would have no rank to run on"),
+        Format::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
+    })
+}
+
 fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Outcome> {
+    if args.sync.is_some() || args.block.is_some() || args.minimal || args.reorder {
+        let what = "--sync, --block, --minimal and --reorder concern phases; lg has steps, each of which ends before the next begins";
+        clap::Command::new("heddle schedule alltoall").error(clap::error::ErrorKind::ArgumentConflict, what).exit();
+    }
     let file = || args.common.topology.display().to_string();
     let clusters = Clusters::of(tree, topology).with_context(file)?;
     let plan = lg::plan(tree, &clusters, None);
@@ -129,7 +149,7 @@ fn sync(tree: &Tree, plan: &Alltoall) -> String {
         parts.push(format!("{} in this plan; {chain} chained, {minimal} minimal", count(plan.syncs.len(), "token", "tokens")));
     }
     if scheme.mechanism() == Mechanism::Dummy {
-        parts.push(count(dummies(tree, &plan.phases).len(), "message without content", "messages without content"));
+        parts.push(count(dummies(tree, &plan.phases).len(), "filler message", "filler messages"));
     }
     if !scheme.keeps_all_apart() {
         let what = if scheme.block() > 1 { "phases of a block" } else { "phases" };

@@ -55,25 +55,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The tree of the ranks that the flags ask for.
-fn tree(common: &Common) -> anyhow::Result<Tree> {
-    tree_of(common, &read_topology(&common.topology)?)
-}
+/// More ranks take too long to plan for, and are refused by every reader of schedules.
+const MOST_RANKS: u64 = MAX_HOSTS as u64;
 
-fn tree_of(common: &Common, topology: &TopologyFile) -> anyhow::Result<Tree> {
-    let file = || common.topology.display().to_string();
-    let whole = topology.tree().with_context(file)?;
-    let hosts = if common.hosts.is_empty() { whole } else { whole.restrict(&common.hosts).with_context(file)? };
-    if ranks::count(&hosts) > MAX_HOSTS as u64 {
-        bail!("{}: {} ranks; schedules are planned for up to {MAX_HOSTS}: choose some by --hosts", file(), ranks::count(&hosts));
+/// The tree of the ranks on the `chosen` hosts of a topology, all if none are named, but not of more than `most`.
+pub(crate) fn tree_of(file: &Path, topology: &TopologyFile, chosen: &[String], most: u64) -> anyhow::Result<Tree> {
+    let place = || file.display().to_string();
+    if chosen.iter().any(String::is_empty) {
+        bail!("--hosts: a name is empty; expected names with commas between them, and no blanks");
     }
-    let single = ranks::count(&hosts) == u64::from(hosts.hosts());
-    if single { Ok(hosts) } else { ranks::tree(&hosts, &ranks::names(&hosts)).with_context(file) }
-}
-
-/// The tree of a topology file.
-pub(crate) fn read_tree(path: &Path) -> anyhow::Result<Tree> {
-    read_topology(path)?.tree().with_context(|| path.display().to_string())
+    let whole = topology.tree().with_context(place)?;
+    let hosts = if chosen.is_empty() { whole } else { whole.restrict(chosen).with_context(place)? };
+    let number = ranks::count(&hosts);
+    if number > most {
+        bail!("{}: {number} ranks are more than the {most} this is made for; choose hosts by --hosts, or state fewer ranks", place());
+    }
+    let single = number == u64::from(hosts.hosts());
+    if single { Ok(hosts) } else { ranks::tree(&hosts, &ranks::names(&hosts)).with_context(place) }
 }
 
 /// A topology file.
@@ -84,7 +82,7 @@ pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
 }
 
 /// Prints a whole schedule; a reader that has seen enough is no error.
-fn print(text: &str) -> anyhow::Result<Outcome> {
+pub(crate) fn print(text: &str) -> anyhow::Result<Outcome> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
         _ => Ok(Outcome::Done),
@@ -105,6 +103,7 @@ fn size(tree: &Tree) -> String {
     format!("{} on {hosts} and {switches}", count(leaves.len(), "rank", "ranks"))
 }
 
-fn count(number: usize, one: &str, many: &str) -> String {
+/// `1 host`, `2 hosts`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

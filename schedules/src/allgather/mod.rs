@@ -127,6 +127,11 @@ pub fn plan_as(tree: &Tree, algorithm: Algorithm) -> Result<Allgather, Refused> 
 }
 
 impl Allgather {
+    /// The allgather of nobody: there is no tree without hosts, yet nothing to do is not an error.
+    pub fn of_nobody() -> Allgather {
+        Allgather { algorithm: Algorithm::Lr1, hosts: Vec::new(), ring: Vec::new(), longest_path: 0, contention_free: true }
+    }
+
     fn new(tree: &Tree, algorithm: Algorithm, ring: Vec<Node>) -> Allgather {
         let longest_path = neighbours(&ring).map(|(a, b)| switches_between(tree, a, b)).max().unwrap_or(0);
         Allgather { algorithm, hosts: tree.host_names().to_vec(), ring, longest_path, contention_free: true }

@@ -3,9 +3,10 @@
 //! Source: the three conditions of aapc-2005 section 4 (no contention within a phase, every message once, as many phases as
 //! the load); aapc-2007 section 5 for synchronizations.
 //! Input: any schedule, also a foreign one, and the tree it is meant for.
-//! Guarantee: `Ok` means that the conditions hold for every message and edge. Where a schedule has synchronizations, any two
-//! messages that share an edge in different phases are ordered by them and the senders' own order. A schedule without any
-//! is meant for barriers, or for none; there is nothing to order.
+//! Guarantee: `Ok` means that the conditions hold for every message and edge, and that synchronizations keep what the schedule's scheme
+//! promises: where it keeps all messages apart that would collide, no edge ever has more under way than it carries at once,
+//! whatever the pace of the hosts. A scheme that only limits contention (blocks of phases, dummies, none) promises no order,
+//! and no more is asked of its tokens than that they can be carried out.
 //! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way.
 //! Deviations: none. Nothing here calls planning code.
 mod allgather;
@@ -26,7 +27,7 @@ pub use alltoall::alltoall;
 pub use alltoallv::{AlltoallvViolation, alltoallv};
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
-pub use violation::{Named, NamedEdge, Violation};
+pub use violation::{Named, NamedEdge, Place, Violation};
 
 struct Names<'a>(&'a Tree);
 

@@ -18,6 +18,8 @@ use super::{Names, Violation};
 use crate::alltoall::Alltoall;
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
+use crate::sync::SyncKind;
+use crate::sync::scheme::Scheme;
 use crowd::{Crowd, History};
 use inventory::tree::{Edge, Tree};
 use tokens::{Carried, Tokens};
@@ -25,33 +27,40 @@ use tokens::{Carried, Tokens};
 /// Checks the synchronizations of `plan`. A scheme that only limits contention, or does nothing, promises no more than it has.
 pub(super) fn kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
     for sync in &plan.syncs {
-        can_be_carried_out(names, scheduled, sync)?;
+        can_be_carried_out(names, scheduled, sync, plan.scheme)?;
     }
     if plan.scheme.keeps_all_apart() { widths_are_kept(names, plan, scheduled, capacities) } else { Ok(()) }
 }
 
 /// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
-fn can_be_carried_out(names: &Names<'_>, scheduled: &Scheduled, sync: &Sync) -> Result<(), Violation> {
+fn can_be_carried_out(names: &Names<'_>, scheduled: &Scheduled, sync: &Sync, scheme: Scheme) -> Result<(), Violation> {
     let [after, before] = [sync.after, sync.before].map(|m| scheduled.position(m).map(|p| scheduled.phase(p)));
     let problem = match (after, before) {
         (None, _) | (_, None) => "no such message",
         (Some(after), Some(before)) if after >= before => "it does not point to a later phase",
         _ if sync.from != sync.after.src && sync.from != sync.after.dst => "told by neither end of the earlier message",
+        _ if scheme.tokens() == SyncKind::None => "the schedule says it has none",
+        _ if scheme.tokens() == SyncKind::Sender && sync.from != sync.after.src => "the schedule says that senders tell",
+        _ if scheme.tokens() == SyncKind::Receiver && sync.from != sync.after.dst => "the schedule says that receivers tell",
         _ if sync.to != sync.before.src => "awaited by another host than the sender",
         _ if sync.from == sync.to => "a host tells itself",
         _ => return Ok(()),
     };
     Err(Violation::Sync {
         after: names.of(sync.after),
-        after_phase: after.map_or(-1, |p| p as i64),
+        after_phase: after.into(),
         before: names.of(sync.before),
-        before_phase: before.map_or(-1, |p| p as i64),
+        before_phase: before.into(),
         problem: problem.to_owned(),
     })
 }
 
 /// How many phases a sender is busy in; every pair comes once by now, so less than hosts, and positions end long before 65,536 hosts.
 type Count = u16;
+
+/// Clocks of more messages at once are not kept: they would take more than a gigabyte. [`crate::json::MAX_HOSTS`] hosts may send
+/// five each.
+const MOST_SLOTS: usize = 5 * 4_096;
 
 /// A message on an edge: its position, its sender, the slot and the number of the step it is sent in.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +101,7 @@ enum Watch {
 fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
     let tree = names.0;
     let tokens = Tokens::new(plan, scheduled);
-    let mut senders = Senders::new(tree.hosts(), plan);
+    let mut senders = Senders::new(tree.hosts(), plan)?;
     let mut watched = watches(tree, capacities, &senders);
     let mut carried = Carried::new(senders.slots(), scheduled.phase.len());
     let history = History::new(plan, &scheduled.phase, &tokens);
@@ -168,7 +177,7 @@ struct Senders {
 }
 
 impl Senders {
-    fn new(hosts: u32, plan: &Alltoall) -> Senders {
+    fn new(hosts: u32, plan: &Alltoall) -> Result<Senders, Violation> {
         let (mut most, mut now) = (vec![0u32; hosts as usize], vec![0u32; hosts as usize]);
         for messages in &plan.phases {
             for m in messages {
@@ -180,7 +189,10 @@ impl Senders {
         let mut first = vec![0];
         most.iter().for_each(|most| first.push(first[first.len() - 1] + most));
         let slots = first[hosts as usize] as usize;
-        Senders { first, latest: vec![(NOWHERE, 0, 0); hosts as usize], clocks: vec![0; slots * slots] }
+        if slots > MOST_SLOTS {
+            return Err(Violation::AtOnce { slots, most: MOST_SLOTS });
+        }
+        Ok(Senders { first, latest: vec![(NOWHERE, 0, 0); hosts as usize], clocks: vec![0; slots * slots] })
     }
 
     fn slots(&self) -> usize {

@@ -27,7 +27,17 @@ fn names_edge_phase_and_messages() {
     );
     assert_eq!(with(|p| p.phases[1][0].dst = 9), "phase 1: host number 9 does not exist");
     assert_eq!(with(|p| p.bound.load = 5), "bound: says 4 phases by load 5, capacity 1 of edge s1 -> s0; its load is 4 and its capacity 1");
-    assert_eq!(with(|p| p.phases.push(Vec::new())), "5 phases: the load of the bottleneck edge s1 -> s0 asks for 4");
+    assert_eq!(with(|p| p.phases.push(Vec::new())), "phase 4: it has no message");
+    let late = with(|p| {
+        let message = p.phases[0].remove(0);
+        p.phases.push(vec![message]);
+    });
+    assert_eq!(late, "5 phases: the load of the bottleneck edge s1 -> s0 asks for 4");
+    assert!(with(|p| p.syncs.clear()).ends_with("are ordered by no synchronization"));
+    let other_end = with(|p| p.syncs[0].from = p.syncs[0].after.dst);
+    assert_eq!(other_end.split_once(": ").unwrap().1, "the schedule says that senders tell");
+    let no_tokens = with(|p| p.scheme = SyncKind::Barrier.into());
+    assert_eq!(no_tokens.split_once(": ").unwrap().1, "the schedule says it has none");
     let merged = with(|p| {
         let last = p.phases.pop().unwrap();
         p.phases[0].extend(last);
@@ -53,6 +63,25 @@ fn a_ring_that_lies_or_collides_is_refused() {
     assert_eq!(with(|p| p.ring[0] = 1), "ring: host n1 comes twice");
     assert_eq!(with(|p| p.ring.truncate(3)), "ring: host n3 is missing");
     assert_eq!(with(|p| p.ring[0] = 4), "ring: host number 4 does not exist");
+}
+
+/// A topology file with one slow host makes all others hundreds of messages wide: clocks for all of them would fill the machine.
+#[test]
+fn more_messages_at_once_than_clocks_can_follow_are_refused() {
+    use crate::alltoall::Algorithm;
+    use std::fmt::Write;
+    let mut text = "switches: [s]\nhosts:\n  n0: {switch: s, rate: 1M}\n".to_owned();
+    (1..200).for_each(|h| writeln!(text, "  n{h}: {{switch: s, rate: 400G}}").unwrap());
+    let tree = crate::sample::topology(&text);
+    let mut plan = planner::plan_as(&tree, Algorithm::Capacity, SyncKind::Receiver, Reduction::Chain);
+    let all: Vec<Message> = (1..200).flat_map(|src| (1..200).map(move |dst| Message { src, dst })).filter(|m| m.src != m.dst).collect();
+    plan.phases = vec![all];
+    (1..200).for_each(|h| plan.phases.push(vec![Message { src: 0, dst: h }, Message { src: h, dst: 0 }]));
+    plan.syncs.clear();
+    assert_eq!(
+        refused(&tree, &plan),
+        "hosts send 39403 messages at once in their busiest phases; synchronizations are checked for up to 20480"
+    );
 }
 
 #[test]

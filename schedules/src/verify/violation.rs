@@ -31,6 +31,25 @@ impl fmt::Display for NamedEdge {
     }
 }
 
+/// Where a message is scheduled, if it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(Option<usize>);
+
+impl From<Option<usize>> for Place {
+    fn from(phase: Option<usize>) -> Place {
+        Place(phase)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(phase) => write!(f, "phase {phase}"),
+            None => f.write_str("not scheduled"),
+        }
+    }
+}
+
 /// The first thing found wrong. Phases count from 0, as in the papers and the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
@@ -105,19 +124,30 @@ pub enum Violation {
         truth: String,
     },
     /// A synchronization that cannot be carried out.
-    #[error("synchronization {after} (phase {after_phase}) before {before} (phase {before_phase}): {problem}")]
+    #[error("synchronization {after} ({after_phase}) before {before} ({before_phase}): {problem}")]
     Sync {
         /// The earlier message.
         after: Named,
-        /// Where; -1 if it is not scheduled.
-        after_phase: i64,
+        /// Where.
+        after_phase: Place,
         /// The message that waits.
         before: Named,
-        /// Where; -1 if it is not scheduled.
-        before_phase: i64,
+        /// Where.
+        before_phase: Place,
         /// What is wrong.
         problem: String,
     },
+    /// So many messages at once that nobody plans so, and keeping their order in view would take gigabytes.
+    #[error("hosts send {slots} messages at once in their busiest phases; synchronizations are checked for up to {most}")]
+    AtOnce {
+        /// Of all hosts, each in its busiest phase.
+        slots: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// A phase in which nothing is sent.
+    #[error("phase {0}: it has no message")]
+    Empty(usize),
     /// Two users of an edge in different phases that nothing keeps apart.
     #[error("edge {edge}: {first} (phase {first_phase}) and {second} (phase {second_phase}) are ordered by no synchronization")]
     Unordered {
