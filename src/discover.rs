@@ -12,8 +12,18 @@ use std::path::{Path, PathBuf};
 
 /// Flags of `heddle discover`.
 #[derive(clap::Args)]
-#[command(group(clap::ArgGroup::new("network").required(true).args(["inventory", "walks"])))]
 pub(crate) struct Args {
+    #[command(flatten)]
+    network: Network,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// Where the network is: out there, or recorded.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Network {
     /// The inventory: which switches to ask, with which credentials, and which hosts to expect
     #[arg(long, value_name = "FILE")]
     inventory: Option<PathBuf>,
@@ -21,9 +31,6 @@ pub(crate) struct Args {
     /// NAME@CONTEXT is the same device in another context, or asked by community@vlan
     #[arg(long, value_name = "DIR")]
     walks: Option<PathBuf>,
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -41,26 +48,34 @@ enum Format {
 }
 
 /// A network as found.
-struct Found {
-    topology: Topology,
+pub(crate) struct Found {
+    pub(crate) topology: Topology,
     /// The topology as a file for the offline commands.
     file: TopologyFile,
     /// Whether any device said anything.
-    answered: bool,
+    pub(crate) answered: bool,
+}
+
+impl Network {
+    /// Takes one look, and tells on standard error what is wrong.
+    pub(crate) fn look(&self) -> anyhow::Result<Found> {
+        let found = match (&self.inventory, &self.walks) {
+            (Some(file), _) => asked(file)?,
+            (None, Some(folder)) => recorded(folder)?,
+            (None, None) => unreachable!("one of them is required"),
+        };
+        for alarm in &found.topology.alarms {
+            eprintln!("heddle: {}", alarm.text);
+        }
+        if !found.answered {
+            eprintln!("heddle: no switch answered; nothing is known of the network");
+        }
+        Ok(found)
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let found = match (&args.inventory, &args.walks) {
-        (Some(file), _) => asked(file)?,
-        (None, Some(folder)) => recorded(folder)?,
-        (None, None) => unreachable!("one of them is required"),
-    };
-    for alarm in &found.topology.alarms {
-        eprintln!("heddle: {}", alarm.text);
-    }
-    if !found.answered {
-        eprintln!("heddle: no switch answered; nothing is known of the network");
-    }
+    let found = args.network.look()?;
     let text = match args.format {
         Format::Text => export::text(&found.topology),
         Format::Json => serde_json::to_string_pretty(&found.topology)? + "\n",
@@ -74,10 +89,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         },
         Format::Topology => found.file.to_yaml(),
     };
+    print(&text)?;
+    Ok(if found.answered { Outcome::Done } else { Outcome::CheckFailed })
+}
+
+/// Prints data. A reader that has seen enough, like head, is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     match std::io::stdout().write_all(text.as_bytes()) {
-        // A reader that has seen enough, like head, is no error.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
-        _ => Ok(if found.answered { Outcome::Done } else { Outcome::CheckFailed }),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The one binary. Each subcommand is a file of its own: flags and wiring, no logic.
 mod bench;
+mod check;
 mod completions;
 mod controller;
 mod demo;
@@ -37,6 +38,8 @@ enum Command {
     Verify(verify::Args),
     /// Take one look at the network and print what is there
     Discover(discover::Args),
+    /// Compare the cabling with a plan; name every difference
+    Check(check::Args),
     /// Predict how long each algorithm takes on a topology file
     Predict(predict::Args),
     /// Publish one epoch from a topology file, without a daemon
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Schedule(args) => schedule::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Discover(args) => discover::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Publish(args) => publish::run(&args),
         Command::History(args) => history::run(&args),

@@ -16,9 +16,11 @@
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`infer`] | views to topology |
 //! | [`diff`] | what changed between two topologies |
+//! | [`cabling`] | a plan of the cabling, and how what is found differs |
 //! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
+pub mod cabling;
 pub mod diff;
 pub mod export;
 pub mod infer;

@@ -77,6 +77,9 @@ pub struct Link {
     pub evidence: Vec<String>,
 }
 
+/// Evidence that says no more of a rate than this.
+pub(crate) const RATE_ASSUMED: &str = "rate: neither end says it, 1G assumed";
+
 /// One cable of an aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {

@@ -53,11 +53,11 @@ pub struct Link {
     pub state: Option<LinkState>,
 }
 
-fn gigabit() -> BitsPerSec {
+pub(crate) fn gigabit() -> BitsPerSec {
     BitsPerSec::GIGABIT
 }
 
-fn one() -> u32 {
+pub(crate) fn one() -> u32 {
     1
 }
 
@@ -114,8 +114,13 @@ impl TopologyFile {
     /// connection is no error here (the lab wants both): [`TopologyFile::tree`] reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, FileError> {
         let parsed: TopologyFile = serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))?;
-        match parsed.contradiction() {
-            None => Ok(parsed),
+        parsed.checked(file)
+    }
+
+    /// Itself, where it does not contradict itself.
+    pub(crate) fn checked(self, file: &str) -> Result<TopologyFile, FileError> {
+        match self.contradiction() {
+            None => Ok(self),
             Some(problem) => Err(FileError::Content { file: file.to_owned(), line: None, problem }),
         }
     }

@@ -216,7 +216,7 @@ fn names_one(port: &Port) -> bool {
 /// The slower end's rate.
 pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<String>) -> BitsPerSec {
     rates.into_iter().flatten().min().unwrap_or_else(|| {
-        evidence.push("rate: neither end says it, 1G assumed".to_owned());
+        evidence.push(crate::topology::RATE_ASSUMED.to_owned());
         BitsPerSec::GIGABIT
     })
 }

@@ -1,0 +1,11 @@
+//! Plans of cabling in either form, compared with a network that has none of it.
+#![no_main]
+use inventory::Topology;
+use inventory::cabling::{Plan, compare};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(plan) = Plan::parse("fuzz", &String::from_utf8_lossy(bytes)) {
+        let report = compare(&plan, &Topology::default());
+        assert_eq!(report.differences.len(), plan.cables.len(), "all are missing");
+    }
+});

@@ -1,0 +1,44 @@
+//! `heddle check`
+use crate::Outcome;
+use crate::discover::{Network, print};
+use anyhow::Context;
+use inventory::cabling::{Plan, compare};
+use std::path::PathBuf;
+
+/// Flags of `heddle check`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    network: Network,
+    /// The plan: a topology file, which may name ports (a_port and b_port of a link, port of a host), or a Graphviz file as
+    /// the Prescriptive Topology Manager reads it
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// A line for each difference
+    Text,
+    /// Differences and notes with the cables they are about
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let file = args.plan.display().to_string();
+    let text = std::fs::read_to_string(&args.plan).with_context(|| file.clone())?;
+    let plan = Plan::parse(&file, &text)?;
+    let found = args.network.look()?;
+    if !found.answered {
+        return Ok(Outcome::CheckFailed);
+    }
+    let report = compare(&plan, &found.topology);
+    match args.format {
+        Format::Text => print(&report.to_string())?,
+        Format::Json => print(&(serde_json::to_string_pretty(&report)? + "\n"))?,
+    }
+    Ok(if report.equal() { Outcome::Done } else { Outcome::CheckFailed })
+}
