@@ -147,7 +147,7 @@ fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
     let mount = Mount::new(&shared, "size=128k");
     let (small, large) = (dir.path().join("small.yaml"), dir.path().join("large.yaml"));
     fs::write(&small, topology(4, false)).unwrap();
-    fs::write(&large, topology(128, false)).unwrap();
+    fs::write(&large, topology(512, false)).unwrap();
     assert!(publish(&small, &shared).status.success());
     let before = current_epoch(&shared).unwrap().unwrap();
 
