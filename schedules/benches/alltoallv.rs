@@ -1,5 +1,5 @@
 //! How long an all-to-all of Zipf-skewed sizes takes to plan among 64 hosts: one switch, four switches around a core, eight in a
-//! row.
+//! row, with trunks as fast as the hosts and ten times as fast.
 //!
 //! Target: a millisecond.
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -12,12 +12,13 @@ use std::time::Duration;
 const HOSTS: usize = 64;
 
 /// 64 hosts on `switches`, each cabled to the first or to the one before.
-fn tree(switches: usize, in_a_row: bool) -> Tree {
+fn tree(switches: usize, in_a_row: bool, trunk: &str) -> Tree {
     let names: Vec<String> = (0..switches).map(|s| format!("s{s}")).collect();
     let mut text = format!("switches: [core, {}]\nhosts:\n", names.join(", "));
     (0..HOSTS).for_each(|h| writeln!(text, "  n{h}: {{switch: s{}}}", h * switches / HOSTS).unwrap());
-    text.push_str("links:\n  - {a: core, b: s0}\n");
-    (1..switches).for_each(|s| writeln!(text, "  - {{a: s{s}, b: {}}}", if in_a_row { &names[s - 1] } else { "core" }).unwrap());
+    writeln!(text, "links:\n  - {{a: core, b: s0, rate: {trunk}}}").unwrap();
+    let next = |s: usize| if in_a_row { &names[s - 1] } else { "core" };
+    (1..switches).for_each(|s| writeln!(text, "  - {{a: s{s}, b: {}, rate: {trunk}}}", next(s)).unwrap());
     TopologyFile::parse("bench", &text).unwrap().tree().unwrap()
 }
 
@@ -32,7 +33,13 @@ fn zipf(s: f64) -> Vec<Bytes> {
 fn plans(c: &mut Criterion) {
     let mut group = c.benchmark_group("alltoallv");
     group.sample_size(50).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
-    for (name, tree) in [("one switch of 64", tree(1, false)), ("4x16 around a core", tree(4, false)), ("8x8 in a row", tree(8, true))] {
+    for (name, tree) in [
+        ("one switch of 64", tree(1, false, "1G")),
+        ("4x16 around a core", tree(4, false, "1G")),
+        ("4x16 around a core, trunks of 10G", tree(4, false, "10G")),
+        ("8x8 in a row", tree(8, true, "1G")),
+        ("8x8 in a row, trunks of 10G", tree(8, true, "10G")),
+    ] {
         for s in [1.0, 1.5] {
             let sizes = zipf(s);
             group.bench_function(format!("{name}, zipf {s}"), |b| b.iter(|| plan(black_box(&tree), black_box(&sizes)).unwrap()));

@@ -1,98 +1,60 @@
 //! List scheduling: whenever edges become free, the most urgent message that fits starts.
 //!
-//! Urgent is a message on a path with much to carry, and a long one: the load of its busiest edge plus its own time. A message that
-//! does not fit is parked at an edge that is full, and looked at again when that edge has room: others' ends do not concern it.
-use super::{Block, LoadBound, SizesError, picoseconds};
+//! What may start then needs one of these edges, so looked at are only the messages of hosts that became free, to and from hosts
+//! that are free, and those over trunks that became free. A class of messages that finds a trunk full is parked there as a whole,
+//! and looked at again when that trunk has room.
+use super::Block;
+use super::jobs::{Class, Job, Jobs};
+use super::pending::Pending;
 use crate::message::{Message, Sync};
-use inventory::Bytes;
 use inventory::tree::{Edge, Tree};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A message to be sent.
-struct Job {
-    block: Block,
-    /// Bit/s it takes of every edge on its path: what the slowest carries.
-    rate: u64,
-    /// Picoseconds.
-    time: u64,
-    urgency: u64,
-    /// Where its edges are.
-    path: (u32, u32),
-}
-
-/// What is to be done, the most urgent first.
-pub(super) struct Jobs {
-    jobs: Vec<Job>,
-    paths: Vec<Edge>,
-    /// Octets over each edge.
-    load: Vec<u128>,
-    /// Picoseconds each edge is busy.
-    busy: Vec<u64>,
-}
-
-impl Jobs {
-    pub(super) fn new(tree: &Tree, sizes: &[Bytes]) -> Result<Jobs, SizesError> {
-        let hosts = tree.hosts();
-        let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst })).zip(sizes.iter().copied());
-        let mut jobs: Vec<Job> = Vec::with_capacity(sizes.len());
-        let (mut paths, mut load) = (Vec::with_capacity(4 * sizes.len()), vec![0u128; tree.edges() as usize]);
-        for (message, bytes) in pairs.filter(|&(m, bytes)| m.src != m.dst && bytes.0 > 0) {
-            let (first, mut rate) = (paths.len() as u32, u64::MAX);
-            tree.path(message.src, message.dst, |edge| {
-                paths.push(edge);
-                load[edge as usize] += u128::from(bytes.0);
-                rate = rate.min(tree.rate(edge / 2).0.max(1));
-            });
-            jobs.push(Job { block: Block { message, bytes }, rate, time: 0, urgency: 0, path: (first, paths.len() as u32) });
-        }
-        let busy = (0..tree.edges()).map(|edge| picoseconds(tree, edge, load[edge as usize]).ok_or_else(|| too_long(tree, edge)));
-        let busy = busy.collect::<Result<Vec<u64>, SizesError>>()?;
-        let mut all = Jobs { jobs: Vec::new(), paths, load, busy };
-        for job in &mut jobs {
-            // No longer than its slowest edge is busy, which was found to be few enough.
-            job.time = (u128::from(job.block.bytes.0) * 8_000_000_000_000 / u128::from(job.rate)) as u64;
-            job.urgency = all.path(job).iter().map(|&edge| all.busy[edge as usize]).max().unwrap_or(0) + job.time;
-        }
-        // Of equal ones each host has others to send to.
-        let turn = |m: Message| ((m.dst + hosts - m.src) % hosts, m.src);
-        jobs.sort_unstable_by_key(|job| (Reverse(job.urgency), turn(job.block.message)));
-        all.jobs = jobs;
-        Ok(all)
-    }
-
-    fn path(&self, job: &Job) -> &[Edge] {
-        &self.paths[job.path.0 as usize..job.path.1 as usize]
-    }
-
-    pub(super) fn bound(&self, tree: &Tree) -> LoadBound {
-        let edge = (0..tree.edges()).rev().filter(|&e| self.busy[e as usize] > 0).max_by_key(|&e| self.busy[e as usize]).unwrap_or(0);
-        let name = |v| tree.name(v).to_owned();
-        let (from, to) = tree.ends(edge).unwrap_or((0, 0));
-        LoadBound { edge: (name(from), name(to)), load: Bytes(self.load[edge as usize] as u64), rate: tree.rate(edge / 2) }
-    }
-}
-
-fn too_long(tree: &Tree, edge: Edge) -> SizesError {
-    let (from, to) = tree.ends(edge).unwrap_or((0, 0));
-    SizesError::TooLong { from: tree.name(from).to_owned(), to: tree.name(to).to_owned() }
-}
-
 const NOBODY: u32 = u32::MAX;
+/// So many messages of a class are looked at by urgency before its hosts are.
+const IN_ORDER: usize = 8;
 
 /// A directed edge in the course of time.
 struct Lane {
-    /// Bit/s nobody uses now.
-    spare: u64,
     /// Whose end made it spare, longest ago first.
     left: VecDeque<(u32, u64)>,
-    /// Messages that found it full, the most urgent on top.
-    parked: BinaryHeap<Reverse<u32>>,
+    /// Classes that found it full by their most urgent message, the most urgent on top.
+    parked: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl Lane {
+    fn new(rate: u64) -> Lane {
+        Lane { left: VecDeque::from([(NOBODY, rate)]), parked: BinaryHeap::new() }
+    }
+}
+
+/// The messages of a class not yet started.
+struct Queue {
+    /// The most urgent first; some of them may have been started.
+    jobs: VecDeque<u32>,
+    parked: bool,
+}
+
+/// Where a message that may start now is found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Sender(u32),
+    Receiver(u32),
+    Class(u32),
+    Trunk(Edge),
 }
 
 struct Shop<'a> {
     jobs: &'a Jobs,
-    edges: Vec<Lane>,
+    lanes: Vec<Lane>,
+    /// Bit/s of each lane that nobody uses now.
+    spare: Vec<u64>,
+    queues: Vec<Queue>,
+    pending: Pending,
+    has_started: Vec<bool>,
+    /// Places to look at and the most urgent message that may be there.
+    places: BinaryHeap<Reverse<(u32, Place)>>,
     /// Ends to come.
     ends: BinaryHeap<Reverse<(u64, u32)>>,
     now: u64,
@@ -102,79 +64,208 @@ struct Shop<'a> {
 
 /// The messages in the order of their starts, and what they wait for.
 pub(super) fn schedule(tree: &Tree, jobs: &Jobs) -> (Vec<Block>, Vec<Sync>) {
-    let lane = |edge| {
-        let rate = tree.rate(edge / 2).0.max(1);
-        Lane { spare: rate, left: VecDeque::from([(NOBODY, rate)]), parked: BinaryHeap::new() }
-    };
-    let number = jobs.jobs.len();
-    let (started, syncs) = (Vec::with_capacity(number), Vec::with_capacity(3 * number));
-    let mut shop = Shop { jobs, edges: (0..tree.edges()).map(lane).collect(), ends: BinaryHeap::new(), now: 0, started, syncs };
-    (0..number as u32).for_each(|job| shop.start_or_park(job));
+    let mut shop = Shop::new(tree, jobs);
+    (0..tree.hosts()).for_each(|host| shop.look(Place::Sender(host)));
+    shop.fill();
+    let mut freed = Vec::new();
     while let Some(Reverse((at, job))) = shop.ends.pop() {
         shop.now = at;
-        shop.end(job);
         // What ends at the same time ends before anything else starts.
-        let mut freed: Vec<u32> = vec![job];
+        freed.push(job);
         while let Some(&Reverse((time, other))) = shop.ends.peek()
             && time == at
         {
             shop.ends.pop();
-            shop.end(other);
             freed.push(other);
         }
-        shop.fill(&freed);
+        freed.iter().for_each(|&job| shop.end(job));
+        freed.drain(..).for_each(|job| shop.look_around(job));
+        shop.fill();
     }
     (shop.started, shop.syncs)
 }
 
-impl Shop<'_> {
+impl<'a> Shop<'a> {
+    fn new(tree: &Tree, jobs: &'a Jobs) -> Shop<'a> {
+        let number = jobs.jobs.len();
+        let rates = (0..tree.edges()).map(|edge| tree.rate(edge / 2).0.max(1));
+        let spare: Vec<u64> = rates.chain([u64::MAX; 2]).collect();
+        let mut queues: Vec<Queue> = jobs.classes.iter().map(|_| Queue { jobs: VecDeque::new(), parked: false }).collect();
+        (0..).zip(&jobs.jobs).for_each(|(number, job)| queues[job.class as usize].jobs.push_back(number));
+        Shop {
+            jobs,
+            lanes: spare.iter().map(|&rate| Lane::new(rate)).collect(),
+            spare,
+            queues,
+            pending: Pending::new(jobs),
+            has_started: vec![false; number],
+            places: BinaryHeap::new(),
+            ends: BinaryHeap::new(),
+            now: 0,
+            started: Vec::with_capacity(number),
+            syncs: Vec::with_capacity(3 * number),
+        }
+    }
+
+    fn edges(&self, job: &Job) -> impl Iterator<Item = Edge> + use<'a> {
+        job.ends.into_iter().chain(self.jobs.trunks(job.class).iter().copied())
+    }
+
     fn end(&mut self, number: u32) {
         let job = &self.jobs.jobs[number as usize];
-        for &edge in self.jobs.path(job) {
-            let edge = &mut self.edges[edge as usize];
-            edge.spare += job.rate;
-            edge.left.push_back((number, job.rate));
+        for edge in self.edges(job) {
+            self.spare[edge as usize] += job.rate;
+            self.lanes[edge as usize].left.push_back((number, job.rate));
         }
+        let Message { src, dst } = job.block.message;
+        self.pending.receivers.set_free(src, true);
+        self.pending.senders.set_free(dst, true);
     }
 
-    /// Starts what waits for the edges that these jobs left, by urgency.
-    fn fill(&mut self, freed: &[u32]) {
-        let jobs = self.jobs;
-        let edges = || freed.iter().flat_map(|&job| jobs.path(&jobs.jobs[job as usize])).copied();
-        while let Some((job, edge)) = edges().filter_map(|edge| Some((self.waiting(edge)?, edge))).min() {
-            self.edges[edge as usize].parked.pop();
-            self.start_or_park(job);
-        }
-    }
-
-    /// The most urgent message parked at an edge that has room for it.
-    fn waiting(&self, edge: Edge) -> Option<u32> {
-        let edge = &self.edges[edge as usize];
-        let &Reverse(job) = edge.parked.peek()?;
-        (edge.spare >= self.jobs.jobs[job as usize].rate).then_some(job)
-    }
-
-    fn start_or_park(&mut self, number: u32) {
+    /// Looks at all places where edges of this job are needed.
+    fn look_around(&mut self, number: u32) {
         let job = &self.jobs.jobs[number as usize];
-        let full = self.jobs.path(job).iter().copied().find(|&edge| self.edges[edge as usize].spare < job.rate);
-        match full {
-            Some(edge) => self.edges[edge as usize].parked.push(Reverse(number)),
-            None => self.start(number),
+        self.look(Place::Sender(job.block.message.src));
+        self.look(Place::Receiver(job.block.message.dst));
+        self.jobs.trunks(job.class).iter().for_each(|&edge| self.look(Place::Trunk(edge)));
+    }
+
+    fn look(&mut self, place: Place) {
+        if let Some(number) = self.most_urgent(place) {
+            self.places.push(Reverse((number, place)));
         }
+    }
+
+    /// Starts what fits at the places to look at, by urgency. What starts takes room from others only, so that what may start at a
+    /// place is never more urgent than it was before.
+    fn fill(&mut self) {
+        while let Some(Reverse((number, place))) = self.places.pop() {
+            match place {
+                Place::Trunk(edge) => {
+                    let parked = self.lanes[edge as usize].parked.pop();
+                    parked.into_iter().for_each(|Reverse((first, class))| self.unpark(first, class));
+                }
+                _ if self.fits(number) => self.start(number),
+                _ => {}
+            }
+            self.look(place);
+        }
+    }
+
+    /// The most urgent message that fits at this place; at a trunk that of the first class parked, whether it fits or not.
+    fn most_urgent(&mut self, place: Place) -> Option<u32> {
+        match place {
+            Place::Sender(src) => self.first_fitting(|pending, least, group| {
+                let may_send = pending.receivers.is_free(src);
+                may_send.then(|| pending.senders.first_reached(src, group[src as usize], least))?
+            }),
+            Place::Receiver(dst) => self.first_fitting(|pending, least, group| {
+                let may_receive = pending.senders.is_free(dst);
+                may_receive.then(|| pending.receivers.first_reached(dst, group[dst as usize], least))?
+            }),
+            Place::Class(class) => self.first_of(class),
+            Place::Trunk(edge) => {
+                let &Reverse((number, class)) = self.lanes[edge as usize].parked.peek()?;
+                (self.spare[edge as usize] >= self.jobs.classes[class as usize].rate).then_some(number)
+            }
+        }
+    }
+
+    /// Of the messages that `next` gives by rising numbers the first that fits.
+    fn first_fitting(&mut self, next: impl Fn(&Pending, u32, &[u32]) -> Option<u32>) -> Option<u32> {
+        let mut least = 0;
+        loop {
+            let number = next(&self.pending, least, &self.jobs.group)?;
+            if self.fits(number) {
+                return Some(number);
+            }
+            least = number + 1;
+        }
+    }
+
+    fn first_of(&mut self, class: u32) -> Option<u32> {
+        self.next_of(class)?;
+        if !self.passes(class) {
+            return None;
+        }
+        // Where trunks are scarce most hosts are free, where hosts are few.
+        let mut queue = self.queues[class as usize].jobs.iter().copied().take(IN_ORDER);
+        let first = queue.find(|&number| !self.has_started(number) && self.ends_fit(number));
+        let Class { from, to, .. } = self.jobs.classes[class as usize];
+        first.or_else(|| self.first_fitting(|pending, least, _| pending.first_between(from, to, least)))
+    }
+
+    /// The most urgent message of this class not yet started.
+    fn next_of(&mut self, class: u32) -> Option<u32> {
+        let queue = &mut self.queues[class as usize].jobs;
+        while queue.front().is_some_and(|&number| self.has_started[number as usize]) {
+            queue.pop_front();
+        }
+        queue.front().copied()
+    }
+
+    fn has_started(&self, number: u32) -> bool {
+        self.has_started[number as usize]
+    }
+
+    fn ends_fit(&self, number: u32) -> bool {
+        let job = &self.jobs.jobs[number as usize];
+        job.ends.iter().all(|&edge| self.spare[edge as usize] >= job.rate)
+    }
+
+    fn fits(&mut self, number: u32) -> bool {
+        !self.has_started(number) && self.ends_fit(number) && self.passes(self.jobs.jobs[number as usize].class)
+    }
+
+    /// Whether trunks have room for a message of this class. If not, it is parked.
+    fn passes(&mut self, class: u32) -> bool {
+        if self.queues[class as usize].parked {
+            return false;
+        }
+        let Some(full) = self.full_trunk(class) else { return true };
+        if let Some(first) = self.next_of(class) {
+            self.lanes[full as usize].parked.push(Reverse((first, class)));
+            self.set_parked(class, true);
+        }
+        false
+    }
+
+    /// Lets a class pass whose most urgent message is `first`, or parks it where else it finds no room.
+    fn unpark(&mut self, first: u32, class: u32) {
+        match self.full_trunk(class) {
+            Some(full) => self.lanes[full as usize].parked.push(Reverse((first, class))),
+            None => {
+                self.set_parked(class, false);
+                self.look(Place::Class(class));
+            }
+        }
+    }
+
+    /// The busiest trunk on the way of this class without room for a message of it.
+    fn full_trunk(&self, class: u32) -> Option<Edge> {
+        let rate = self.jobs.classes[class as usize].rate;
+        self.jobs.trunks(class).iter().copied().find(|&edge| self.spare[edge as usize] < rate)
+    }
+
+    fn set_parked(&mut self, class: u32, parked: bool) {
+        self.queues[class as usize].parked = parked;
+        let class = &self.jobs.classes[class as usize];
+        self.pending.set_reached(class.from, class.to, !parked);
     }
 
     fn start(&mut self, number: u32) {
         let job = &self.jobs.jobs[number as usize];
-        let (first, end) = (self.syncs.len(), self.now + job.time);
-        for &edge in self.jobs.path(job) {
-            let lane = &mut self.edges[edge as usize];
+        let message = job.block.message;
+        let first = self.syncs.len();
+        for edge in self.edges(job) {
+            let lane = &mut self.lanes[edge as usize];
             let mut wanted = job.rate;
-            lane.spare -= wanted;
+            self.spare[edge as usize] -= wanted;
             while let Some((user, rate)) = lane.left.pop_front() {
                 if user != NOBODY {
                     let after = self.jobs.jobs[user as usize].block.message;
                     if self.syncs[first..].iter().all(|s| s.after != after) {
-                        self.syncs.push(sync(after, job.block.message));
+                        self.syncs.push(sync(after, message));
                     }
                 }
                 if rate >= wanted {
@@ -186,8 +277,13 @@ impl Shop<'_> {
                 wanted -= rate;
             }
         }
+        let [out, into] = job.ends.map(|edge| self.spare[edge as usize] > 0);
+        self.pending.receivers.set_free(message.src, out);
+        self.pending.senders.set_free(message.dst, into);
+        self.pending.remove(message);
+        self.has_started[number as usize] = true;
         self.started.push(job.block);
-        self.ends.push(Reverse((end, number)));
+        self.ends.push(Reverse((self.now + job.time, number)));
     }
 }
 

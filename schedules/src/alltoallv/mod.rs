@@ -3,14 +3,19 @@
 //! Source: none of the papers, they know blocks of one size. List scheduling (Graham, Bounds on Multiprocessing Timing Anomalies, 1969)
 //! of an open shop whose machines are the directed edges.
 //! Input: a tree with its rates, octets for every pair of hosts.
-//! Guarantee: every block once, edges never carry more than their rate, users of an edge are ordered by synchronizations; no
-//! edge idles while a message that needs it could start. On links of one rate and under Zipf-skewed sizes (exponents 1 to 1.5)
-//! within 1.15 of the bound, as tests on random trees show; where a trunk's rate is no multiple of its hosts', up to their ratio
-//! over its whole part, as 2.5 / 2.
-//! Cost: O(messages * (log messages + path length)) and as much again for every time a message is parked anew: once or twice under
-//! strong skew, often in a row of switches where all are busy.
+//! Guarantee: every block once, edges never carry more than their rate, users of an edge are ordered by synchronizations; where
+//! all messages have one rate no edge idles while a message that needs it could start. Under Zipf-skewed sizes (exponents 1 to
+//! 1.5) within 1.15 of the bound on trees whose trunks are as fast as the hosts or a whole number of times faster, as tests on
+//! random trees show; where a trunk's rate is no multiple of its hosts', up to their ratio over its whole part, as 2.5 / 2: a
+//! message starts at its full rate or waits, for nobody paces its sender.
+//! Cost: O(messages * (log messages + path length)), and for every end a look at the sets of hosts that its two have yet to exchange
+//! with and at classes of messages (pairs of switches, for hosts of one rate) parked at its trunks. Processor time for 64 hosts on
+//! a busy machine, exponent 1: one switch 1.0 ms, four of 16 around a core 1.2 ms, eight of 8 in a row 1.7 ms. Where trunks and
+//! hosts are scarce alike more is looked at in vain: that row with trunks ten times as fast as the hosts takes 5.4 ms.
 //! Deviations: none.
+mod jobs;
 mod list;
+mod pending;
 #[cfg(test)]
 mod tests;
 
@@ -83,7 +88,7 @@ pub fn plan(tree: &Tree, sizes: &[Bytes]) -> Result<Alltoallv, SizesError> {
     if sizes.len() != (hosts as usize).pow(2) {
         return Err(SizesError::Count { found: sizes.len(), hosts });
     }
-    let jobs = list::Jobs::new(tree, sizes)?;
+    let jobs = jobs::Jobs::new(tree, sizes)?;
     let bound = jobs.bound(tree);
     let (messages, syncs) = list::schedule(tree, &jobs);
     Ok(Alltoallv { hosts: tree.host_names().to_vec(), bound, messages, syncs })

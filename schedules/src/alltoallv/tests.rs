@@ -59,6 +59,17 @@ fn nothing_to_send_is_a_plan() {
 }
 
 #[test]
+fn hosts_may_hang_on_a_host() {
+    use inventory::tree::Cable;
+    let cables = [("x", "y"), ("y", "z"), ("y", "s"), ("s", "w")].map(|(a, b)| Cable { a, b, rate: BitsPerSec::GIGABIT });
+    let tree = Tree::new(&[("x", 1), ("y", 1), ("z", 1), ("w", 1)], &["s"], &cables).unwrap();
+    let sizes = vec![Bytes(7); 16];
+    let plan = plan(&tree, &sizes).unwrap();
+    verify::alltoallv(&tree, &sizes, &plan).unwrap();
+    assert_eq!((plan.messages.len(), plan.bound.load), (12, Bytes(21)));
+}
+
+#[test]
 fn bad_sizes_are_refused() {
     let tree = star(&[3]);
     assert!(plan(&tree, &[Bytes(1); 8]).unwrap_err().to_string().starts_with("sizes: 8 for 3 hosts"));
@@ -111,8 +122,13 @@ fn uneven(text: &str, trunk: BitsPerSec, host: BitsPerSec) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 12 } else { 1_000 }))]
     #[test]
-    fn within_115_percent_under_zipf(text in any_tree_text(16..=if cfg!(debug_assertions) { 24 } else { 64 }, 16), s in 1.0..1.5f64, seed in any::<u64>()) {
-        let tree = topology(&text);
+    fn within_115_percent_under_zipf(
+        text in any_tree_text(16..=if cfg!(debug_assertions) { 24 } else { 64 }, 16),
+        trunk in prop::sample::select(vec!["1G", "2G", "3G", "10G"]),
+        s in 1.0..1.5f64,
+        seed in any::<u64>(),
+    ) {
+        let tree = topology(&uneven(&text, trunk.parse().unwrap(), BitsPerSec::GIGABIT));
         let sizes = zipf(tree.hosts(), s, seed);
         let plan = plan(&tree, &sizes).unwrap();
         prop_assert_eq!(verify::alltoallv(&tree, &sizes, &plan), Ok(()));
