@@ -10,7 +10,7 @@
 //! message starts at its full rate or waits, for nobody paces its sender.
 //! Cost: O(messages * (log messages + path length)), and for every end a look at the sets of hosts that its two have yet to exchange
 //! with and at classes of messages (pairs of switches, for hosts of one rate) parked at its trunks. Processor time for 64 hosts,
-//! exponent 1, medians of runs on a busy machine: one switch 0.9 to 1.3 ms, four of 16 around a core 1.2 to 1.7 ms, eight of 8 in a
+//! exponent 1, medians of runs on a busy machine: one switch 1.0 to 1.3 ms, four of 16 around a core 1.2 to 1.7 ms, eight of 8 in a
 //! row 1.7 to 2.4 ms. Where trunks and hosts are scarce alike more is looked at in vain: that row with trunks ten times as fast as
 //! the hosts takes 5.4 to 7.7 ms.
 //! Deviations: none.
