@@ -33,11 +33,12 @@ impl fmt::Display for NamedEdge {
 
 /// Where a message is scheduled, if it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place(Option<usize>);
+pub struct Place(Option<u32>);
 
 impl From<Option<usize>> for Place {
     fn from(phase: Option<usize>) -> Place {
-        Place(phase)
+        // Phases are counted by messages, and these by less than 32 bits.
+        Place(phase.map(|phase| phase as u32))
     }
 }
 
