@@ -19,6 +19,7 @@
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
 //! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
+//! | [`random`] | numbers that look random and are the same everywhere |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
 //! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`verify`] | checks schedules without knowing how they were planned |
@@ -45,6 +46,7 @@ pub mod message;
 pub mod order;
 pub mod predict;
 pub mod program;
+pub mod random;
 pub mod root;
 pub mod signature;
 pub mod simulate;

@@ -88,20 +88,20 @@ impl Colouring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn every_regular_graph_gets_by_with_its_degree() {
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         for degree in [1, 2, 3, 7, 64, 65, 130] {
             let n = 40;
             let mut edges: Vec<(usize, usize)> = Vec::new();
             for _ in 0..degree {
                 let mut right: Vec<usize> = (0..n).collect();
-                (1..n).rev().for_each(|i| right.swap(i, random.below(i as u64 + 1) as usize));
+                (1..n).rev().for_each(|i| right.swap(i, random.below_wide(i as u64 + 1) as usize));
                 edges.extend((0..n).zip(right));
             }
-            (1..edges.len()).rev().for_each(|i| edges.swap(i, random.below(i as u64 + 1) as usize));
+            (1..edges.len()).rev().for_each(|i| edges.swap(i, random.below_wide(i as u64 + 1) as usize));
             let mut colouring = Colouring::new(n, n, degree);
             edges.iter().for_each(|&(l, r)| colouring.add(l, r));
             let mut found = Vec::new();

@@ -20,7 +20,6 @@ pub(crate) mod colour;
 mod family;
 mod groups;
 mod lift;
-mod random;
 mod repair;
 mod split;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //!
 //! Guarantee: every limit is kept. How many phases it takes is not guaranteed, but measured in the tests.
 use super::groups::{Flow, Groups, Limit};
-use super::random::Random;
+use crate::random::Random;
 
 /// Phases looked at for a message that fits nowhere.
 const LOOKED_AT: usize = 256;
@@ -60,7 +60,7 @@ impl<'a> Repair<'a> {
             homeless: Vec::new(),
             remembered: [(usize::MAX, (0, 0)); REMEMBERED],
             pushed_out: 0,
-            random: Random(groups.bound),
+            random: Random::new(groups.bound),
             used: vec![0; groups.limits()],
             way: Vec::new(),
         };
@@ -75,7 +75,7 @@ impl<'a> Repair<'a> {
 
     /// Finds a place for one of those without.
     fn place_one(&mut self) {
-        let pick = self.random.below(self.homeless.len() as u64) as usize;
+        let pick = self.random.below_wide(self.homeless.len() as u64) as usize;
         let one = self.homeless.swap_remove(pick);
         let mut way = std::mem::take(&mut self.way);
         self.groups.way(one.0 as usize, one.1 as usize, &mut way);
@@ -91,7 +91,7 @@ impl<'a> Repair<'a> {
     /// A phase in which no limit on the way is reached.
     fn with_room(&mut self, way: &[Limit]) -> Option<usize> {
         let words = self.phases.len().div_ceil(64);
-        let start = self.random.below(words as u64) as usize;
+        let start = self.random.below_wide(words as u64) as usize;
         (start..words).chain(0..start).find_map(|word| {
             let last = self.phases.len() - word * 64;
             let exist = if last >= 64 { u64::MAX } else { (1 << last) - 1 };
@@ -104,7 +104,7 @@ impl<'a> Repair<'a> {
     fn least_full(&mut self, way: &[Limit], one: One) -> usize {
         let barred: Vec<usize> = self.remembered.iter().filter(|(_, other)| *other == one).map(|&(phase, _)| phase).collect();
         let count = self.phases.len();
-        let start = self.random.below(count as u64) as usize;
+        let start = self.random.below_wide(count as u64) as usize;
         let looked_at = (0..count.min(LOOKED_AT)).map(|step| (start + step * (count / LOOKED_AT).max(1)) % count);
         let full = |phase: usize| {
             let bits = &self.full[phase / 64 * self.groups.limits()..];

@@ -9,7 +9,7 @@
 use super::balance::Balance;
 use super::family::{Family, NONE};
 use super::groups::{Flow, Groups};
-use super::random::Random;
+use crate::random::Random;
 
 /// What each phase carries. For every set of the family, and so for every limit if it is safe, a phase gets the set's messages
 /// over the phases, rounded up or down.
@@ -69,7 +69,7 @@ impl<'a> Splitter<'a> {
             balance: (!family.safe).then(|| Balance::new(groups)),
             ends: pairs.map(ends).collect(),
             groups: groups.len(),
-            random: Random(groups.bound),
+            random: Random::new(groups.bound),
             whole: 1,
             arcs: Vec::new(),
             pairs: Vec::new(),
@@ -234,7 +234,7 @@ impl<'a> Splitter<'a> {
         let flows = circle.iter().filter_map(|&end| Some((*self.pairs.get(end as usize / 2)?, end % 2 == 0)));
         let rise = match &mut self.balance {
             Some(balance) => balance.is_up(flows, up, down),
-            None => self.random.below(up + down) < down,
+            None => self.random.below_wide(up + down) < down,
         };
         for &end in &circle {
             let arc = &mut self.arcs[end as usize / 2];

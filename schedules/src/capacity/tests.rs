@@ -1,8 +1,8 @@
 //! Whole plans on random trees, checked without the planner's own notions.
 use super::phases;
-use super::random::Random;
 use crate::bound::bound;
 use crate::capacities::Capacities;
+use crate::random::Random;
 use crate::sample::topology;
 use inventory::Tree;
 use std::fmt::Write;
@@ -46,19 +46,19 @@ fn checked(tree: &Tree, capacities: &Capacities) -> u64 {
 }
 
 fn one_of(random: &mut Random, choice: &[u64]) -> u64 {
-    choice[random.below(choice.len() as u64) as usize]
+    choice[random.below_wide(choice.len() as u64) as usize]
 }
 
 fn hosts(random: &mut Random, most: u64, widths: &[u64]) -> Vec<u64> {
-    (0..random.below(most + 1)).map(|_| one_of(random, widths)).collect()
+    (0..random.below_wide(most + 1)).map(|_| one_of(random, widths)).collect()
 }
 
 /// Leaf switches under a core that may have hosts of its own.
 fn depth_two(random: &mut Random) -> Tree {
-    let widths: &[u64] = [&[1][..], &[1, 10], &[5], &[2, 3]][random.below(4) as usize];
-    let uplinks: &[u64] = [&[1][..], &[1, 2, 4, 10], &[8, 16, 20], &[3, 7]][random.below(4) as usize];
+    let widths: &[u64] = [&[1][..], &[1, 10], &[5], &[2, 3]][random.below_wide(4) as usize];
+    let uplinks: &[u64] = [&[1][..], &[1, 2, 4, 10], &[8, 16, 20], &[3, 7]][random.below_wide(4) as usize];
     let mut switches = vec![Switch { above: 0, width: 0, hosts: hosts(random, 4, widths) }];
-    for _ in 0..1 + random.below(6) {
+    for _ in 0..1 + random.below_wide(6) {
         switches.push(Switch { above: 0, width: one_of(random, uplinks), hosts: hosts(random, 12, widths) });
     }
     switches[0].hosts.push(widths[0]);
@@ -67,11 +67,11 @@ fn depth_two(random: &mut Random) -> Tree {
 
 /// Switches below each other anyhow, in rows, or in three regular tiers.
 fn deep(random: &mut Random) -> Tree {
-    let widths: &[u64] = [&[1][..], &[1, 10], &[5]][random.below(3) as usize];
-    let links: &[u64] = [&[1][..], &[1, 2, 3, 4, 10], &[4, 10, 40], &[8, 16, 20]][random.below(4) as usize];
+    let widths: &[u64] = [&[1][..], &[1, 10], &[5]][random.below_wide(3) as usize];
+    let links: &[u64] = [&[1][..], &[1, 2, 3, 4, 10], &[4, 10, 40], &[8, 16, 20]][random.below_wide(4) as usize];
     let mut switches = vec![Switch { above: 0, width: 0, hosts: hosts(random, 6, widths) }];
-    if random.below(3) == 0 {
-        let (tiers, leaves, each) = (2 + random.below(3), 2 + random.below(3), 2 + random.below(9));
+    if random.below_wide(3) == 0 {
+        let (tiers, leaves, each) = (2 + random.below_wide(3), 2 + random.below_wide(3), 2 + random.below_wide(9));
         let (upper, lower) = (one_of(random, links), one_of(random, links));
         for _ in 0..tiers {
             let above = switches.len();
@@ -81,8 +81,8 @@ fn deep(random: &mut Random) -> Tree {
             }
         }
     } else {
-        for s in 1..3 + random.below(8) as usize {
-            let above = if random.below(2) == 0 { s - 1 } else { random.below(s as u64) as usize };
+        for s in 1..3 + random.below_wide(8) as usize {
+            let above = if random.below_wide(2) == 0 { s - 1 } else { random.below_wide(s as u64) as usize };
             switches.push(Switch { above, width: one_of(random, links), hosts: hosts(random, 10, widths) });
         }
     }
@@ -92,7 +92,7 @@ fn deep(random: &mut Random) -> Tree {
 
 #[test]
 fn depth_two_always_reaches_the_bound() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for _ in 0..TREES {
         let tree = depth_two(&mut random);
         let capacities = Capacities::of(&tree);
@@ -102,7 +102,7 @@ fn depth_two_always_reaches_the_bound() {
 
 #[test]
 fn deeper_trees_come_within_a_hundredth() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let (mut sum, mut bounds) = (0, 0);
     for i in 0..TREES {
         let tree = deep(&mut random);

@@ -6,15 +6,14 @@
 //! Cost: O(links log links).
 //! Deviations: a part without connection gets a tree of its own, and [`TopologyFile::tree`] reports it.
 mod cluster;
-mod random;
 
 use inventory::TopologyFile;
 use inventory::topology::LinkState;
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, VecDeque};
 
+pub use crate::random::Random;
 pub use cluster::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, random_cluster};
-pub use random::Random;
 
 /// How a spanning tree is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

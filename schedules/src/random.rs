@@ -10,7 +10,8 @@ impl Random {
         Random(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    /// Any number.
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -19,7 +20,12 @@ impl Random {
 
     /// A number below `end`, each as likely as any other up to 1 in 2^64; 0 where `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
+        self.below_wide(end as u64) as usize
+    }
+
+    /// The same for 64 bits.
+    pub fn below_wide(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// A number from 0 to 1, 1 excluded.
