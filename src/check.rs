@@ -1,6 +1,7 @@
 //! `heddle check`
 use crate::Outcome;
-use crate::discover::{Network, print};
+use crate::discover::Network;
+use crate::output::print;
 use anyhow::Context;
 use inventory::cabling::{Plan, compare};
 use std::path::PathBuf;
@@ -36,9 +37,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::CheckFailed);
     }
     let report = compare(&plan, &found.topology);
-    match args.format {
-        Format::Text => print(&report.to_string())?,
-        Format::Json => print(&(serde_json::to_string_pretty(&report)? + "\n"))?,
-    }
+    print(&match args.format {
+        Format::Text => report.to_string(),
+        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+    })?;
     Ok(if report.equal() { Outcome::Done } else { Outcome::CheckFailed })
 }

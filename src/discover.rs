@@ -1,5 +1,6 @@
 //! `heddle discover`
 use crate::Outcome;
+use crate::output::print;
 use agent::recording::{Folder, read_folder};
 use anyhow::Context;
 use inventory::infer::{infer, infer_recorded};
@@ -7,7 +8,6 @@ use inventory::inventory_file::Inventory;
 use inventory::observation::Observation;
 use inventory::view::{Views, apply};
 use inventory::{Topology, TopologyFile, export};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Flags of `heddle discover`.
@@ -91,14 +91,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     print(&text)?;
     Ok(if found.answered { Outcome::Done } else { Outcome::CheckFailed })
-}
-
-/// Prints data. A reader that has seen enough, like head, is no error.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
-        _ => Ok(()),
-    }
 }
 
 /// One look at a network.

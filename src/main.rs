@@ -8,6 +8,7 @@ mod discover;
 mod doctor;
 mod history;
 mod lab;
+mod output;
 mod predict;
 mod publish;
 mod schedule;

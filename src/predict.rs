@@ -1,6 +1,7 @@
 //! `heddle predict`
 use crate::Outcome;
-use crate::schedule::{print, read_topology, tree_of};
+use crate::output::print;
+use crate::schedule::{read_topology, tree_of};
 use anyhow::Context;
 use inventory::{Bytes, Tree};
 use schedules::lg::Clusters;

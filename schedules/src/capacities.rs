@@ -73,7 +73,8 @@ fn common(tree: &Tree) -> Option<u64> {
     rates().min().filter(|slowest| slowest / unit <= WIDEST).map(|_| unit)
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// Greatest common divisor (Euclid); of 0 and any number that number.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -1,6 +1,7 @@
 //! `heddle schedule allgather`
-use super::{Common, Format, MOST_RANKS, count, print, read_topology, size, tree_of};
+use super::{Common, Format, MOST_RANKS, count, read_topology, size, tree_of};
 use crate::Outcome;
+use crate::output::print;
 use anyhow::Context;
 use inventory::Tree;
 use schedules::allgather::lanes::{self, Lanes, Load};

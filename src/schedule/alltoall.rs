@@ -1,6 +1,7 @@
 //! `heddle schedule alltoall`
-use super::{Common, Format, MOST_RANKS, count, print, read_topology, size, tree_of};
+use super::{Common, Format, MOST_RANKS, count, read_topology, size, tree_of};
 use crate::Outcome;
+use crate::output::print;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree};

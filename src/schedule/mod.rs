@@ -6,7 +6,6 @@ use crate::Outcome;
 use anyhow::{Context, bail};
 use inventory::{TopologyFile, Tree, ranks};
 use schedules::json::MAX_HOSTS;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Flags of `heddle schedule`.
@@ -79,14 +78,6 @@ pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("{file}: cannot be read"))?;
     Ok(TopologyFile::parse(&file, &text)?)
-}
-
-/// Prints a whole schedule; a reader that has seen enough is no error.
-pub(crate) fn print(text: &str) -> anyhow::Result<Outcome> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
-        _ => Ok(Outcome::Done),
-    }
 }
 
 /// `6 hosts on 4 switches`, `12 ranks on 6 hosts and 4 switches`.

@@ -21,6 +21,7 @@
 //! Deviations: steps to fill the lanes are not counted; they are a matter of piece size.
 use super::branches::Branches;
 use super::{lr1, neighbours};
+use crate::capacities::gcd;
 use inventory::tree::{Edge, Node, Tree};
 use inventory::{BitsPerSec, Bytes};
 use std::collections::BTreeSet;
@@ -217,10 +218,6 @@ impl Cut {
         let gateways = |start: u64| self.groups.iter().map(|group| group[(start / own(group)) as usize]).collect();
         starts.iter().zip(ends).map(|(&start, end)| Lane { share: end - start, gateways: gateways(start) }).collect()
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// By circle and group on it: the hosts of all groups that it leads to, itself included.
