@@ -11,6 +11,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("heddle-tui", &["heddle-controller", "heddle-inventory", "heddle-schedules"]),
     ("heddle-lab", &["heddle-inventory"]),
     ("heddle-idle", &[]),
+    ("heddle-fleet", &["heddle-inventory"]),
     ("heddle-shim", &[]),
     ("heddle-runtime", &["heddle-schedules", "heddle-inventory"]),
     ("heddle-backend", &["heddle-runtime", "heddle-schedules", "heddle-inventory"]),

@@ -12,6 +12,7 @@
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`secret`] | texts that are never shown |
 //! | [`observation`] | what one look at one device said |
+//! | [`host_report`] | what a host agent says |
 //! | [`view`] | the newest word of each device on each table |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`infer`] | views to topology |
@@ -23,6 +24,7 @@
 pub mod cabling;
 pub mod diff;
 pub mod export;
+pub mod host_report;
 pub mod infer;
 pub mod inventory_file;
 pub mod mac;

@@ -2,6 +2,7 @@
 //!
 //! An observation is also a line of the controller's journal, so everything here is plain data that
 //! serializes, and nothing here decides.
+use crate::host_report::HostReport;
 use crate::{BitsPerSec, Mac, Millis};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -11,7 +12,7 @@ use std::net::IpAddr;
 pub struct Observation {
     /// When the answer arrived.
     pub at: Millis,
-    /// The switch's name in the inventory.
+    /// The device's name in the inventory.
     pub reporter: String,
     /// How it was learned.
     pub source: Source,
@@ -29,6 +30,8 @@ pub enum Source {
     Trap,
     /// Read from a recorded walk.
     Recording,
+    /// Reported by a host agent.
+    Agent,
 }
 
 /// The tables of a device that can be read one by one.
@@ -72,6 +75,8 @@ pub enum Fact {
     Arp(Vec<ArpEntry>),
     /// The cheap counters that move first when something changes.
     Pulse(Pulse),
+    /// A host agent's report.
+    Host(HostReport),
     /// The device did not answer, or answered nonsense: its former facts turn stale, they are not dropped.
     Failed {
         /// What was asked; `None` when nothing could be asked at all.

@@ -1,5 +1,6 @@
 //! The newest word of each device on each table.
 use crate::Millis;
+use crate::host_report::{HostReport, RoundTrip};
 use crate::observation::{ArpEntry, Bridge, Fact, FdbEntry, Interface, Lldp, Observation, Pulse, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,6 +31,9 @@ pub struct View {
     pub arp: Option<Vec<ArpEntry>>,
     /// See [`Fact::Pulse`].
     pub pulse: Option<Pulse>,
+    /// See [`Fact::Host`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostReport>,
 }
 
 /// Takes one observation into the views. Returns whether anything the inference reads became different.
@@ -68,6 +72,11 @@ pub fn apply(views: &mut Views, observation: &Observation) -> bool {
             view.pulse = Some(x.clone());
             false
         }
+        Fact::Host(x) => {
+            let same = view.host.as_ref().is_some_and(|o| same_but_moments(o, x));
+            view.host = Some(x.clone());
+            !same
+        }
         Fact::Failed { .. } => unreachable!("handled above"),
     };
     if let Some(table) = table_name(&observation.fact) {
@@ -84,7 +93,7 @@ fn table_name(fact: &Fact) -> Option<&'static str> {
         Fact::Bridge(_) => "bridge",
         Fact::Fdb(_) => "fdb",
         Fact::Arp(_) => "arp",
-        Fact::Pulse(_) | Fact::Failed { .. } => return None,
+        Fact::Pulse(_) | Fact::Host(_) | Fact::Failed { .. } => return None,
     })
 }
 
@@ -111,6 +120,20 @@ fn without_ghosts(interfaces: &[Interface]) -> Vec<Interface> {
 fn same_but_octets(a: &[Interface], b: &[Interface]) -> bool {
     let plain = |i: &Interface| Interface { in_octets: 0, out_octets: 0, ..i.clone() };
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| plain(x) == plain(y))
+}
+
+/// Nor do the times at which a frame was heard again, and round trips that differ by less than a factor of about four.
+fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
+    let plain = |report: &HostReport| {
+        let mut plain = report.clone();
+        plain.nics.iter_mut().for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
+        plain.heard.iter_mut().for_each(|h| h.at = Millis::default());
+        for trip in plain.paths.iter_mut().flat_map(|p| &mut p.round_trip) {
+            *trip = RoundTrip { min_us: trip.min_us.max(1).ilog2() / 2, median_us: 0, samples: 0 };
+        }
+        plain
+    };
+    plain(a) == plain(b)
 }
 
 #[cfg(test)]

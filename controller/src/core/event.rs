@@ -184,6 +184,7 @@ fn word(fact: &Fact) -> String {
         Fact::Fdb(_) => "fdb".to_owned(),
         Fact::Arp(_) => "arp".to_owned(),
         Fact::Pulse(_) => "pulse".to_owned(),
+        Fact::Host(_) => "host report".to_owned(),
         Fact::Failed { table: None, problem } => format!("failed: {problem}"),
         Fact::Failed { table: Some(table), problem } => format!("{table:?} failed: {problem}"),
     }

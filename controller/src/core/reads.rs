@@ -99,7 +99,7 @@ impl Reads {
     }
 }
 
-/// The table whose content or failure a fact is; `None` for a pulse or a silent device.
+/// The table whose content or failure a fact is; `None` for a pulse, a host agent's report or a silent device.
 fn table(fact: &Fact) -> Option<Table> {
     match fact {
         Fact::System(_) => Some(Table::System),
@@ -108,7 +108,7 @@ fn table(fact: &Fact) -> Option<Table> {
         Fact::Bridge(_) => Some(Table::Bridge),
         Fact::Fdb(_) => Some(Table::Fdb),
         Fact::Arp(_) => Some(Table::Arp),
-        Fact::Pulse(_) => None,
+        Fact::Pulse(_) | Fact::Host(_) => None,
         Fact::Failed { table, .. } => *table,
     }
 }
