@@ -1,0 +1,169 @@
+//! How to be let in by SNMP agents, and how that is written.
+use crate::secret::Secret;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// How to be let in by an SNMP agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "Stated")]
+pub enum Credential {
+    /// SNMPv2c (RFC 1901).
+    Community(Secret),
+    /// SNMPv3 with the user-based security model (RFC 3414).
+    User(User),
+}
+
+/// An SNMPv3 user. Without `auth` messages are neither signed nor encrypted, without `priv` only signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// Its security name.
+    pub name: String,
+    /// How messages are signed.
+    pub auth: Option<Auth>,
+    /// How they are encrypted; only together with `auth`.
+    pub privacy: Option<Privacy>,
+}
+
+/// An authentication protocol and its pass phrase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// The digest.
+    pub protocol: AuthProtocol,
+    /// The pass phrase, at least eight octets (RFC 3414, 11.2).
+    pub key: Secret,
+}
+
+/// A privacy protocol and its pass phrase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Privacy {
+    /// The cipher.
+    pub protocol: PrivacyProtocol,
+    /// The pass phrase, at least eight octets.
+    pub key: Secret,
+}
+
+/// Digests for authentication: HMAC-MD5-96 and HMAC-SHA-96 (RFC 3414), HMAC-SHA-2 (RFC 7860).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocols'")]
+pub enum AuthProtocol {
+    Md5,
+    #[serde(alias = "sha1")]
+    Sha,
+    Sha224,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+/// Ciphers for privacy: CFB-AES-128 (RFC 3826) and the longer AES keys vendors offer, with either way in use to
+/// stretch the key (Blumenthal's draft, or Reeder's as Cisco does). CBC-DES is left out: it protects nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocols'")]
+pub enum PrivacyProtocol {
+    #[serde(alias = "aes128")]
+    Aes,
+    Aes192,
+    Aes256,
+    #[serde(rename = "aes192-cisco")]
+    Aes192Cisco,
+    #[serde(rename = "aes256-cisco")]
+    Aes256Cisco,
+}
+
+/// A credential as written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stated {
+    version: Version,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    community: Option<Secret>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auth: Option<Auth>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "priv")]
+    privacy: Option<Privacy>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+enum Version {
+    #[serde(rename = "2c")]
+    V2c,
+    #[serde(rename = "3")]
+    V3,
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Version, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Version;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an SNMP version, 2c or 3")
+            }
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Version, E> {
+                self.visit_str(&n.to_string())
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Version, E> {
+                match text {
+                    "2c" | "v2c" => Ok(Version::V2c),
+                    "3" | "v3" => Ok(Version::V3),
+                    _ => Err(E::custom(format!("SNMP version \"{text}\": expected 2c or 3"))),
+                }
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
+impl Credential {
+    /// A key that no agent accepts, as far as it is known yet.
+    pub(super) fn weakness(&self) -> Option<String> {
+        let short = |what: &str, key: &Secret| {
+            key.expose().filter(|k| k.len() < 8).map(|_| format!("{what} key: expected at least 8 characters (RFC 3414, 11.2)"))
+        };
+        match self {
+            Credential::Community(community) => {
+                community.expose().filter(|c| c.is_empty()).map(|_| "community: expected a text, found an empty one".to_owned())
+            }
+            Credential::User(user) => {
+                let auth = user.auth.as_ref().and_then(|a| short("auth", &a.key));
+                auth.or_else(|| user.privacy.as_ref().and_then(|p| short("priv", &p.key)))
+            }
+        }
+    }
+}
+
+impl TryFrom<Stated> for Credential {
+    type Error = String;
+
+    fn try_from(stated: Stated) -> Result<Credential, String> {
+        let credential = match stated {
+            Stated { version: Version::V2c, community: Some(community), user: None, auth: None, privacy: None } => {
+                Credential::Community(community)
+            }
+            Stated { version: Version::V2c, community: None, .. } => return Err("version 2c: expected community: NAME".to_owned()),
+            Stated { version: Version::V2c, .. } => {
+                return Err("version 2c: takes a community; user, auth and priv are for version 3".to_owned());
+            }
+            Stated { community: Some(_), .. } => return Err("version 3: takes a user; community is for version 2c".to_owned()),
+            Stated { user: None, .. } => return Err("version 3: expected user: NAME".to_owned()),
+            Stated { auth: None, privacy: Some(_), .. } => return Err("version 3: priv needs auth too (RFC 3414, 1.4.3)".to_owned()),
+            Stated { user: Some(name), auth, privacy, .. } => Credential::User(User { name, auth, privacy }),
+        };
+        credential.weakness().map_or(Ok(credential), Err)
+    }
+}
+
+impl From<Credential> for Stated {
+    fn from(credential: Credential) -> Stated {
+        match credential {
+            Credential::Community(c) => Stated { version: Version::V2c, community: Some(c), user: None, auth: None, privacy: None },
+            Credential::User(u) => Stated { version: Version::V3, community: None, user: Some(u.name), auth: u.auth, privacy: u.privacy },
+        }
+    }
+}

@@ -1,0 +1,102 @@
+use super::*;
+
+const GOOD: &str = r#"
+switches:
+  s0: {address: 10.78.1.1}
+  s1: {address: "10.78.1.2:1161", snmp: secure}
+snmp:
+  default: {version: 2c, community: public}
+  secure: {version: 3, user: mon, auth: {protocol: sha256, key: authpass12}, priv: {protocol: aes, key: privpass12}}
+hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
+timing: {hold_down: 1s, poll: 250ms}
+traps: {listen: "0.0.0.0:162"}
+"#;
+
+fn error(text: &str) -> String {
+    Inventory::parse("i.yaml", text).unwrap_err().to_string()
+}
+
+#[test]
+fn reads_what_the_operator_writes() {
+    let i = Inventory::parse("i.yaml", GOOD).unwrap();
+    assert_eq!(i.switches["s0"].address, "10.78.1.1:161".parse().unwrap());
+    assert_eq!(i.switches["s1"].address, "10.78.1.2:1161".parse().unwrap());
+    assert!(matches!(i.credential(&i.switches["s0"]), Some(Credential::Community(c)) if c.expose() == Some("public")));
+    assert!(matches!(i.credential(&i.switches["s1"]), Some(Credential::User(u)) if u.name == "mon" && u.privacy.is_some()));
+    assert_eq!((i.hosts["n0"].ranks, i.hosts["n1"].ranks), (1, 2));
+    assert_eq!((i.timing.hold_down, i.timing.poll, i.timing.retries), (Duration::from_secs(1), Duration::from_millis(250), 2));
+    let list = Inventory::parse(
+        "i.yaml",
+        &GOOD.replace("hosts: {n0: {}, n1: {mac: \"02:00:00:00:00:01\", address: 10.77.0.2, ranks: 2}}", "hosts: [n0, n1]"),
+    );
+    assert_eq!(list.unwrap().hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+    let bare = Inventory::parse(
+        "i.yaml",
+        "switches: {s0: {address: fd00::1}}\nsnmp: {default: {version: 2c, community: a}}\nhosts:\n  n0:\n  n1:\n",
+    );
+    assert_eq!(bare.unwrap().hosts["n1"], Host::default());
+}
+
+#[test]
+fn writes_itself_without_secrets() {
+    let i = Inventory::parse("i.yaml", GOOD).unwrap();
+    let text = serde_yaml::to_string(&i).unwrap();
+    assert!(!text.contains("public") && !text.contains("pass12") && text.contains("250ms"), "{text}");
+    assert!(!format!("{i:?}").contains("pass12"));
+    let again = Inventory::parse("i.yaml", &text).unwrap();
+    assert_eq!((again.switches, again.hosts, again.timing), (i.switches, i.hosts, i.timing));
+}
+
+#[test]
+fn names_file_line_and_expectation() {
+    for (from, to, line, hint) in [
+        ("s0: {address: 10.78.1.1}", "s0: {adress: 10.78.1.1}", 3, "address"),
+        ("10.78.1.1}", "switch-one}", 3, "expected an IP address"),
+        ("10.78.1.2:1161", "10.78.1.1", 4, "is that of switch \"s0\""),
+        ("s1: {address", "s0: {address", 4, "\"s0\" declared twice"),
+        ("snmp: secure", "snmp: secret", 4, "unknown credential \"secret\"; known under snmp: default, secure"),
+        ("community: public", "comunity: public", 6, "community"),
+        ("version: 2c", "version: 1", 6, "expected 2c or 3"),
+        ("community: public", "community: 815", 6, "quotes"),
+        ("sha256", "sha257", 7, "sha256"),
+        ("authpass12", "short", 7, "at least 8"),
+        ("auth: {protocol: sha256, key: authpass12}, ", "", 7, "priv needs auth"),
+        ("n0: {}", "n0: {mac: \"02:00:00:00:00:01\"}", 8, "host \"n1\": MAC address 02:00:00:00:00:01 is claimed by host \"n0\""),
+        ("n0: {}", "n0: {mac: \"02:00:00:00:00\"}", 8, "six hexadecimal octets"),
+        ("n0: {}", "n1: {}", 8, "\"n1\" declared twice"),
+        ("n0: {}", "s1: {}", 8, "a switch has this name"),
+        ("n0: {}", "n0: {ranks: 0}", 8, "expected 1 to 65536"),
+        ("250ms", "250", 9, "500ms"),
+        ("250ms", "0s", 9, "timing poll"),
+        ("0.0.0.0:162", "everywhere", 10, "socket address"),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let message = error(&GOOD.replace(from, to));
+        assert!(message.starts_with(&format!("i.yaml:{line}: ")) && message.contains(hint), "{to}: {message}");
+        assert!(!message.contains("pass12") && message.ends_with("file ignored"), "{message}");
+    }
+    assert!(error("switches: {s0: {address: 10.0.0.1}}").contains("unknown credential \"default\""));
+    assert!(error("switches: {}").contains("at least one"));
+    assert!(error("switches: [").starts_with("i.yaml:"));
+    assert!(error("hosts: [n0, n0]\nswitches: {}").contains("\"n0\" declared twice"));
+}
+
+#[test]
+fn secrets_come_from_elsewhere() {
+    let text = GOOD.replace("key: authpass12", "key: {env: AUTH}").replace("community: public", "community: {file: /c}");
+    let read = |place: Place<'_>| match place {
+        Place::Env("AUTH") => Ok("12345678".to_owned()),
+        Place::File("/c") => Ok("private\n".to_owned()),
+        _ => Err("unexpected".to_owned()),
+    };
+    let mut i = Inventory::parse("i.yaml", &text).unwrap();
+    i.resolve_secrets(read).unwrap();
+    assert!(matches!(&i.snmp["default"], Credential::Community(c) if c.expose() == Some("private")));
+    let mut i = Inventory::parse("i.yaml", &text).unwrap();
+    assert_eq!(
+        i.resolve_secrets(|_| Ok("short".to_owned())).unwrap_err(),
+        "credential \"secure\": auth key: expected at least 8 characters (RFC 3414, 11.2)"
+    );
+    let mut i = Inventory::parse("i.yaml", &text).unwrap();
+    assert_eq!(i.resolve_secrets(|_| Err("not set".to_owned())).unwrap_err(), "credential \"default\": file /c: not set");
+}
