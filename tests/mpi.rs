@@ -3,6 +3,8 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
+#[path = "common/mpirun.rs"]
+mod mpirun;
 #[path = "common/runtime.rs"]
 mod runtime;
 
@@ -97,25 +99,14 @@ impl<'a> Job<'a> {
     fn run(&self, program: &Path, arguments: &[&str]) -> Said {
         static ONE: Mutex<()> = Mutex::new(());
         let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut command = Command::new("timeout");
-        command.args(["-k", "5", "120", &format!("mpirun.{}", self.mpi), "-n", &self.ranks.to_string()]);
-        if self.mpi == "openmpi" {
-            command
-                .args("--oversubscribe --allow-run-as-root --bind-to none --mca plm isolated --mca btl tcp,self --mca pml ob1".split(' '));
-            command.args("--mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 --mca opal_event_include epoll".split(' '));
-            // Its way of small blocks on 12 ranks and more (Bruck) gives wrong bytes where the two datatypes differ, without
-            // heddle, too: linear.
-            command.args("--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '));
-        }
+        let idle = lib().join("libheddle-idle.so");
+        let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
         command.arg("shim/tests/host.sh").arg(program).args(arguments);
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
             command.env_remove(name);
         }
-        // Many ranks share few cores here: a rank that waits must not keep the one it waits for from running. It also keeps
-        // MPICH 4.0 over UCX from hanging in MPI_Finalize, which it does without heddle, too.
-        let idle = lib().join("libheddle-idle.so");
         let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
-        command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string()).env("UCX_TLS", "tcp,self");
+        command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
         let output = command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils");
         Said::new(&output, &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
     }
