@@ -3,3 +3,4 @@
 //! A generated network is its truth (which cable joins what) and what its devices say of it, as
 //! [`inventory::view::Views`]: with silent switches, stale rows and aggregates where asked for. The same views can be
 //! judged directly, or served by SNMP from one process.
+pub mod network;

@@ -1,0 +1,138 @@
+//! How vendors number and name their ports, and what they leave out.
+use fastrand::Rng;
+use inventory::Mac;
+use inventory::observation::Id;
+
+/// A device's ways.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Habit {
+    vendor: Vendor,
+    /// Its LLDP rows hold no system names and no capabilities.
+    pub(super) sparse: bool,
+    /// It announces itself but records no neighbour.
+    pub(super) deaf: bool,
+    /// Each member of an aggregate lists the neighbours of all.
+    pub(super) pooled: bool,
+    /// It does not tell which ports are members of which aggregate.
+    pub(super) keeps_members_secret: bool,
+    /// It serves no spanning tree table though it takes part.
+    pub(super) keeps_tree_secret: bool,
+    /// Its ports have no addresses of their own.
+    pub(super) one_address: bool,
+    /// Its LLDP chassis id is another address than its bridge's.
+    pub(super) two_addresses: bool,
+    /// It knows the network addresses of those it talks with.
+    pub(super) resolves: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Vendor {
+    /// `swp1`; base port 1 is ifIndex 3.
+    #[default]
+    Plain,
+    /// Ports are called by their numbers.
+    Counted,
+    /// `Gi1/0/1` for short, `GigabitEthernet1/0/1` in full; LLDP numbers are no ifIndex.
+    Modular,
+    /// The chassis id is the system name, port ids are addresses.
+    Named,
+}
+
+impl Habit {
+    pub(super) fn any(rng: &mut Rng) -> Habit {
+        let vendors = [Vendor::Plain, Vendor::Counted, Vendor::Modular, Vendor::Named];
+        let mut rarely = |share: f64| rng.f64() < share;
+        Habit {
+            sparse: rarely(0.08),
+            deaf: rarely(0.03),
+            pooled: rarely(0.1),
+            keeps_members_secret: rarely(0.1),
+            keeps_tree_secret: rarely(0.15),
+            one_address: rarely(0.3),
+            two_addresses: rarely(0.2),
+            resolves: rarely(0.3),
+            vendor: vendors[rng.usize(..vendors.len())],
+        }
+    }
+
+    /// ifIndex of a port, counted from 1.
+    pub(super) fn index(&self, port: u32) -> u32 {
+        match self.vendor {
+            Vendor::Plain => port + 2,
+            Vendor::Counted => port,
+            Vendor::Modular => 10_100 + port,
+            Vendor::Named => 500 + 2 * port,
+        }
+    }
+
+    /// The number spanning tree and forwarding databases use.
+    pub(super) fn base(&self, port: u32) -> u32 {
+        if self.vendor == Vendor::Named { 512 + port } else { port }
+    }
+
+    /// The number LLDP uses.
+    pub(super) fn lldp(&self, port: u32) -> u32 {
+        match self.vendor {
+            Vendor::Plain | Vendor::Named => self.index(port),
+            Vendor::Counted | Vendor::Modular => port,
+        }
+    }
+
+    /// ifName.
+    pub(super) fn name(&self, port: u32) -> String {
+        match self.vendor {
+            Vendor::Plain => format!("swp{port}"),
+            Vendor::Counted => port.to_string(),
+            Vendor::Modular => format!("Gi1/0/{port}"),
+            Vendor::Named => format!("ge-0/0/{port}"),
+        }
+    }
+
+    /// ifDescr, and LLDP's port description.
+    pub(super) fn descr(&self, port: u32) -> String {
+        match self.vendor {
+            Vendor::Modular => format!("GigabitEthernet1/0/{port}"),
+            Vendor::Counted => format!("Port {port}"),
+            Vendor::Plain | Vendor::Named => self.name(port),
+        }
+    }
+
+    /// ifIndex of an aggregate, counted from 1.
+    pub(super) fn aggregate_index(&self, aggregate: u32) -> u32 {
+        self.index(2_000 + aggregate)
+    }
+
+    /// Base port of an aggregate.
+    pub(super) fn aggregate_base(&self, aggregate: u32) -> u32 {
+        self.base(2_000 + aggregate)
+    }
+
+    pub(super) fn aggregate_name(&self, aggregate: u32) -> String {
+        let kind = match self.vendor {
+            Vendor::Plain => "bond",
+            Vendor::Counted => "Trk",
+            Vendor::Modular => "Po",
+            Vendor::Named => "ae",
+        };
+        format!("{kind}{aggregate}")
+    }
+
+    /// LLDP chassis id.
+    pub(super) fn chassis(&self, name: &str, address: Mac) -> Id {
+        match self.vendor {
+            Vendor::Named => Id::Text(name.to_owned()),
+            _ if self.two_addresses => {
+                Id::Mac(Mac([address.0[0], address.0[1] ^ 0x80, address.0[2], address.0[3], address.0[4], address.0[5]]))
+            }
+            _ => Id::Mac(address),
+        }
+    }
+
+    /// LLDP port id.
+    pub(super) fn port_id(&self, port: u32, address: Mac) -> Id {
+        match self.vendor {
+            Vendor::Named if !self.one_address => Id::Mac(address),
+            _ => Id::Text(self.name(port)),
+        }
+    }
+}
