@@ -5,6 +5,8 @@
 //! |---|---|
 //! | [`access`] | a credential made ready: keys derived once for all switches that share it |
 //! | [`client`] | one switch: tables, the cheap pulse, failures in words |
+//! | `frames` | LLDP, CDP and BPDUs as they are on a cable, without I/O |
+//! | [`host`] | a host that looks at its own cables |
 //! | [`look`] | every switch at once, none waits for another |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`traps`] | what devices send unasked |
@@ -12,6 +14,8 @@
 //! | `tables` | answers to rows, a file a table |
 pub mod access;
 pub mod client;
+pub mod frames;
+pub mod host;
 pub mod look;
 pub mod recording;
 mod tables;

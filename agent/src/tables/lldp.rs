@@ -1,12 +1,11 @@
 //! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). The subtype enumerations of chassis
 //! and port differ (8.5.2.2 and 8.5.3.2 there); both end in one [`Id`].
-use super::{Objects, cdp, number, plain, text};
+use super::{Objects, cdp, number, text};
+use crate::frames::id::{self, Kind};
 use crate::walk::Answers;
-use inventory::Mac;
 use inventory::observation::{Capabilities, Cdp, Id, Lldp, LldpNeighbour, LldpPort};
 use snmp::Value;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 /// The objects of one edition of the MIB.
 struct Edition {
@@ -109,14 +108,6 @@ pub(crate) const OBJECTS: Objects = Objects {
     ],
 };
 
-/// What a subtype says the octets are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Mac,
-    Address,
-    Text,
-}
-
 /// The first edition, unless only the second names neighbours: they number ports differently, so they are not mixed.
 pub(crate) fn read(answers: &Answers) -> Lldp {
     let first = FIRST.read(answers);
@@ -169,6 +160,11 @@ fn capabilities(bits: &[u8]) -> Option<Capabilities> {
     bits.first().map(|first| Capabilities { bridge: first & 0x20 != 0, router: first & 0x08 != 0 })
 }
 
+/// An identifier out of an octet string.
+pub(super) fn id(value: Option<&Value>, kind: Option<Kind>) -> Option<Id> {
+    id::read(value?.as_bytes()?, kind)
+}
+
 /// LldpChassisIdSubtype: macAddress(4), networkAddress(5); the rest are texts.
 fn chassis_kind(subtype: Option<u32>) -> Option<Kind> {
     subtype.map(|n| match n {
@@ -187,49 +183,11 @@ fn port_kind(subtype: Option<u32>) -> Option<Kind> {
     })
 }
 
-/// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC address.
-pub(super) fn id(value: Option<&Value>, kind: Option<Kind>) -> Option<Id> {
-    let octets = value?.as_bytes().filter(|o| !o.is_empty())?;
-    let printable =
-        std::str::from_utf8(octets).ok().map(|t| t.trim_end_matches('\0')).filter(|t| !t.is_empty() && !t.chars().any(char::is_control));
-    let raw = || Mac::from_octets(octets);
-    let written = || written_mac(printable?);
-    let known = match kind {
-        Some(Kind::Mac) => raw().or_else(written).map(Id::Mac),
-        Some(Kind::Address) => address(octets).map(Id::Address),
-        Some(Kind::Text) => None,
-        None => raw().filter(|_| printable.is_none()).or_else(written).map(Id::Mac),
-    };
-    known.or_else(|| match printable {
-        Some(text) => Some(Id::Text(plain(text))),
-        None => Some(Id::Text(octets.iter().map(|o| format!("{o:02x}")).collect())),
-    })
-}
-
-/// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by hyphens, dots or blanks too.
-fn written_mac(text: &str) -> Option<Mac> {
-    let digits: String = text.trim().chars().filter(|c| !":-. ".contains(*c)).collect();
-    let parted = digits.len() != text.trim().len();
-    let whole: Option<u64> = (parted && digits.len() == 12).then(|| u64::from_str_radix(&digits, 16).ok()).flatten();
-    whole.map(|n| n.to_be_bytes()).and_then(|octets| Mac::from_octets(&octets[2..])).or_else(|| text.parse().ok())
-}
-
-/// A network address: one octet of IANA address family, then the address. Some agents leave the family out, or write
-/// the address as a text.
-fn address(octets: &[u8]) -> Option<IpAddr> {
-    match octets {
-        [a, b, c, d] => Some(IpAddr::from([*a, *b, *c, *d])),
-        [1, rest @ ..] => <[u8; 4]>::try_from(rest).ok().map(IpAddr::from),
-        [2, rest @ ..] => <[u8; 16]>::try_from(rest).ok().map(IpAddr::from),
-        _ => None,
-    }
-    .or_else(|| std::str::from_utf8(octets).ok()?.trim().parse().ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
+    use inventory::Mac;
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 
@@ -284,24 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_of_every_kind() {
-        let of = |bytes: &[u8], kind| id(Some(&octets(bytes)), kind);
-        assert_eq!(of(b"00:11:22:33:44:55", Some(Kind::Mac)), Some(Id::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))), "as text");
-        for text in ["e4 f0 04 e1 89 18", "e4f0.04e1.8918", "E4-F0-04-E1-89-18"] {
-            assert_eq!(of(text.as_bytes(), Some(Kind::Mac)), Some(Id::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))), "{text}");
-            assert_eq!(of(text.as_bytes(), None), of(text.as_bytes(), Some(Kind::Mac)), "{text}");
-        }
-        assert_eq!(of(b"e4f004e18918", None), Some(Id::Text("e4f004e18918".into())), "may as well be a name");
-        assert_eq!(of(&[1, 10, 0, 0, 1], Some(Kind::Address)), Some(Id::Address("10.0.0.1".parse().unwrap())));
-        assert_eq!(of(&[10, 0, 0, 1], Some(Kind::Address)), Some(Id::Address("10.0.0.1".parse().unwrap())), "without family");
-        assert_eq!(of(b"fe80::1", Some(Kind::Address)), Some(Id::Address("fe80::1".parse().unwrap())), "as text");
-        assert_eq!(of(&[7, 10], Some(Kind::Address)), Some(Id::Text("070a".into())), "unknown family");
-        assert_eq!(of(&MAC, None), Some(Id::Mac(Mac(MAC))), "sparse subtype column");
-        assert_eq!(of(b"switch", None), Some(Id::Text("switch".into())), "six printable octets are a name");
-        assert_eq!(of(&MAC, Some(Kind::Text)), Some(Id::Text("020000000009".into())));
-        assert_eq!((of(b"", Some(Kind::Text)), id(Some(&Value::Integer(1)), None)), (None, None));
-        assert!(
-            chassis_kind(Some(4)) == Some(Kind::Mac) && port_kind(Some(3)) == Some(Kind::Mac) && chassis_kind(Some(7)) == Some(Kind::Text)
-        );
+    fn subtypes_say_what_identifiers_are() {
+        let kinds = [chassis_kind(Some(4)), port_kind(Some(3)), chassis_kind(Some(7)), port_kind(None)];
+        assert_eq!(kinds, [Some(Kind::Mac), Some(Kind::Mac), Some(Kind::Text), None]);
+        assert_eq!(id(Some(&Value::Integer(1)), None), None);
     }
 }

@@ -1,0 +1,80 @@
+//! Identifiers of chassis and ports, as frames carry them and as LLDP-MIB and CDP-MIB pass them on.
+use crate::tables::plain;
+use inventory::Mac;
+use inventory::observation::Id;
+use std::net::IpAddr;
+
+/// What a subtype says the octets are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Mac,
+    Address,
+    Text,
+}
+
+/// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC address.
+pub(crate) fn read(octets: &[u8], kind: Option<Kind>) -> Option<Id> {
+    if octets.is_empty() {
+        return None;
+    }
+    let printable =
+        std::str::from_utf8(octets).ok().map(|t| t.trim_end_matches('\0')).filter(|t| !t.is_empty() && !t.chars().any(char::is_control));
+    let raw = || Mac::from_octets(octets);
+    let written = || written_mac(printable?);
+    let known = match kind {
+        Some(Kind::Mac) => raw().or_else(written).map(Id::Mac),
+        Some(Kind::Address) => address(octets).map(Id::Address),
+        Some(Kind::Text) => None,
+        None => raw().filter(|_| printable.is_none()).or_else(written).map(Id::Mac),
+    };
+    known.or_else(|| match printable {
+        Some(text) => Some(Id::Text(plain(text))),
+        None => Some(Id::Text(octets.iter().map(|o| format!("{o:02x}")).collect())),
+    })
+}
+
+/// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by hyphens, dots or blanks too.
+fn written_mac(text: &str) -> Option<Mac> {
+    let digits: String = text.trim().chars().filter(|c| !":-. ".contains(*c)).collect();
+    let parted = digits.len() != text.trim().len();
+    let whole: Option<u64> = (parted && digits.len() == 12).then(|| u64::from_str_radix(&digits, 16).ok()).flatten();
+    whole.map(|n| n.to_be_bytes()).and_then(|octets| Mac::from_octets(&octets[2..])).or_else(|| text.parse().ok())
+}
+
+/// A network address: one octet of IANA address family, then the address. Some agents leave the family out, or write
+/// the address as a text.
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    match octets {
+        [a, b, c, d] => Some(IpAddr::from([*a, *b, *c, *d])),
+        [1, rest @ ..] => <[u8; 4]>::try_from(rest).ok().map(IpAddr::from),
+        [2, rest @ ..] => <[u8; 16]>::try_from(rest).ok().map(IpAddr::from),
+        _ => None,
+    }
+    .or_else(|| std::str::from_utf8(octets).ok()?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
+
+    #[test]
+    fn identifiers_of_every_kind() {
+        let of = read;
+        assert_eq!(of(b"00:11:22:33:44:55", Some(Kind::Mac)), Some(Id::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))), "as text");
+        for text in ["e4 f0 04 e1 89 18", "e4f0.04e1.8918", "E4-F0-04-E1-89-18"] {
+            assert_eq!(of(text.as_bytes(), Some(Kind::Mac)), Some(Id::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))), "{text}");
+            assert_eq!(of(text.as_bytes(), None), of(text.as_bytes(), Some(Kind::Mac)), "{text}");
+        }
+        assert_eq!(of(b"e4f004e18918", None), Some(Id::Text("e4f004e18918".into())), "may as well be a name");
+        assert_eq!(of(&[1, 10, 0, 0, 1], Some(Kind::Address)), Some(Id::Address("10.0.0.1".parse().unwrap())));
+        assert_eq!(of(&[10, 0, 0, 1], Some(Kind::Address)), Some(Id::Address("10.0.0.1".parse().unwrap())), "without family");
+        assert_eq!(of(b"fe80::1", Some(Kind::Address)), Some(Id::Address("fe80::1".parse().unwrap())), "as text");
+        assert_eq!(of(&[7, 10], Some(Kind::Address)), Some(Id::Text("070a".into())), "unknown family");
+        assert_eq!(of(&MAC, None), Some(Id::Mac(Mac(MAC))), "sparse subtype column");
+        assert_eq!(of(b"switch", None), Some(Id::Text("switch".into())), "six printable octets are a name");
+        assert_eq!(of(&MAC, Some(Kind::Text)), Some(Id::Text("020000000009".into())));
+        assert_eq!(of(b"", Some(Kind::Text)), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! A host that looks at its own cables.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`card`] | the Ethernet cards as the system shows them now |
+//! | [`packets`] | frames as they are on the cable, without a cost to any other frame |
+//! | [`capture`] | what was heard and has not aged out |
+//! | [`announce`] | LLDP under the host's name, unless another program speaks |
+//! | [`seed`] | a broadcast, so that every bridge has learned this host |
+//!
+//! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes later works without.
+pub mod announce;
+pub mod capture;
+pub mod card;
+pub mod packets;
+pub mod seed;
+
+pub use announce::{Announcement, Announcer};
+pub use capture::Ear;
+pub use card::Card;
+pub use packets::SocketError;
+pub use seed::Seeder;

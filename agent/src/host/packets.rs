@@ -1,0 +1,172 @@
+//! Frames as they are on the cable: packet(7) sockets.
+//!
+//! pnet's datalink channel is no choice here: it hands every frame of a card, own ones included, to the process, and does
+//! not say which card a frame came from. On a host that computes, other traffic must not pay for looking. So a socket here
+//!
+//! - takes one protocol: the kernel finds it by EtherType, and frames of another type do not meet it at all;
+//! - is open to all cards, so that a card that comes later is heard after the privileges are gone;
+//! - receives groups by membership, never by promiscuous mode;
+//! - and has a filter that drops what is left of no interest before it is copied.
+#![allow(unsafe_code, reason = "packet sockets have no safe wrapper for their addresses, memberships and filters")]
+use nix::sys::socket::{LinkAddr, MsgFlags, recvfrom};
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// LLDP (IEEE 802.1AB-2016, Table 7-3).
+pub(crate) const LLDP: u16 = 0x88cc;
+
+/// Frames with a length where others have an EtherType, which the kernel knows as its own protocol ETH_P_802_2: BPDUs, CDP.
+pub(crate) const LLC: u16 = libc::ETH_P_802_2 as u16;
+
+/// Frames of any protocol, the host's own ones, too, which no other value gives.
+const ALL: u16 = libc::ETH_P_ALL as u16;
+
+/// Frames for neighbours are at most this long: 1500 octets, a header and two tags.
+const LONGEST: usize = 1522;
+
+/// A socket that could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("packet socket for {purpose}: {problem}{}", hint(.problem))]
+pub struct SocketError {
+    /// What it was for: "hearing LLDP".
+    pub purpose: &'static str,
+    /// What the system said.
+    pub problem: io::Error,
+}
+
+fn hint(problem: &io::Error) -> &'static str {
+    match problem.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "; run it as root or grant it CAP_NET_RAW",
+        _ => "",
+    }
+}
+
+/// One instruction of a classic BPF program.
+pub(crate) type Instruction = libc::sock_filter;
+
+/// A packet socket.
+#[derive(Debug)]
+pub(crate) struct Packets {
+    socket: OwnedFd,
+}
+
+/// One frame as received.
+#[derive(Debug)]
+pub(crate) struct Received<'b> {
+    /// The card's number.
+    pub(crate) card: u32,
+    /// The frame from its destination address on, without its check sequence.
+    pub(crate) frame: &'b [u8],
+}
+
+impl Packets {
+    /// Opens a socket that receives `protocol` on every card, as far as `filter` lets it through.
+    pub(crate) fn open(purpose: &'static str, protocol: u16, filter: &[Instruction]) -> Result<Packets, SocketError> {
+        let open = || {
+            let socket = Packets { socket: socket()? };
+            socket.filter(filter)?;
+            // The card on which the cable is, where the frame goes to a bond (see bond_handle_frame in the kernel).
+            socket.option(libc::PACKET_ORIGDEV, &1)?;
+            // Only now, so that no frame passes before the filter is there.
+            socket.receive_only(protocol)?;
+            Ok(socket)
+        };
+        open().map_err(|problem| SocketError { purpose, problem })
+    }
+
+    /// Opens a socket that only sends.
+    pub(crate) fn open_mute(purpose: &'static str) -> Result<Packets, SocketError> {
+        socket().map(|socket| Packets { socket }).map_err(|problem| SocketError { purpose, problem })
+    }
+
+    /// Changes what is received. [`ALL`] costs a little for each frame the host sends or receives.
+    fn receive_only(&self, protocol: u16) -> io::Result<()> {
+        let address = address(protocol, 0);
+        let size = size_of_val(&address) as libc::socklen_t;
+        // SAFETY: `address` is a sockaddr_ll of `size` octets that outlives the call.
+        done(unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), size) })
+    }
+
+    /// Has a card let frames to this group through.
+    pub(crate) fn join(&self, card: u32, group: [u8; 6]) -> io::Result<()> {
+        let mut request = libc::packet_mreq {
+            mr_ifindex: card as c_int,
+            mr_type: libc::PACKET_MR_MULTICAST as u16,
+            mr_alen: group.len() as u16,
+            mr_address: [0; 8],
+        };
+        request.mr_address[..group.len()].copy_from_slice(&group);
+        self.option(libc::PACKET_ADD_MEMBERSHIP, &request)
+    }
+
+    /// The next frame that is there, without waiting; a longer one is cut.
+    pub(crate) fn next<'b>(&self, buffer: &'b mut Buffer) -> Option<Received<'b>> {
+        loop {
+            match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), &mut buffer.0) {
+                Ok((length, Some(from))) => {
+                    return Some(Received { card: u32::try_from(from.ifindex()).ok()?, frame: &buffer.0[..length] });
+                }
+                // A card that went down says so once to each socket; there may be frames behind it.
+                Err(nix::Error::ENETDOWN | nix::Error::EINTR) => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// Sends a frame by a card.
+    pub(crate) fn send(&self, card: u32, frame: &[u8]) -> io::Result<()> {
+        let address = address(0, card);
+        let size = size_of_val(&address) as libc::socklen_t;
+        let (data, flags) = (frame.as_ptr().cast(), MsgFlags::MSG_DONTWAIT.bits());
+        // SAFETY: `data` points to as many readable octets as said and `address` is a sockaddr_ll of `size` octets; both outlive the call.
+        let sent = unsafe { libc::sendto(self.socket.as_raw_fd(), data, frame.len(), flags, (&raw const address).cast(), size) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    fn filter(&self, program: &[Instruction]) -> io::Result<()> {
+        let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+        set(&self.socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
+    }
+
+    fn option<T>(&self, name: c_int, value: &T) -> io::Result<()> {
+        set(&self.socket, libc::SOL_PACKET, name, value)
+    }
+}
+
+/// Room for one frame.
+pub(crate) struct Buffer([u8; LONGEST]);
+
+impl Default for Buffer {
+    fn default() -> Buffer {
+        Buffer([0; LONGEST])
+    }
+}
+
+/// A socket that receives nothing yet.
+fn socket() -> io::Result<OwnedFd> {
+    // SAFETY: no pointer is passed.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };
+    done(fd.min(0))?;
+    // SAFETY: the descriptor was just made and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn set<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
+    let size = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` is `size` readable octets; the kernel copies them and, of a filter, the program it points to.
+    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), size) })
+}
+
+fn address(protocol: u16, card: u32) -> libc::sockaddr_ll {
+    // SAFETY: all-zero is a valid sockaddr_ll: integers only.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = card as c_int;
+    address
+}
+
+fn done(result: c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,60 @@
+//! A frame that every bridge passes on, so that all of them know where this host is.
+//!
+//! A tree is found from forwarding databases without doubt where one host is seen by all bridges; a quiet host is forgotten
+//! after 300 s (IEEE 802.1D-2004, Table 7-5).
+use super::card::Card;
+use super::packets::{Packets, SocketError};
+use inventory::Mac;
+
+/// Local Experimental EtherType 1 (IEEE 802-2014, 9.2.4): no protocol stack takes it.
+const ETHERTYPE: u16 = 0x88b5;
+
+/// The shortest frame without its check sequence.
+const SHORTEST: usize = 60;
+
+/// Sends seed frames.
+#[derive(Debug)]
+pub struct Seeder {
+    socket: Packets,
+}
+
+impl Seeder {
+    /// Opens its socket.
+    ///
+    /// # Errors
+    /// Where the system refuses it: CAP_NET_RAW is missing.
+    pub fn open() -> Result<Seeder, SocketError> {
+        Ok(Seeder { socket: Packets::open_mute("seed frames")? })
+    }
+
+    /// Sends one frame by each card that is up. Name cards with an address of the host, not members of a bond or a bridge: from
+    /// a backup member of a bond the frame would lead bridges astray.
+    pub fn seed(&self, cards: &[Card]) {
+        for card in cards.iter().filter(|card| card.up) {
+            // A card that went away meanwhile has nobody to tell.
+            let _ = self.socket.send(card.index, &frame(card.mac));
+        }
+    }
+}
+
+/// A broadcast that says what it is to whoever captures it.
+fn frame(from: Mac) -> [u8; SHORTEST] {
+    const TEXT: &[u8] = b"heddle seed: learn where I am";
+    let mut frame = [0; SHORTEST];
+    frame[..6].fill(0xff);
+    frame[6..12].copy_from_slice(&from.0);
+    frame[12..14].copy_from_slice(&ETHERTYPE.to_be_bytes());
+    frame[14..14 + TEXT.len()].copy_from_slice(TEXT);
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_a_broadcast_of_an_experimental_type() {
+        let f = frame(Mac([2, 0, 0, 0, 0, 7]));
+        assert_eq!(&f[..14], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7, 0x88, 0xb5]);
+    }
+}
