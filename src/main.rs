@@ -14,6 +14,7 @@ mod publish;
 mod schedule;
 mod tui;
 mod verify;
+mod what_if;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -43,6 +44,8 @@ enum Command {
     Check(check::Args),
     /// Predict how long each algorithm takes on a topology file
     Predict(predict::Args),
+    /// Say what recabling would gain, before anybody touches a cable
+    WhatIf(what_if::Args),
     /// Publish one epoch from a topology file, without a daemon
     Publish(publish::Args),
     /// List published epochs and what changed between them
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Discover(args) => discover::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::WhatIf(args) => what_if::run(&args),
         Command::Publish(args) => publish::run(&args),
         Command::History(args) => history::run(&args),
         Command::Controller(args) => controller::run(&args),

@@ -1,4 +1,4 @@
-//! Standard output, for all commands.
+//! Standard output and how figures are written there, for all commands.
 use crate::Outcome;
 use anyhow::Context;
 use std::io::{self, Write};
@@ -8,5 +8,15 @@ pub(crate) fn print(text: &str) -> anyhow::Result<Outcome> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
         _ => Ok(Outcome::Done),
+    }
+}
+
+/// Three or four digits and a unit.
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds {
+        s if s >= 100.0 => format!("{s:.0} s"),
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.1} us", s * 1e6),
     }
 }

@@ -1,6 +1,6 @@
 //! `heddle predict`
 use crate::Outcome;
-use crate::output::print;
+use crate::output::{print, time};
 use crate::schedule::{read_topology, tree_of};
 use anyhow::Context;
 use inventory::{Bytes, Tree};
@@ -115,16 +115,6 @@ fn table(tree: &Tree, comparison: &Comparison) -> String {
         let _ = writeln!(text, "  {:<28}{:>10}{times:>8}", p.to_string(), time(p.seconds));
     }
     text
-}
-
-/// Three or four digits and a unit.
-fn time(seconds: f64) -> String {
-    match seconds {
-        s if s >= 100.0 => format!("{s:.0} s"),
-        s if s >= 1.0 => format!("{s:.2} s"),
-        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
-        s => format!("{:.1} us", s * 1e6),
-    }
 }
 
 fn to_json(tree: &Tree, model: &Model, comparisons: &[Comparison]) -> serde_json::Value {

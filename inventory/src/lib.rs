@@ -19,6 +19,7 @@
 //! | [`diff`] | what changed between two topologies |
 //! | [`cabling`] | a plan of the cabling, and how what is found differs |
 //! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
+//! | [`spanning_tree`] | which links of a topology file spanning tree would let through |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
 pub mod cabling;
@@ -32,6 +33,7 @@ pub mod observation;
 mod order;
 pub mod ranks;
 pub mod secret;
+pub mod spanning_tree;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;

@@ -27,6 +27,7 @@
 //! | [`json`] | schedules as the contract's JSON |
 //! | [`simulate`] | how long traffic takes on cables that are shared |
 //! | [`predict`] | which algorithm takes how long |
+//! | [`what_if`] | what recabling would gain |
 //! | [`table`] | which way at which block size |
 //! | [`epoch`] | the files of a published version |
 //! | [`job`] | what a running job says of itself |
@@ -54,6 +55,7 @@ pub mod slice;
 pub mod sync;
 pub mod table;
 pub mod verify;
+pub mod what_if;
 
 #[cfg(test)]
 mod sample;

@@ -1,0 +1,168 @@
+//! `heddle what-if`
+use crate::Outcome;
+use crate::output::{print, time};
+use crate::schedule::{count, read_topology};
+use anyhow::Context;
+use inventory::{BitsPerSec, Bytes, TopologyFile};
+use schedules::what_if::{Advice, Change, Outlook, advice, is_as_settled, outlook};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// How much of the advice is printed.
+const BEST: usize = 10;
+
+/// Says what recabling would gain before anybody touches a cable: what an all-to-all and an allgather need at least, now and
+/// after the changes, and which links spanning tree would block then.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("question").required(true).multiple(true).args(["moves", "links", "root_bridge", "advise"]))]
+pub(crate) struct Args {
+    /// Topology file; its first switch is the root bridge
+    #[arg(long, value_name = "FILE")]
+    topology: PathBuf,
+    /// Plug a host into another switch; may be given several times
+    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = pair)]
+    moves: Vec<(String, String)>,
+    /// Lay a cable between two switches, or make the cable that is there faster, also a host's; may be given several times
+    #[arg(long = "link", value_name = "A-B=RATE", value_parser = pair)]
+    links: Vec<(String, String)>,
+    /// Make a switch the root bridge
+    #[arg(long, value_name = "SWITCH")]
+    root_bridge: Option<String>,
+    /// List the single changes that would help most
+    #[arg(long, conflicts_with_all = ["moves", "links", "root_bridge"])]
+    advise: bool,
+    /// Block size in bytes, also like 64k or 1M
+    #[arg(long, value_name = "N", default_value = "64k")]
+    size: Bytes,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Summary,
+    /// One object for programs
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let place = || args.topology.display().to_string();
+    let file = read_topology(&args.topology)?;
+    let now = outlook(&file, args.size).with_context(place)?;
+    if !is_as_settled(&file) {
+        eprintln!(
+            "heddle: {}: its blocked links are not those of standard path costs under root bridge \"{}\"; after a change others than shown may be blocked",
+            place(),
+            file.switches.first().map_or("", String::as_str)
+        );
+    }
+    let text = if args.advise {
+        let advice = advice(&file, args.size).with_context(place)?;
+        match args.format {
+            Format::Summary => advised(args.size, &now, &advice),
+            Format::Json => pretty(&json!({"now": as_json(&now), "advice": advice.iter().map(advice_json).collect::<Vec<_>>()})),
+        }
+    } else {
+        let changes = args.changes(&file)?;
+        let after = changes.iter().try_fold(file, |file, change| change.apply(&file))?;
+        let then = outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
+        match args.format {
+            Format::Summary => compared(args.size, &changes, &now, &then),
+            Format::Json => pretty(&json!({
+                "changes": changes.iter().map(Change::to_string).collect::<Vec<_>>(), "now": as_json(&now), "then": as_json(&then),
+            })),
+        }
+    };
+    print(&text)
+}
+
+impl Args {
+    /// Everything asked for: hosts first, then cables, then the root bridge.
+    fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<Change>> {
+        let moves = self.moves.iter().map(|(host, switch)| Ok(Change::Move { host: host.clone(), switch: switch.clone() }));
+        let link = |(ends, rate): &(String, String)| {
+            let rate: BitsPerSec = rate.parse().with_context(|| format!("--link {ends}={rate}"))?;
+            Ok(Change::link(file, ends, rate)?)
+        };
+        moves.chain(self.links.iter().map(link)).chain(self.root_bridge.iter().map(|s| Ok(Change::RootBridge(s.clone())))).collect()
+    }
+}
+
+fn compared(block: Bytes, changes: &[Change], now: &Outlook, then: &Outlook) -> String {
+    let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
+    let mut text = format!("{}; blocks of {} bytes\n", changes.join(", "), block.0);
+    let mut row = |what: &str, now: String, then: String| {
+        let line = format!("  {what:<12}{now:<32}{then}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    row("", "now".into(), "then".into());
+    row(
+        "all-to-all",
+        format!("at least {}", time(now.alltoall)),
+        format!("at least {}{}", time(then.alltoall), gain(now.alltoall, then.alltoall)),
+    );
+    row("", phases(now), phases(then));
+    row(
+        "allgather",
+        format!("at least {}", time(now.allgather)),
+        format!("at least {}{}", time(then.allgather), gain(now.allgather, then.allgather)),
+    );
+    row("blocked", names(&now.blocked), names(&then.blocked));
+    text
+}
+
+fn advised(block: Bytes, now: &Outlook, advice: &[Advice]) -> String {
+    let mut text = format!("now: all-to-all at least {}, {}; blocks of {} bytes\n", time(now.alltoall), phases(now), block.0);
+    if advice.is_empty() {
+        text.push_str("no single change of a host, a link or the root bridge makes it faster\n");
+    }
+    for a in advice.iter().take(BEST) {
+        let blocked = if a.blocked == now.blocked { String::new() } else { format!("  blocks {}", names(&a.blocked)) };
+        let _ = writeln!(text, "  {:<32}{:>10}{}{blocked}", a.change.to_string(), time(a.alltoall), gain(now.alltoall, a.alltoall));
+    }
+    if advice.len() > BEST {
+        let _ = writeln!(text, "  and {}", count(advice.len() - BEST, "change that helps less", "changes that help less"));
+    }
+    text
+}
+
+/// ` (-25 %)`, or nothing where nothing changes.
+fn gain(now: f64, then: f64) -> String {
+    let percent = if now > 0.0 { (then / now - 1.0) * 100.0 } else { 0.0 };
+    if percent.abs() < 0.5 { String::new() } else { format!(" ({percent:+.0} %)") }
+}
+
+fn phases(outlook: &Outlook) -> String {
+    let bound = &outlook.bound;
+    format!("{}, bottleneck {}-{}", count(bound.phases as usize, "phase", "phases"), bound.edge.0, bound.edge.1)
+}
+
+fn names(links: &[(String, String)]) -> String {
+    if links.is_empty() { "nothing".into() } else { links.iter().map(|(a, b)| format!("{a}-{b}")).collect::<Vec<_>>().join(", ") }
+}
+
+fn as_json(outlook: &Outlook) -> Value {
+    json!({
+        "alltoall_seconds": outlook.alltoall, "allgather_seconds": outlook.allgather,
+        "bound": outlook.bound, "blocked": outlook.blocked,
+    })
+}
+
+fn advice_json(advice: &Advice) -> Value {
+    json!({"change": advice.change.to_string(), "alltoall_seconds": advice.alltoall, "blocked": advice.blocked})
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// `n3=s1`, `s0-s2=10G`
+fn pair(text: &str) -> Result<(String, String), String> {
+    let halves = text.split_once('=').filter(|(a, b)| !a.is_empty() && !b.is_empty());
+    halves
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .ok_or_else(|| format!("\"{text}\": expected two names with = between them, and no blanks"))
+}
