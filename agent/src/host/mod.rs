@@ -6,12 +6,14 @@
 //! | [`packets`] | frames as they are on the cable, without a cost to any other frame |
 //! | [`capture`] | what was heard and has not aged out |
 //! | [`announce`] | LLDP under the host's name, unless another program speaks |
+//! | [`nics`] | all that is reported of the cards, by netlink |
 //! | [`seed`] | a broadcast, so that every bridge has learned this host |
 //!
 //! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes later works without.
 pub mod announce;
 pub mod capture;
 pub mod card;
+pub mod nics;
 pub mod packets;
 pub mod seed;
 

@@ -1,0 +1,289 @@
+//! Ethernet cards of this host, as its kernel tells by netlink (rtnetlink(7)).
+//!
+//! Netlink answers for the network namespace the socket was opened in; `/sys` may show another one.
+#![allow(unsafe_code, reason = "the rate of a card has no rtnetlink attribute: an ioctl of ethtool gives it")]
+use super::card::Card;
+use futures_util::{StreamExt, TryStreamExt};
+use inventory::host_report::Nic;
+use inventory::{BitsPerSec, Mac};
+use rtnetlink::packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
+use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage};
+use rtnetlink::{MulticastGroup, new_multicast_connection};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{IpAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// No host has more cards; virtual ones of containers can be thousands.
+const MOST_CARDS: usize = 128;
+
+/// Addresses told of one card.
+const MOST_ADDRESSES: usize = 32;
+
+/// An Ethernet interface that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What is reported of it.
+    pub nic: Nic,
+    /// The same for those who send and receive on it.
+    pub card: Card,
+    /// Whether it is itself an end of a cable: not a bond, bridge or VLAN over such cards, which are told for their addresses.
+    pub plugged: bool,
+}
+
+/// Why the kernel does not tell.
+#[derive(Debug, thiserror::Error)]
+#[error("network cards: {doing}: {problem}; this host cannot be described")]
+pub struct NicsError {
+    doing: &'static str,
+    problem: String,
+}
+
+/// The kernel's view of the cards, and news of it.
+pub struct Cards {
+    handle: rtnetlink::Handle,
+    /// A socket of the namespace, for ioctls.
+    socket: UdpSocket,
+    news: Arc<Notify>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Cards {
+    /// Connects to the kernel; no privilege is needed. Call it inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`NicsError`] where sockets are refused.
+    pub fn open() -> Result<Cards, NicsError> {
+        let refused = |e: io::Error| NicsError { doing: "opening a netlink socket", problem: e.to_string() };
+        let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
+        let (connection, handle, mut messages) = new_multicast_connection(&groups).map_err(refused)?;
+        let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0")).map_err(refused)?;
+        let news = Arc::new(Notify::new());
+        let told = news.clone();
+        // Messages only say that something moved: they are taken at once and become one reading, however many they are.
+        let drain = tokio::spawn(async move {
+            while messages.next().await.is_some() {
+                told.notify_one();
+            }
+        });
+        Ok(Cards { handle, socket, news, tasks: [tokio::spawn(connection), drain] })
+    }
+
+    /// Waits until a card or an address changed since the last call.
+    pub async fn changed(&self) {
+        self.news.notified().await;
+    }
+
+    /// Reads all cards and what is built upon them, in the kernel's order.
+    ///
+    /// # Errors
+    /// [`NicsError`] where the kernel refuses.
+    pub async fn read(&self) -> Result<Vec<Found>, NicsError> {
+        let refused = |doing| move |e: rtnetlink::Error| NicsError { doing, problem: e.to_string() };
+        let links: Vec<LinkMessage> = self.handle.link().get().execute().try_collect().await.map_err(refused("listing them"))?;
+        let addresses: Vec<AddressMessage> =
+            self.handle.address().get().execute().try_collect().await.map_err(refused("listing their addresses"))?;
+        let mut found = cards(&links, &addresses);
+        for one in &mut found {
+            one.nic.rate = rate(&self.socket, &one.nic.name);
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for Cards {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// The processors this process may use, and so the ranks the host offers: affinity (sched_getaffinity(2)) and the quota of its
+/// control group count.
+pub fn slots() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+}
+
+/// An Ethernet interface, before it is known whether it counts.
+struct Interface<'a> {
+    index: u32,
+    kind: Option<&'a InfoKind>,
+    master: Option<u32>,
+    /// The interface below, in this namespace.
+    below: Option<u32>,
+    link: &'a LinkMessage,
+    addresses: Vec<(IpAddr, u8)>,
+}
+
+/// Cards that lead out of the host and what is built upon them. A virtual Ethernet counts where it has an address and no
+/// bridge: then it is the card of a container, not the host's end of one.
+fn cards(links: &[LinkMessage], addresses: &[AddressMessage]) -> Vec<Found> {
+    let mut of: BTreeMap<u32, Vec<(IpAddr, u8)>> = BTreeMap::new();
+    for (index, address) in addresses.iter().filter_map(address) {
+        let list = of.entry(index).or_default();
+        if list.len() < MOST_ADDRESSES {
+            list.push(address);
+        }
+    }
+    let interfaces: Vec<Interface<'_>> = links
+        .iter()
+        .filter(|l| l.header.link_layer_type == LinkLayerType::Ether)
+        .map(|l| Interface::new(l, of.remove(&l.header.index).unwrap_or_default()))
+        .collect();
+    let plugged: BTreeSet<u32> = interfaces.iter().filter(|i| i.is_plugged()).map(|i| i.index).take(MOST_CARDS).collect();
+    let told = with_what_is_upon(&interfaces, &plugged);
+    let named: BTreeMap<u32, (&str, Option<&InfoKind>)> = interfaces.iter().map(|i| (i.index, (i.name(), i.kind))).collect();
+    interfaces
+        .iter()
+        .filter(|i| told.contains(&i.index))
+        .filter_map(|i| i.found(i.master.and_then(|m| named.get(&m)).copied(), plugged.contains(&i.index)))
+        .collect()
+}
+
+/// Adds bonds, bridges and VLANs over the given ones, and those over them.
+fn with_what_is_upon(interfaces: &[Interface<'_>], plugged: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut told = plugged.clone();
+    loop {
+        let masters: BTreeSet<u32> = interfaces.iter().filter(|i| told.contains(&i.index)).filter_map(|i| i.master).collect();
+        let upon = |i: &&Interface<'_>| masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b));
+        let more: Vec<u32> = interfaces.iter().filter(|i| !told.contains(&i.index)).filter(upon).map(|i| i.index).collect();
+        let room = (2 * MOST_CARDS).saturating_sub(told.len());
+        if more.is_empty() || room == 0 {
+            return told;
+        }
+        told.extend(more.into_iter().take(room));
+    }
+}
+
+impl<'a> Interface<'a> {
+    fn new(link: &'a LinkMessage, addresses: Vec<(IpAddr, u8)>) -> Interface<'a> {
+        let mut interface = Interface { index: link.header.index, kind: None, master: None, below: None, link, addresses };
+        let mut elsewhere = false;
+        for attribute in &link.attributes {
+            match attribute {
+                LinkAttribute::Controller(index) => interface.master = Some(*index),
+                LinkAttribute::Link(index) => interface.below = Some(*index),
+                LinkAttribute::LinkNetNsId(_) => elsewhere = true,
+                LinkAttribute::LinkInfo(infos) => {
+                    interface.kind = infos.iter().find_map(|i| if let LinkInfo::Kind(kind) = i { Some(kind) } else { None });
+                }
+                _ => {}
+            }
+        }
+        if elsewhere || interface.kind == Some(&InfoKind::Veth) {
+            interface.below = None;
+        }
+        interface
+    }
+
+    fn is_plugged(&self) -> bool {
+        match self.kind {
+            None => true,
+            Some(InfoKind::Veth | InfoKind::MacVlan | InfoKind::IpVlan) => {
+                self.below.is_none() && self.master.is_none() && !self.addresses.is_empty()
+            }
+            Some(_) => false,
+        }
+    }
+
+    fn name(&self) -> &'a str {
+        self.link.attributes.iter().find_map(|a| if let LinkAttribute::IfName(n) = a { Some(n.as_str()) } else { None }).unwrap_or("")
+    }
+
+    /// `None` where it has no address of its own.
+    fn found(&self, master: Option<(&str, Option<&InfoKind>)>, plugged: bool) -> Option<Found> {
+        let (mut mac, mut permanent, mut octets) = (None, None, (0, 0));
+        for attribute in &self.link.attributes {
+            match attribute {
+                LinkAttribute::Address(a) => mac = Mac::from_octets(a),
+                LinkAttribute::PermAddress(a) => permanent = Mac::from_octets(a),
+                LinkAttribute::Stats64(s) => octets = (s.rx_bytes, s.tx_bytes),
+                _ => {}
+            }
+        }
+        let mac = mac.filter(|m| m.is_station())?;
+        // All members of a bond send from the bond's address.
+        let bonded = master.is_some_and(|(_, kind)| matches!(kind, Some(InfoKind::Bond | InfoKind::Team)));
+        let up = self.link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp);
+        let nic = Nic {
+            name: self.name().to_owned(),
+            mac: permanent.filter(|_| bonded).or(Some(mac)),
+            addresses: self.addresses.clone(),
+            rate: None,
+            up,
+            master: master.map(|(name, _)| name.to_owned()),
+            in_octets: octets.0,
+            out_octets: octets.1,
+        };
+        Some(Found { nic, card: Card { index: self.index, name: self.name().to_owned(), mac, up }, plugged })
+    }
+}
+
+/// An address others may reach the host at, with its interface.
+fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
+    let header = &message.header;
+    let reaches = matches!(header.scope, AddressScope::Universe | AddressScope::Site);
+    if !reaches || header.flags.intersects(AddressHeaderFlags::Tentative) {
+        return None;
+    }
+    let (mut own, mut other) = (None, None);
+    for attribute in &message.attributes {
+        match attribute {
+            AddressAttribute::Local(a) => own = Some(*a),
+            // Of a point-to-point interface this is the other end's.
+            AddressAttribute::Address(a) => other = Some(*a),
+            _ => {}
+        }
+    }
+    Some((header.index, (own.or(other)?, header.prefix_len)))
+}
+
+/// What ETHTOOL_GSET gives (linux/ethtool.h, `struct ethtool_cmd`): the rate is in Mbit/s, in two halves.
+#[repr(C)]
+#[derive(Default)]
+struct EthtoolCmd {
+    cmd: u32,
+    supported: u32,
+    advertising: u32,
+    speed: u16,
+    duplex: u8,
+    port: u8,
+    phy_address: u8,
+    transceiver: u8,
+    autoneg: u8,
+    mdio_support: u8,
+    maxtxpkt: u32,
+    maxrxpkt: u32,
+    speed_hi: u16,
+    eth_tp_mdix: u8,
+    eth_tp_mdix_ctrl: u8,
+    lp_advertising: u32,
+    reserved: [u32; 2],
+}
+
+fn rate(socket: &UdpSocket, name: &str) -> Option<BitsPerSec> {
+    const ETHTOOL_GSET: u32 = 1;
+    const SIOCETHTOOL: libc::Ioctl = 0x8946;
+    let mut settings = EthtoolCmd { cmd: ETHTOOL_GSET, ..EthtoolCmd::default() };
+    // SAFETY: all-zero is a valid ifreq: integers, a pointer and character arrays.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut settings).cast();
+    // SAFETY: the kernel reads and writes `request` and the `settings` it points to, as long as the kernel's own structure;
+    // both outlive the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+    (done == 0).then(|| megabits(settings.speed, settings.speed_hi)).flatten()
+}
+
+/// SPEED_UNKNOWN is all ones; a card without carrier may also say 0.
+fn megabits(low: u16, high: u16) -> Option<BitsPerSec> {
+    let both = u32::from(high) << 16 | u32::from(low);
+    (both != 0 && both != u32::MAX && both != u32::from(u16::MAX)).then(|| BitsPerSec(u64::from(both) * 1_000_000))
+}
+
+#[cfg(test)]
+mod tests;
