@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("heddle: {error:#}");
+            eprintln!("heddle: {}", inventory::plain::message(&format!("{error:#}")));
             ExitCode::from(64)
         }
     }

@@ -11,13 +11,10 @@ pub(crate) mod pulse;
 pub(crate) mod system;
 
 use crate::walk::Answers;
-use inventory::Mac;
 use inventory::observation::{Fact, Table};
+use inventory::{Mac, plain};
 use snmp::Value;
 use std::sync::OnceLock;
-
-/// Characters kept of any text. SnmpAdminString has 255 octets (RFC 3411).
-const LONGEST_TEXT: usize = 255;
 
 /// The objects of one table.
 pub(crate) struct Objects {
@@ -69,14 +66,7 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters: what operators see must not move their cursor.
 fn text(value: Option<&Value>) -> String {
-    plain(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
-}
-
-/// A text on one line, without what moves a cursor or turns the direction of writing, and of bounded length.
-pub(crate) fn plain(text: &str) -> String {
-    let hidden = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let words = text.split(hidden).map(str::trim).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ").chars().take(LONGEST_TEXT).collect()
+    plain::words(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
 }
 
 /// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB (`0:16:c8:bd:4d:80`).

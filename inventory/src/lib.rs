@@ -11,6 +11,7 @@
 //! | [`topology_file`] | the topology file of the contract (YAML) |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`secret`] | texts that are never shown |
+//! | [`plain`] | foreign text made harmless |
 //! | [`observation`] | what one look at one device said |
 //! | [`host_report`] | what a host agent says |
 //! | [`view`] | the newest word of each device on each table |
@@ -31,6 +32,7 @@ pub mod inventory_file;
 pub mod mac;
 pub mod observation;
 mod order;
+pub mod plain;
 pub mod ranks;
 pub mod secret;
 pub mod spanning_tree;

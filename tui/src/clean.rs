@@ -1,7 +1,9 @@
-//! The one place where foreign text becomes harmless. Switch names, port names and job names are whatever a
-//! device or a user says; a terminal must never get their control characters or text-direction overrides.
+//! Whatever comes from the controller is made harmless ([`inventory::plain`]) before it can reach the terminal.
 use controller::api::Snapshot;
+use inventory::plain;
 use serde_json::Value;
+
+pub use plain::visible as text;
 
 /// Reads a snapshot and cleans every string in it, also of fields that do not exist yet.
 ///
@@ -13,15 +15,10 @@ pub fn snapshot(json: &str) -> Result<Snapshot, serde_json::Error> {
     serde_json::from_value(value)
 }
 
-/// `raw` with each control, direction and invisible character made visible; line breaks and tabs become blanks.
-pub fn text(raw: &str) -> String {
-    raw.chars().map(visible).collect()
-}
-
 fn walk(value: &mut Value) {
     match value {
         Value::String(s) => {
-            if s.chars().any(|c| visible(c) != c) {
+            if s.contains(plain::is_hidden) {
                 *s = text(s);
             }
         }
@@ -31,36 +28,9 @@ fn walk(value: &mut Value) {
     }
 }
 
-/// Unicode's control pictures keep two different control characters different; all else becomes U+FFFD.
-fn visible(c: char) -> char {
-    match c {
-        '\n' | '\r' | '\t' => ' ',
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
-        '\u{7f}' => '\u{2421}',
-        _ if c.is_control() || invisible(c) => '\u{fffd}',
-        _ => c,
-    }
-}
-
-/// Direction overrides and isolates, zero-width characters, line separators, tags (Unicode 16, sections 23.2 and 23.3).
-fn invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_control_character_survives() {
-        for c in (0..=0x10ffffu32).filter_map(char::from_u32) {
-            let cleaned = text(&c.to_string());
-            assert!(!cleaned.contains(|c: char| c.is_control() || invisible(c)), "{c:?}");
-        }
-        assert_eq!(text("s\u{1b}[31m1"), "s␛[31m1");
-        assert_eq!(text("plain größe 交换机"), "plain größe 交换机");
-    }
 
     #[test]
     fn every_string_of_a_snapshot_is_cleaned() {

@@ -1,7 +1,6 @@
 //! Identifiers of chassis and ports, as frames carry them and as LLDP-MIB and CDP-MIB pass them on.
-use crate::tables::plain;
-use inventory::Mac;
 use inventory::observation::Id;
+use inventory::{Mac, plain};
 use std::net::IpAddr;
 
 /// What a subtype says the octets are.
@@ -28,7 +27,7 @@ pub(crate) fn read(octets: &[u8], kind: Option<Kind>) -> Option<Id> {
         None => raw().filter(|_| printable.is_none()).or_else(written).map(Id::Mac),
     };
     known.or_else(|| match printable {
-        Some(text) => Some(Id::Text(plain(text))),
+        Some(text) => Some(Id::Text(plain::words(text))),
         None => Some(Id::Text(octets.iter().map(|o| format!("{o:02x}")).collect())),
     })
 }

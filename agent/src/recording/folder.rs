@@ -1,8 +1,8 @@
 //! Files to walks: which file is which device in which context, unpacked and within bounds.
 use super::{Reading, Recording, VALUES_LIMIT};
-use crate::tables::plain;
 use crate::walk::Answers;
 use inventory::observation::Fact;
+use inventory::plain;
 use lzma_rust2::XzReader;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -114,7 +114,7 @@ fn device(folder: &Path, files: &[Candidate], notes: &mut Vec<String>) -> Result
 }
 
 fn shown(name: &OsStr) -> String {
-    plain(&name.to_string_lossy())
+    plain::words(&name.to_string_lossy())
 }
 
 fn full_name(c: &Candidate) -> String {

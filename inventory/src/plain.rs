@@ -1,0 +1,82 @@
+//! The one place where foreign text becomes harmless. Names of switches, ports, neighbours, hosts and jobs are whatever
+//! a device or a user says; neither a terminal nor a file, log or export must ever get what moves a cursor, turns the
+//! direction of writing or cannot be seen.
+//!
+//! [`words`] is for the border: what comes in from the network is kept in that form only. [`visible`] and [`message`]
+//! are for what is shown all the same, whoever said it.
+
+/// Characters kept of any text from the network. SnmpAdminString has 255 octets (RFC 3411).
+pub const LONGEST: usize = 255;
+
+/// Whether a character does something else than to be seen: controls, direction overrides and isolates, zero-width
+/// characters, line separators, tags (Unicode 16, sections 23.1 to 23.3 and 23.9).
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words.
+pub fn words(text: &str) -> String {
+    let words = text.split(is_hidden).map(str::trim).filter(|word| !word.is_empty());
+    let mut kept = String::new();
+    for word in words {
+        if !kept.is_empty() {
+            kept.push(' ');
+        }
+        kept.push_str(word);
+        if kept.len() > 4 * LONGEST {
+            break; // That many octets hold the characters kept, whatever they are.
+        }
+    }
+    kept.chars().take(LONGEST).collect()
+}
+
+/// A text to be shown, with each hidden character made visible; line breaks and tabs become blanks.
+pub fn visible(text: &str) -> String {
+    text.chars().map(shown).collect()
+}
+
+/// The same for a message, which may have several lines.
+pub fn message(text: &str) -> String {
+    text.chars().map(|c| if c == '\n' { c } else { shown(c) }).collect()
+}
+
+/// Unicode's control pictures keep two different control characters different; all else becomes U+FFFD.
+fn shown(c: char) -> char {
+    match c {
+        '\n' | '\r' | '\t' => ' ',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        _ if is_hidden(c) => '\u{fffd}',
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_hidden_character_survives() {
+        for c in (0..=0xffffu32).chain(0xe0000..=0xe0fff).filter_map(char::from_u32) {
+            for clean in [words(&format!("a{c}b")), visible(&c.to_string()), message(&c.to_string()).replace('\n', "")] {
+                assert!(!clean.contains(is_hidden), "{c:?}");
+            }
+        }
+        assert_eq!((visible("s\u{1b}[31m1\n"), message("a\nb\u{202e}")), ("s␛[31m1 ".to_owned(), "a\nb\u{fffd}".to_owned()));
+        assert_eq!(
+            (visible("plain größe 交换机"), words("plain größe 交换机")),
+            ("plain größe 交换机".into(), "plain größe 交换机".into())
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_short_line() {
+        assert_eq!(words("a\u{1b}[31mb\r\n"), "a [31mb");
+        assert_eq!(words("\u{feff} core\u{200b}1 \u{2028}\u{2029}"), "core 1");
+        assert_eq!((words(""), words("\0\0")), (String::new(), String::new()));
+        assert_eq!(words(&"ü".repeat(10_000)).chars().count(), LONGEST);
+        assert_eq!(words(&"x\n".repeat(1_000_000)).len(), LONGEST, "and takes no more than it keeps");
+    }
+}
