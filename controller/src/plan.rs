@@ -39,9 +39,10 @@ pub fn stated(file: &TopologyFile) -> Topology {
         evidence: vec!["stated in a topology file".to_owned()],
     };
     let switches = file.switches.iter().map(|s| node(s, NodeKind::Switch));
+    let inner = switches.chain(file.routers.iter().map(|r| node(r, NodeKind::Router)));
     let trunks = file.links.iter().map(|l| link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding)));
     Topology {
-        nodes: switches.chain(file.hosts.keys().map(|h| node(h, NodeKind::Host))).collect(),
+        nodes: inner.chain(file.hosts.keys().map(|h| node(h, NodeKind::Host))).collect(),
         links: trunks.chain(file.hosts.iter().map(|(name, h)| link(&h.switch, name, h.rate, LinkState::Forwarding))).collect(),
         ..Topology::default()
     }

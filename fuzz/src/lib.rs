@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 type Files = BTreeMap<&'static str, Vec<u8>>;
 
-const TOPOLOGY: &str = "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1, rate: 10G}}\nlinks: [{a: s0, b: s1, rate: 10G}]\nclusters: {west: [n0, n1], east: [n2]}\n";
+const TOPOLOGY: &str = "switches: [s0, s1]\nrouters: [r0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1, rate: 10G}}\nlinks: [{a: s0, b: r0, rate: 10G, delay: 5ms}, {a: r0, b: s1, rate: 10G}]\nclusters: {west: [n0, n1], east: [n2]}\n";
 const PLAN: &str = "alltoall.plan";
 const MANIFEST: &str = "manifest.json";
 

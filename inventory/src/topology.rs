@@ -8,6 +8,7 @@ use petgraph::unionfind::UnionFind;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::time::Duration;
 
 /// What is believed about the network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -166,7 +167,7 @@ impl Topology {
     }
 
     /// The network as a topology file: the root bridge first, hosts with one place and one rank each, every link
-    /// between switches with its state where it does not forward. Links of no certain place are stated `unknown`; a
+    /// between switches and routers with its state where it does not forward. Links of no certain place are stated `unknown`; a
     /// host with cables to several places is left out, as a file has one place for each. Names that no file takes
     /// lose the characters it cannot hold.
     pub fn to_file(&self) -> TopologyFile {
@@ -174,8 +175,12 @@ impl Topology {
     }
 
     fn as_file(&self) -> TopologyFile {
-        let mut switches: Vec<String> = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.clone()).collect();
+        let bridges = self.nodes.iter().filter(|n| matches!(n.kind, NodeKind::Switch | NodeKind::Unmanaged));
+        let mut switches: Vec<String> = bridges.map(|n| n.name.clone()).collect();
         switches.sort_by_key(|s| Some(s) != self.root_bridge.as_ref());
+        // A file has no router that joins nothing.
+        let linked = |name: &&str| self.links.iter().any(|l| (l.a == *name || l.b == *name) && self.kind(&l.b) != Some(NodeKind::Host));
+        let routers = self.of(NodeKind::Router).filter(linked).map(str::to_owned).collect();
         let mut hosts = IndexMap::new();
         let mut links = Vec::new();
         let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
@@ -187,12 +192,16 @@ impl Topology {
                 Some(NodeKind::Host) if places[link.b.as_str()].len() > 1 => {}
                 Some(NodeKind::Host) if link.grade == Grade::Ambiguous || link.state == LinkState::Blocked => {}
                 Some(NodeKind::Host) => {
-                    hosts.insert(link.b.clone(), topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, ranks: 1 });
+                    hosts.insert(
+                        link.b.clone(),
+                        topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, delay: Duration::ZERO, ranks: 1 },
+                    );
                 }
                 Some(_) => {
                     let state = if link.grade == Grade::Ambiguous { LinkState::Unknown } else { link.state };
                     let state = Some(state).filter(|s| *s != LinkState::Forwarding);
-                    links.push(topology_file::Link { a: link.a.clone(), b: link.b.clone(), rate: link.rate_bps, state });
+                    let (a, b, rate) = (link.a.clone(), link.b.clone(), link.rate_bps);
+                    links.push(topology_file::Link { a, b, rate, delay: Duration::ZERO, state });
                 }
                 None => {}
             }
@@ -204,7 +213,7 @@ impl Topology {
                 several.iter().map(|c| (c.name.clone(), c.hosts.iter().filter(|h| hosts.contains_key(*h)).cloned().collect())).collect()
             }
         };
-        TopologyFile { switches, hosts, links, clusters }
+        TopologyFile { switches, routers, hosts, links, clusters }
     }
 
     /// The same network with names that every file takes: other characters become hyphens, and of several that are then
@@ -304,5 +313,29 @@ mod tests {
         assert_eq!(file.switches, ["core-1-3", "core-1-2", "core-1"], "the root bridge first");
         assert_eq!(file.hosts.keys().collect::<Vec<_>>(), ["02-00-00-00-00-01"]);
         assert_eq!(TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
+    }
+
+    #[test]
+    fn routers_are_written_as_routers_where_they_join_something() {
+        let node = |name: &str, kind| Node { name: name.into(), kind, chassis: None, stale: false };
+        let link = |a: &str, b: &str| Link {
+            a: a.into(),
+            a_port: "p".into(),
+            b: b.into(),
+            b_port: "q".into(),
+            members: vec![],
+            rate_bps: BitsPerSec::GIGABIT,
+            state: LinkState::Forwarding,
+            grade: Grade::Certain,
+            evidence: vec![],
+        };
+        let mut nodes: Vec<Node> = ["r0", "r1", "silent"].into_iter().map(|n| node(n, NodeKind::Router)).collect();
+        nodes.extend([node("s0", NodeKind::Switch), node("n0", NodeKind::Host), node("n1", NodeKind::Host)]);
+        let links = vec![link("r0", "r1"), link("r0", "s0"), link("s0", "n0"), link("r1", "n1")];
+        let file = Topology { nodes, links, ..Topology::default() }.to_file();
+        assert_eq!((file.routers.join(" "), file.switches.join(" ")), ("r0 r1".into(), "s0".into()));
+        assert_eq!(file.hosts["n1"].switch, "r1");
+        assert_eq!(TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
+        assert_eq!(file.tree().unwrap().nodes(), 5);
     }
 }

@@ -1,10 +1,11 @@
 //! The topology file of the contract: switches, hosts and cables as somebody states them.
 use crate::topology::LinkState;
 use crate::tree::{Cable, Tree, TreeError};
-use crate::{BitsPerSec, unique};
+use crate::{BitsPerSec, unique, units};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// A topology file, checked: every name is unique, every reference resolves.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -12,10 +13,13 @@ use std::collections::HashSet;
 pub struct TopologyFile {
     /// Switch names. In the lab the first one becomes the STP root bridge.
     pub switches: Vec<String>,
+    /// Router names: between them the network falls into parts with a spanning tree each. Mostly none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routers: Vec<String>,
     /// Hosts by name, in rank order.
     #[serde(deserialize_with = "unique::map")]
     pub hosts: IndexMap<String, Host>,
-    /// Cables between switches.
+    /// Cables between switches, between routers, and from one to the other.
     #[serde(default)]
     pub links: Vec<Link>,
     /// Clusters by name; empty: one cluster, found from the network.
@@ -27,17 +31,20 @@ pub struct TopologyFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// The switch it hangs on.
+    /// The switch it hangs on, or the router where no switch is between.
     pub switch: String,
     /// Its cable's rate.
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
+    /// How long a bit is on its way through the cable.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "units::duration")]
+    pub delay: Duration,
     /// How many ranks it runs.
     #[serde(default = "one")]
     pub ranks: u32,
 }
 
-/// A cable between two switches.
+/// A cable between two switches or routers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -48,10 +55,16 @@ pub struct Link {
     /// What it carries.
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
+    /// How long a bit is on its way, in each direction: about 5 us a kilometre of fibre.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "units::duration")]
+    pub delay: Duration,
     /// Whether it carries frames; stated links forward unless marked `blocked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<LinkState>,
 }
+
+/// The longest delay of a cable: twice the way over a geostationary satellite is less.
+const LONGEST_DELAY: Duration = Duration::from_secs(1);
 
 pub(crate) fn gigabit() -> BitsPerSec {
     BitsPerSec::GIGABIT
@@ -106,6 +119,11 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
+fn too_long(delay: Duration) -> Option<String> {
+    let (said, most) = (units::duration::show(delay), units::duration::show(LONGEST_DELAY));
+    (delay > LONGEST_DELAY).then(|| format!("delay {said}: expected at most {most}; it is the time one way, 5ms for 1000 km of fibre"))
+}
+
 impl TopologyFile {
     /// Reads a topology file; `file` is only for messages.
     ///
@@ -126,39 +144,73 @@ impl TopologyFile {
     }
 
     fn contradiction(&self) -> Option<String> {
+        self.name_trouble().or_else(|| self.host_trouble()).or_else(|| self.link_trouble()).or_else(|| self.cluster_trouble())
+    }
+
+    /// Switches and routers: what is neither leaf nor cable.
+    fn inner(&self) -> impl Iterator<Item = &str> {
+        self.switches.iter().chain(&self.routers).map(String::as_str)
+    }
+
+    fn name_trouble(&self) -> Option<String> {
         let mut seen = HashSet::new();
-        for name in self.switches.iter().chain(self.hosts.keys()) {
+        for name in self.inner().chain(self.hosts.keys().map(String::as_str)) {
             if !is_name(name) {
                 return Some(format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
             }
-            if !seen.insert(name.as_str()) {
+            if !seen.insert(name) {
                 return Some(format!("name \"{name}\" declared twice; every switch and host needs its own"));
             }
         }
-        let switches: HashSet<&str> = self.switches.iter().map(String::as_str).collect();
+        None
+    }
+
+    /// What to say of an end that is neither switch nor router.
+    fn unknown(&self, end: &str) -> String {
+        let switches = self.switches.join(", ");
+        if self.routers.is_empty() {
+            return format!("unknown switch \"{end}\"; known switches: {switches}");
+        }
+        format!("\"{end}\" is neither switch nor router; known switches: {switches}; known routers: {}", self.routers.join(", "))
+    }
+
+    fn host_trouble(&self) -> Option<String> {
+        let inner: HashSet<&str> = self.inner().collect();
         for (name, host) in &self.hosts {
-            if !switches.contains(host.switch.as_str()) {
-                return Some(format!("host \"{name}\": unknown switch \"{}\"; known switches: {}", host.switch, self.switches.join(", ")));
+            if !inner.contains(host.switch.as_str()) {
+                return Some(format!("host \"{name}\": {}", self.unknown(&host.switch)));
             }
             if host.ranks == 0 || host.ranks > 65_536 {
                 return Some(format!("host \"{name}\": ranks {}: expected 1 to 65536", host.ranks));
             }
+            if let Some(problem) = too_long(host.delay) {
+                return Some(format!("host \"{name}\": {problem}"));
+            }
         }
+        None
+    }
+
+    fn link_trouble(&self) -> Option<String> {
+        let inner: HashSet<&str> = self.inner().collect();
         for link in &self.links {
-            for end in [&link.a, &link.b] {
-                if !switches.contains(end.as_str()) {
-                    return Some(format!(
-                        "link {}-{}: unknown switch \"{end}\"; known switches: {}",
-                        link.a,
-                        link.b,
-                        self.switches.join(", ")
-                    ));
-                }
+            let name = format!("link {}-{}", link.a, link.b);
+            if let Some(end) = [&link.a, &link.b].into_iter().find(|end| !inner.contains(end.as_str())) {
+                return Some(format!("{name}: {}", self.unknown(end)));
             }
             if link.a == link.b {
-                return Some(format!("link {}-{}: both ends are the same switch", link.a, link.b));
+                let what = if self.routers.contains(&link.a) { "router" } else { "switch" };
+                return Some(format!("{name}: both ends are the same {what}"));
+            }
+            if let Some(problem) = too_long(link.delay) {
+                return Some(format!("{name}: {problem}"));
             }
         }
+        let linked: HashSet<&str> = self.links.iter().flat_map(|l| [l.a.as_str(), l.b.as_str()]).collect();
+        let lone = self.routers.iter().find(|r| !linked.contains(r.as_str()))?;
+        Some(format!("router \"{lone}\": no link ends at it, so it joins nothing; add one like {{a: SWITCH, b: {lone}}} or leave it out"))
+    }
+
+    fn cluster_trouble(&self) -> Option<String> {
         let mut member = HashSet::new();
         for (cluster, hosts) in &self.clusters {
             for host in hosts {
@@ -173,20 +225,21 @@ impl TopologyFile {
         None
     }
 
-    /// The tree of the links that carry frames: those without a state, and those stated `forwarding`.
+    /// The tree of the links that carry frames: those without a state, and those stated `forwarding`. Routers are inner nodes
+    /// of it as switches are.
     ///
     /// # Errors
     /// See [`TreeError`].
     pub fn tree(&self) -> Result<Tree, TreeError> {
         let hosts: Vec<(&str, u32)> = self.hosts.iter().map(|(n, h)| (n.as_str(), h.ranks)).collect();
-        let switches: Vec<&str> = self.switches.iter().map(String::as_str).collect();
+        let inner: Vec<&str> = self.inner().collect();
         let trunks = self.links.iter().filter(|l| matches!(l.state, None | Some(LinkState::Forwarding))).map(|l| Cable {
             a: &l.a,
             b: &l.b,
             rate: l.rate,
         });
         let uplinks = self.hosts.iter().map(|(n, h)| Cable { a: n, b: &h.switch, rate: h.rate });
-        Tree::new(&hosts, &switches, &trunks.chain(uplinks).collect::<Vec<_>>())
+        Tree::new(&hosts, &inner, &trunks.chain(uplinks).collect::<Vec<_>>())
     }
 
     /// The file as text, readable by [`TopologyFile::parse`].
@@ -226,6 +279,39 @@ mod tests {
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0, rate: 0}}").contains("rate"));
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0}, n0: {switch: s0}}").contains("n0"));
         assert!(err("switches: [\"s\\e[31m\"]\nhosts: {}").contains("letters"));
+    }
+
+    const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: {n0: {switch: s0, delay: 100us}, n1: {switch: s1}, n2: {switch: r1}}
+links: [{a: s0, b: r0}, {a: r0, b: r1, rate: 10M, delay: 10ms}, {a: r1, b: s1}]\nclusters: {west: [n0], east: [n1, n2]}\n";
+
+    #[test]
+    fn routers_are_inner_nodes_and_cables_have_a_delay() {
+        let t = TopologyFile::parse("t.yaml", SITES).unwrap();
+        assert_eq!((t.links[1].delay, t.hosts["n0"].delay), (Duration::from_millis(10), Duration::from_micros(100)));
+        assert_eq!(t.links[0].delay, Duration::ZERO);
+        assert_eq!(TopologyFile::parse("t.yaml", &t.to_yaml()).unwrap(), t);
+        let tree = t.tree().unwrap();
+        assert_eq!((tree.hosts(), tree.nodes()), (3, 7));
+        let plain = TopologyFile::parse("t.yaml", GOOD).unwrap().to_yaml();
+        assert!(!plain.contains("routers") && !plain.contains("delay"), "{plain}");
+    }
+
+    #[test]
+    fn refuses_routers_and_delays_that_make_no_sense() {
+        let err = |from: &str, to: &str| TopologyFile::parse("t.yaml", &SITES.replace(from, to)).unwrap_err().to_string();
+        assert_eq!(
+            err("a: s0, b: r0", "a: s0, b: r7"),
+            "t.yaml: link s0-r7: \"r7\" is neither switch nor router; known switches: s0, s1; known routers: r0, r1; file ignored"
+        );
+        assert!(err("[r0, r1]", "[r0, r1, r2]").contains("router \"r2\": no link ends at it"));
+        assert!(err("[r0, r1]", "[r0, r1, s1]").contains("name \"s1\" declared twice"));
+        assert!(err("b: s1}]", "b: r1}]").contains("both ends are the same router"));
+        assert!(err("switch: r1", "switch: n0").contains("host \"n2\": \"n0\" is neither switch nor router"));
+        assert!(err("delay: 10ms", "delay: 1001ms").contains("link r0-r1: delay 1001ms: expected at most 1s"));
+        assert!(err("delay: 100us", "delay: 2s").contains("host \"n0\": delay 2s: expected at most 1s"));
+        for bad in ["10", "-1ms", "1.5ms", "fast"] {
+            assert!(err("delay: 10ms", &format!("delay: {bad}")).contains("a time with its unit"), "{bad}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl<'de> Deserialize<'de> for BitsPerSec {
     }
 }
 
-/// Times as text with a unit, `500ms`, `2s`, `1m`, `1h`: for `#[serde(with = "units::duration")]`.
+/// Times as text with a unit, `250us`, `500ms`, `2s`, `1m`, `1h`: for `#[serde(with = "units::duration")]`.
 pub mod duration {
     use serde::{Deserializer, Serializer};
     use std::time::Duration;
@@ -150,22 +150,24 @@ pub mod duration {
         let (digits, unit) = t.split_at(split);
         let n: u64 = digits.parse().ok()?;
         let per = match unit.trim_start() {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" | "min" => 60_000,
-            "h" => 3_600_000,
+            "us" => 1,
+            "ms" => 1_000,
+            "s" => 1_000_000,
+            "m" | "min" => 60_000_000,
+            "h" => 3_600_000_000,
             _ => return None,
         };
-        n.checked_mul(per).map(Duration::from_millis)
+        n.checked_mul(per).map(Duration::from_micros)
     }
 
     /// The text in the largest unit that fits whole.
     pub fn show(duration: Duration) -> String {
-        match duration.as_millis() {
+        match duration.as_micros() {
             0 => "0s".to_owned(),
-            n if n.is_multiple_of(60_000) => format!("{}m", n / 60_000),
-            n if n.is_multiple_of(1_000) => format!("{}s", n / 1_000),
-            n => format!("{n}ms"),
+            n if n.is_multiple_of(60_000_000) => format!("{}m", n / 60_000_000),
+            n if n.is_multiple_of(1_000_000) => format!("{}s", n / 1_000_000),
+            n if n.is_multiple_of(1_000) => format!("{}ms", n / 1_000),
+            n => format!("{n}us"),
         }
     }
 
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn reads_and_writes_times() {
-        for text in ["500ms", "2s", "1m", "90s", "0s"] {
+        for text in ["250us", "500ms", "2s", "1m", "90s", "0s"] {
             assert_eq!(duration::show(duration::parse(text).unwrap()), text);
         }
         for text in ["", "500", "ms", "-1s", "1.5s", "1 fortnight", "99999999999999999999s"] {

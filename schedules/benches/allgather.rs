@@ -7,6 +7,7 @@ use heddle_schedules::graph::{Construction, HOSTS_PER_SWITCH, Random, random_clu
 use inventory::topology_file::Link;
 use inventory::{BitsPerSec, Tree};
 use std::hint::black_box;
+use std::time::Duration;
 
 const SWITCHES: usize = 1000;
 
@@ -25,6 +26,7 @@ fn grown(back: usize, hosts: usize) -> Tree {
         a: format!("s{s}"),
         b: format!("s{}", s - 1 - random.below(s.min(back))),
         rate: BitsPerSec::GIGABIT,
+        delay: Duration::ZERO,
         state: None,
     };
     cluster.links = (1..SWITCHES).map(|s| link(s, &mut random)).collect();

@@ -133,7 +133,7 @@ fn whole(inventory: &Inventory, views: &Views, network: Topology) -> Result<Cand
 /// The network as a topology file: hosts in inventory order, only switches that forwarding links connect.
 fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
     let mut file = network.to_file();
-    file.switches.retain(|s| network.kind(s) != Some(NodeKind::Router)); // Beyond a router there is another tree.
+    file.routers.clear(); // Beyond a router there is another tree.
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
     file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
     for (name, host) in &mut file.hosts {

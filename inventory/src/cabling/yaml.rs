@@ -2,15 +2,18 @@
 use super::{Cable, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::{self, FileError, TopologyFile};
-use crate::{BitsPerSec, unique};
+use crate::{BitsPerSec, unique, units};
 use indexmap::IndexMap;
 use serde::Deserialize;
+use std::time::Duration;
 
 /// A [`TopologyFile`] with ports.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     switches: Vec<String>,
+    #[serde(default)]
+    routers: Vec<String>,
     #[serde(deserialize_with = "unique::map")]
     hosts: IndexMap<String, Host>,
     #[serde(default)]
@@ -28,6 +31,8 @@ struct Host {
     port: String,
     #[serde(default = "topology_file::gigabit")]
     rate: BitsPerSec,
+    #[serde(default, with = "units::duration")]
+    delay: Duration,
     #[serde(default = "topology_file::one")]
     ranks: u32,
 }
@@ -43,6 +48,8 @@ struct Link {
     b_port: String,
     #[serde(default = "topology_file::gigabit")]
     rate: BitsPerSec,
+    #[serde(default, with = "units::duration")]
+    delay: Duration,
     #[serde(default)]
     state: Option<LinkState>,
 }
@@ -65,10 +72,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Option<usize>, Cable)>
 impl Written {
     /// What the plan has in common with a topology file, and is checked as one.
     fn without_ports(&self) -> TopologyFile {
-        let host = |h: &Host| topology_file::Host { switch: h.switch.clone(), rate: h.rate, ranks: h.ranks };
-        let link = |l: &Link| topology_file::Link { a: l.a.clone(), b: l.b.clone(), rate: l.rate, state: l.state };
+        let host = |h: &Host| topology_file::Host { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks };
+        let link = |l: &Link| topology_file::Link { a: l.a.clone(), b: l.b.clone(), rate: l.rate, delay: l.delay, state: l.state };
         TopologyFile {
             switches: self.switches.clone(),
+            routers: self.routers.clone(),
             hosts: self.hosts.iter().map(|(name, h)| (name.clone(), host(h))).collect(),
             links: self.links.iter().map(link).collect(),
             clusters: self.clusters.clone(),
