@@ -19,15 +19,17 @@ pub fn path_cost(rate: BitsPerSec) -> u64 {
 }
 
 /// The same file with every link's state as spanning tree under `root_bridge` would leave it: none where it forwards, `blocked`
-/// where it does not. What the file says of states is not looked at. `None` for a root bridge it does not have.
+/// where it does not. What the file says of states is not looked at, but at routers, which take no part: links there stay as they
+/// are, and each part between them has a tree of its own. `None` for a root bridge it does not have.
 pub fn settled(file: &TopologyFile, root_bridge: &str) -> Option<TopologyFile> {
     let numbers: HashMap<&str, usize> = file.switches.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
     let root = *numbers.get(root_bridge)?;
-    let ends: Vec<[usize; 2]> = file.links.iter().map(|l| [numbers[l.a.as_str()], numbers[l.b.as_str()]]).collect();
+    let number = |name: &String| numbers.get(name.as_str()).copied();
+    let ends: Vec<Option<[usize; 2]>> = file.links.iter().map(|l| Some([number(&l.a)?, number(&l.b)?])).collect();
     let mut links_of = vec![Vec::new(); file.switches.len()];
-    for (link, [a, b]) in ends.iter().enumerate() {
-        links_of[*a].push((link, *b));
-        links_of[*b].push((link, *a));
+    for (link, [a, b]) in ends.iter().enumerate().filter_map(|(link, ends)| Some((link, (*ends)?))) {
+        links_of[a].push((link, b));
+        links_of[b].push((link, a));
     }
     let mut reached = vec![false; file.switches.len()];
     let mut forwards = vec![false; file.links.len()];
@@ -48,7 +50,8 @@ pub fn settled(file: &TopologyFile, root_bridge: &str) -> Option<TopologyFile> {
         }
     }
     let mut file = file.clone();
-    for (link, forwards) in file.links.iter_mut().zip(forwards) {
+    let bridged = file.links.iter_mut().zip(ends).zip(forwards).filter(|((_, ends), _)| ends.is_some());
+    for ((link, _), forwards) in bridged {
         link.state = (!forwards).then_some(LinkState::Blocked);
     }
     Some(file)
@@ -75,6 +78,13 @@ mod tests {
         assert_eq!(blocked(&ring, "s1"), ["s2-s3"], "s3 goes by s0");
         assert_eq!(blocked(&ring, "s2"), ["s3-s0"], "s0 goes by s1");
         assert_eq!(settled(&ring, "s4"), None);
+    }
+
+    #[test]
+    fn each_part_between_routers_has_a_tree_and_routers_take_no_part() {
+        let text = "switches: [s0, s1, s2]\nrouters: [r0]\nhosts: {n0: {switch: s0}}
+links: [{a: s0, b: r0}, {a: r0, b: s1}, {a: s1, b: s2}, {a: s1, b: s2}]";
+        assert_eq!(blocked(&TopologyFile::parse("test", text).unwrap(), "s0"), ["s1-s2"]);
     }
 
     #[test]

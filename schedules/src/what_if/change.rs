@@ -3,6 +3,7 @@ use inventory::spanning_tree;
 use inventory::topology_file::Link;
 use inventory::{BitsPerSec, TopologyFile};
 use std::fmt;
+use std::time::Duration;
 
 /// What somebody might do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +58,7 @@ impl Change {
     /// # Errors
     /// [`ChangeError::Ends`] where `a-b` does not name two nodes.
     pub fn link(file: &TopologyFile, ends: &str, rate: BitsPerSec) -> Result<Change, ChangeError> {
-        let known = |name: &str| file.switches.iter().any(|s| s == name) || file.hosts.contains_key(name);
+        let known = |name: &str| is_inner(file, name) || file.hosts.contains_key(name);
         let mut splits = ends.match_indices('-').map(|(i, _)| (&ends[..i], &ends[i + 1..])).filter(|(a, b)| known(a) && known(b) && a != b);
         match (splits.next(), splits.next()) {
             (Some((a, b)), None) => Ok(Change::Link { a: a.to_owned(), b: b.to_owned(), rate }),
@@ -89,6 +90,10 @@ impl Change {
     }
 }
 
+fn is_inner(file: &TopologyFile, name: &str) -> bool {
+    file.switches.iter().chain(&file.routers).any(|inner| inner == name)
+}
+
 fn link(file: &mut TopologyFile, a: &str, b: &str, rate: BitsPerSec) -> Result<(), ChangeError> {
     for (host, switch) in [(a, b), (b, a)] {
         if let Some(found) = file.hosts.get_mut(host) {
@@ -100,13 +105,13 @@ fn link(file: &mut TopologyFile, a: &str, b: &str, rate: BitsPerSec) -> Result<(
             return Ok(());
         }
     }
-    if let Some(unknown) = [a, b].into_iter().find(|name| !file.switches.iter().any(|s| s == name)) {
+    if let Some(unknown) = [a, b].into_iter().find(|name| !is_inner(file, name)) {
         return Err(ChangeError::Switch(unknown.to_owned()));
     }
     let there = |l: &&mut Link| (l.a == a && l.b == b) || (l.a == b && l.b == a);
     match file.links.iter_mut().filter(there).max_by_key(|l| l.rate) {
         Some(cable) => cable.rate = rate,
-        None => file.links.push(Link { a: a.to_owned(), b: b.to_owned(), rate, state: None }),
+        None => file.links.push(Link { a: a.to_owned(), b: b.to_owned(), rate, delay: Duration::ZERO, state: None }),
     }
     Ok(())
 }
