@@ -7,6 +7,11 @@ use crate::{BitsPerSec, Mac, Millis};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
+/// The longest text in a report: a TLV's value (IEEE 802.1AB, 9.4) has at most 511 octets, each shown as two digits.
+const LONGEST: usize = 1024;
+/// Entries in one list of a report: no host has more cards or hears more bridges.
+const MOST: usize = 4096;
+
 /// One host's report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -146,4 +151,95 @@ pub struct Peer {
     pub host: String,
     /// Where it answers.
     pub address: IpAddr,
+}
+
+impl HostReport {
+    /// What makes a well-formed report unfit: texts and lists that are longer than any host's, and control characters,
+    /// which would reach terminals and logs.
+    ///
+    /// # Errors
+    /// Place and problem, for the agent's operator.
+    pub fn check(&self) -> Result<(), String> {
+        for (list, length) in [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len())] {
+            if length > MOST {
+                return Err(format!("{list}: {length} entries; expected at most {MOST}"));
+            }
+        }
+        if let Some(nic) = self.nics.iter().find(|n| n.addresses.len() > MOST) {
+            return Err(format!("nics: {} addresses on one card; expected at most {MOST}", nic.addresses.len()));
+        }
+        if let Some(path) = self.paths.iter().find(|p| p.hops.len() > usize::from(u8::MAX)) {
+            return Err(format!("paths: {} hops; a time to live ends at {}", path.hops.len(), u8::MAX));
+        }
+        self.texts().try_for_each(|(place, text)| match text {
+            t if t.len() > LONGEST => Err(format!("{place}: {} octets; expected at most {LONGEST}", t.len())),
+            t if t.chars().any(char::is_control) => Err(format!("{place}: control characters; expected printable text")),
+            _ => Ok(()),
+        })
+    }
+
+    /// Every text and where it stands.
+    fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let nics = self.nics.iter().flat_map(|n| [("nics.name", Some(n.name.as_str())), ("nics.master", n.master.as_deref())]);
+        let heard = self.heard.iter().flat_map(|h| {
+            let said: [_; 4] = match &h.said {
+                Said::Neighbour { chassis, port, port_descr, name, .. } => [id_text(chassis), id_text(port), Some(port_descr), Some(name)],
+                Said::Bpdu { .. } => [None; 4],
+            };
+            [("heard.nic", Some(h.nic.as_str()))].into_iter().chain(said.map(|text| ("heard.said", text)))
+        });
+        let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
+        let texts = std::iter::once(("host", Some(self.host.as_str()))).chain(nics).chain(heard).chain(paths);
+        texts.filter_map(|(place, text)| Some((place, text?)))
+    }
+}
+
+fn id_text(id: &Id) -> Option<&str> {
+    match id {
+        Id::Text(text) => Some(text),
+        Id::Mac(_) | Id::Address(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> HostReport {
+        let said = Said::Neighbour {
+            protocol: Protocol::Lldp,
+            chassis: Id::Mac(Mac([2, 0, 0, 0, 0, 1])),
+            port: Id::Text("swp1".into()),
+            port_descr: String::new(),
+            name: "s0".into(),
+            capabilities: None,
+        };
+        HostReport {
+            host: "n0".into(),
+            slots: 4,
+            nics: vec![Nic { name: "eth0".into(), up: true, ..Nic::default() }],
+            heard: vec![Heard { nic: "eth0".into(), at: Millis(1), said }],
+            paths: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_sound_report_passes_and_reads_back() {
+        assert_eq!(report().check(), Ok(()));
+        let text = serde_json::to_string(&report()).unwrap();
+        assert_eq!(serde_json::from_str::<HostReport>(&text).unwrap(), report());
+    }
+
+    #[test]
+    fn what_no_host_has_is_refused_with_its_place() {
+        let with = |change: fn(&mut HostReport)| {
+            let mut report = report();
+            change(&mut report);
+            report.check().unwrap_err()
+        };
+        assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: control characters"));
+        assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));
+        assert!(with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries"));
+        assert!(with(|r| if let Said::Neighbour { port, .. } = &mut r.heard[0].said { *port = Id::Text("\n".into()) }).contains("heard.said"));
+    }
 }
