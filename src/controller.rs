@@ -27,11 +27,14 @@ pub(crate) struct Args {
     /// A file with the token that clients of the API must send, at least 16 characters
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// A file with the token that host agents report with; they may read nothing then. Without it --token-file serves both
+    #[arg(long, value_name = "FILE")]
+    agent_token_file: Option<PathBuf>,
     /// Record every event here, to be replayed later; an older file becomes FILE.1
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// Run on a recorded journal instead of a network and print every decision
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "journal"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "agent_token_file", "journal"])]
     replay: Option<PathBuf>,
     /// What to log: error, warn, info, debug, trace, or a filter such as `info,async_snmp=debug`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -47,7 +50,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let filter = EnvFilter::try_new(format!("{QUIET},{}", args.log)) // What comes later wins.
         .with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
-    let config = shell::Config { inventory, dir, listen: args.listen, token_file: args.token_file.clone(), journal: args.journal.clone() };
+    let config = shell::Config {
+        inventory,
+        dir,
+        listen: args.listen,
+        token_file: args.token_file.clone(),
+        agent_token_file: args.agent_token_file.clone(),
+        journal: args.journal.clone(),
+    };
     tokio::runtime::Runtime::new()?.block_on(shell::run(config))?;
     Ok(Outcome::Done)
 }

@@ -5,12 +5,15 @@
 //! ```
 //! Time is an argument. The inference runs on [`Event::Tick`] only, so that a burst of answers is judged once;
 //! [`Core::deadline`] says when the next tick is wanted.
+mod agents;
 mod belief;
 mod candidate;
+mod directions;
 mod event;
 mod reads;
 mod show;
 
+pub use directions::Rota;
 pub use event::{Effect, Event, Known, Order, PlanSummary, Resumed};
 
 use crate::api::{EpochInfo, EventLine, Level, Stages};
@@ -18,13 +21,14 @@ use crate::jobs::Jobs;
 use crate::journal::Header;
 use crate::loads::Meter;
 use crate::watch::{self, TrapKind};
+use agents::Agents;
 use belief::Belief;
 use candidate::{Absent, Candidate, Judgement, Settled};
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Table};
+use inventory::observation::{Fact, Observation, Source, Table};
 use inventory::topology::Alarm;
 use inventory::topology_file::TopologyFile;
-use inventory::view::{self, Views};
+use inventory::view::{self, View, Views};
 use inventory::{Millis, Topology, infer};
 use reads::Reads;
 use schedules::job::JobRecord;
@@ -105,6 +109,7 @@ pub struct Core {
     highest: u64,
     meter: Meter,
     jobs: Jobs,
+    agents: Agents,
     epochs: Vec<EpochInfo>,
     lines: VecDeque<EventLine>,
     /// When a trap of an unknown source was told last.
@@ -137,6 +142,7 @@ impl Core {
             highest: 0,
             meter: Meter::default(),
             jobs: Jobs::default(),
+            agents: Agents::default(),
             epochs: Vec::new(),
             lines: VecDeque::new(),
             stranger: None,
@@ -152,6 +158,7 @@ impl Core {
             Event::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, &mut effects),
             Event::Tick => self.tick(now, &mut effects),
             Event::Observed(observation) => self.observe(now, &observation, &mut effects),
+            Event::ReportRefused { from, problem } => self.refused(now, from, &problem, &mut effects),
             Event::Trap { source, kind } => self.trap(now, source, kind, &mut effects),
             Event::Job(record) => self.job(now, record),
             Event::JobGone { id } => self.jobs.gone(&id),
@@ -172,7 +179,7 @@ impl Core {
             core.highest = resumed.highest;
             core.topology = resumed.current.as_ref().map(|k| k.network.clone()).unwrap_or_default();
             core.settled = resumed.current.map(|k| Settled::new(k.number, Candidate::new(k.network, k.file)));
-            resumed.views.keys().for_each(|switch| core.reads.known(switch));
+            resumed.views.keys().filter(|name| core.inventory.switches.contains_key(*name)).for_each(|switch| core.reads.known(switch));
             core.views = resumed.views;
             core.dirty = true;
         }
@@ -223,9 +230,14 @@ impl Core {
         for switch in self.inventory.switches.keys().cloned().collect::<Vec<_>>() {
             self.read(now, &switch, Table::ALL.to_vec(), fx);
         }
+        self.agents.stirred = true;
+        self.direct(now, fx);
     }
 
     fn observe(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+        if observation.source == Source::Agent {
+            return self.hear(now, observation, fx);
+        }
         let switch = observation.reporter.as_str();
         if !self.inventory.switches.contains_key(switch) {
             return; // A late answer of a switch that left the inventory.
@@ -290,9 +302,11 @@ impl Core {
             let topology = infer::infer(&self.inventory, &self.views);
             if !inventory::diff::diff(&self.topology, &topology).is_empty() {
                 self.belief.sign(now);
+                self.agents.stirred = true;
             }
             self.topology = topology;
         }
+        self.direct(now, fx);
         let judgement = self.judge(now, &looking);
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
@@ -322,7 +336,7 @@ impl Core {
         let mut judgement =
             candidate::judge(now, &self.inventory, &self.views, &self.topology, self.settled.as_ref(), &mut self.absent, gone_after);
         if self.settled.is_none() && now.since(self.started) < self.options.patience {
-            let silent = self.views.iter().filter(|(_, v)| v.stale.is_some()).map(|(name, _)| format!("switch \"{name}\" does not answer"));
+            let silent = self.switches().filter(|(_, v)| v.stale.is_some()).map(|(name, _)| format!("switch \"{name}\" does not answer"));
             let unseen = |file: &TopologyFile| {
                 let hosts = self.inventory.hosts.keys().filter(|h| !file.hosts.contains_key(*h));
                 hosts.map(|h| format!("host \"{h}\" is not seen yet")).collect::<Vec<_>>()
@@ -336,9 +350,14 @@ impl Core {
         judgement
     }
 
+    /// The switches that said anything yet.
+    fn switches(&self) -> impl Iterator<Item = (&String, &View)> {
+        self.views.iter().filter(|(name, _)| self.inventory.switches.contains_key(*name))
+    }
+
     /// Hosts that speak no LLDP turn up in forwarding databases, which no cheap counter announces.
     fn search(&self, fx: &mut Vec<Effect>) {
-        for (switch, view) in self.views.iter().filter(|(_, v)| v.stale.is_none()) {
+        for (switch, view) in self.switches().filter(|(_, v)| v.stale.is_none()) {
             let counted = view.pulse.as_ref().is_some_and(|p| p.lldp_last_change.is_some());
             let tables = if counted { vec![Table::Fdb] } else { vec![Table::Lldp, Table::Fdb] };
             fx.push(Effect::Read { switch: switch.clone(), tables });
@@ -453,10 +472,12 @@ impl Core {
             self.reads.forget(name);
             self.meter.forget(name);
         }
+        self.forget_hosts();
         for switch in self.inventory.switches.keys().cloned().collect::<Vec<_>>() {
             self.read(now, &switch, Table::ALL.to_vec(), fx);
         }
         self.dirty = true;
+        self.direct(now, fx);
         self.trouble("inventory", None);
         let text = format!("inventory read again: {} switches, {} hosts", self.inventory.switches.len(), self.inventory.hosts.len());
         self.say(now, Level::Info, text, fx);

@@ -22,6 +22,7 @@
 //! | [`metrics`] | Prometheus text |
 //! | [`api`] | the API's types |
 pub mod api;
+mod clock;
 pub mod core;
 pub mod history;
 pub mod http;

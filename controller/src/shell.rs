@@ -1,20 +1,19 @@
 //! Carries out what the core decides: asks switches, plans, publishes, records, serves.
 //!
 //! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
-mod clock;
 mod poller;
 mod traps;
 
 use crate::api::Level;
-use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary};
+use crate::clock::Clock;
+use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota};
 use crate::history;
-use crate::http::{self, HttpError, Shown, Token};
+use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Token};
 use crate::journal::{Journal, MAX_BYTES};
 use crate::plan::Verified;
 use crate::publish::{self, PublishError, Store};
 use crate::spool::{Scan, Spool};
 use agent::AccessError;
-use clock::Clock;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
 use poller::Pollers;
@@ -47,6 +46,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The file with the API's token.
     pub token_file: Option<PathBuf>,
+    /// The file with the token that agents report with; it opens nothing else where there is another.
+    pub agent_token_file: Option<PathBuf>,
     /// Where events are recorded.
     pub journal: Option<PathBuf>,
 }
@@ -121,8 +122,9 @@ enum Done {
 pub async fn run(config: Config) -> Result<(), ShellError> {
     let signals = Signals::catch()?;
     let (inventory, pollers) = load(&config)?;
-    let token = config.token_file.as_deref().map(Token::read).transpose()?;
-    let listener = http::bind(config.listen, token.as_ref()).await?;
+    let token = |file: &Option<PathBuf>| file.as_deref().map(Token::read).transpose();
+    let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?);
+    let listener = http::bind(config.listen, &keys).await?;
     let store = Store::open(&config.dir, publish::KEEP)?;
     let options = Options { directory: config.dir.display().to_string(), ..Options::default() };
     let core = Core::new(inventory.clone(), options);
@@ -136,10 +138,11 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
     let (shown, look) = watch::channel(Shown::new(core.snapshot(Clock::default().now())));
-    tracing::info!("API on http://{}", listener.local_addr()?);
-    let serving = tokio::spawn(http::serve(listener, token, look));
+    let (rota, directions) = watch::channel(Arc::default());
+    let clock = Clock::default();
+    let intake = Intake::new(clock.clone(), events.clone(), directions);
     let mut shell = Shell {
-        clock: Clock::default(),
+        clock,
         core,
         journal,
         store: Arc::new(store),
@@ -150,15 +153,18 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
         events,
         done,
         shown,
+        rota,
         show: false,
         config,
     };
     let started = shell.started()?;
     shell.watch_network(&inventory, pollers);
     shell.step(started);
-    let outcome = shell.run(signals, queue, finished).await;
-    serving.abort();
-    outcome
+    tracing::info!("API on http://{}", listener.local_addr()?);
+    let mut serving = JoinSet::new();
+    serving.spawn(intake.clone().watch_silence());
+    serving.spawn(async { http::serve(listener, Api { keys, shown: look, intake }).await.unwrap_or_default() });
+    shell.run(signals, queue, finished).await
 }
 
 /// Caught from the start on: a SIGHUP while the daemon starts must not end it.
@@ -198,6 +204,7 @@ struct Shell {
     events: mpsc::Sender<Event>,
     done: mpsc::UnboundedSender<Done>,
     shown: watch::Sender<Shown>,
+    rota: watch::Sender<Arc<Rota>>,
     show: bool,
     config: Config,
 }
@@ -275,6 +282,7 @@ impl Shell {
             Effect::Read { switch, tables } => self.pollers.read(&switch, &tables),
             Effect::Plan(order) => self.plan(*order),
             Effect::Publish { ticket } => self.publish(ticket),
+            Effect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             Effect::Say(line) => {
                 self.show = true;
                 match line.level {
@@ -419,12 +427,14 @@ mod tests {
             events: mpsc::channel(QUEUE).0,
             done: mpsc::unbounded_channel().0,
             shown,
+            rota: watch::channel(Arc::default()).0,
             show: false,
             config: Config {
                 inventory: "i.yaml".into(),
                 dir: dir.to_owned(),
                 listen: http::DEFAULT_LISTEN,
                 token_file: None,
+                agent_token_file: None,
                 journal: None,
             },
         }

@@ -240,6 +240,11 @@ mod tests {
         assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: control characters"));
         assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));
         assert!(with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries"));
-        assert!(with(|r| if let Said::Neighbour { port, .. } = &mut r.heard[0].said { *port = Id::Text("\n".into()) }).contains("heard.said"));
+        assert!(
+            with(|r| if let Said::Neighbour { port, .. } = &mut r.heard[0].said {
+                *port = Id::Text("\n".into())
+            })
+            .contains("heard.said")
+        );
     }
 }

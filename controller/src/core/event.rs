@@ -1,4 +1,5 @@
 //! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
+use super::directions::Rota;
 use crate::api::{EpochInfo, EventLine};
 use crate::watch::TrapKind;
 use inventory::inventory_file::Inventory;
@@ -30,6 +31,13 @@ pub enum Event {
     Tick,
     /// A device answered, or did not.
     Observed(Observation),
+    /// A report was not taken, as who sent it is not who it says, or nobody known.
+    ReportRefused {
+        /// Who sent it.
+        from: IpAddr,
+        /// Object, problem, hint.
+        problem: String,
+    },
     /// A device sent a notification.
     Trap {
         /// Its address.
@@ -126,6 +134,8 @@ pub enum Effect {
         /// Which one.
         ticket: u64,
     },
+    /// Tell agents what is wanted of them when they report next: every host of the inventory, no other.
+    Direct(Rota),
     /// Tell the operator.
     Say(EventLine),
 }
@@ -162,6 +172,7 @@ impl fmt::Display for Event {
             Event::Started { .. } => f.write_str("started"),
             Event::Tick => f.write_str("tick"),
             Event::Observed(o) => write!(f, "{}: {}", o.reporter, word(&o.fact)),
+            Event::ReportRefused { from, problem } => write!(f, "report of {from} refused: {problem}"),
             Event::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
             Event::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
             Event::JobGone { id } => write!(f, "job {id} gone"),
@@ -206,6 +217,9 @@ impl fmt::Display for Effect {
                 )
             }
             Effect::Publish { ticket } => write!(f, "publish plan {ticket}"),
+            Effect::Direct(rota) => {
+                write!(f, "direct {} hosts: {} probes", rota.len(), rota.values().map(|d| d.peers.len()).sum::<usize>())
+            }
             Effect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
         }
     }

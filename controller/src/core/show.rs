@@ -16,7 +16,7 @@ impl Core {
             directory: self.options.directory.clone(),
             topology: self.topology.clone(),
             loads: self.loads(),
-            switches: self.switches(),
+            switches: self.switch_status(),
             epochs: self.epochs.clone(),
             pending: self.belief.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
             jobs: self.jobs.status(now),
@@ -37,6 +37,7 @@ impl Core {
                 alarms.push(Alarm { about: "network".to_owned(), text });
             }
         }
+        alarms.extend(self.agents.alarms());
         alarms.extend(self.troubles.iter().map(|(about, text)| Alarm { about: about.clone(), text: text.clone() }));
         alarms.sort();
         alarms.dedup();
@@ -84,7 +85,7 @@ impl Core {
         })
     }
 
-    fn switches(&self) -> Vec<SwitchStatus> {
+    fn switch_status(&self) -> Vec<SwitchStatus> {
         let status = |(name, switch): (&String, &inventory::inventory_file::Switch)| {
             let view = self.views.get(name);
             SwitchStatus {

@@ -1,5 +1,5 @@
 //! One task a switch: a dead one never delays the others.
-use super::clock::Clock;
+use crate::clock::Clock;
 use crate::core::Event;
 use agent::Client;
 use futures_util::stream::{self, StreamExt};

@@ -35,6 +35,7 @@ pub(super) struct World {
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
     pub(super) highest: u64,
+    pub(super) rota: Rota,
     devices: BTreeMap<String, Device>,
     mute: HashSet<String>,
     garbled: BTreeSet<(String, Table)>,
@@ -66,6 +67,7 @@ impl World {
             disk_full: false,
             attempts: 0,
             highest: 0,
+            rota: Rota::default(),
             devices: switches.iter().map(|s| ((*s).to_owned(), Device::default())).collect(),
             mute: HashSet::new(),
             garbled: BTreeSet::new(),
@@ -183,6 +185,7 @@ impl World {
                 }
                 Effect::Plan(order) => self.plan(*order),
                 Effect::Publish { ticket } => self.publish(ticket),
+                Effect::Direct(rota) => self.rota = rota,
                 Effect::Say(line) => self.said.push(line.text),
             }
         }

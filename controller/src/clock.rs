@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 /// The wall clock at the start, and how long that is ago.
 #[derive(Debug, Clone)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     wall: Millis,
     start: Instant,
 }
@@ -17,12 +17,12 @@ impl Default for Clock {
 }
 
 impl Clock {
-    pub(super) fn now(&self) -> Millis {
+    pub(crate) fn now(&self) -> Millis {
         Millis(self.wall.0 + self.start.elapsed().as_millis() as u64)
     }
 
     /// When it will be `at`; the start where that is before it.
-    pub(super) fn instant(&self, at: Millis) -> Instant {
+    pub(crate) fn instant(&self, at: Millis) -> Instant {
         self.start + Duration::from_millis(at.since(self.wall))
     }
 }

@@ -1,0 +1,182 @@
+//! Host agents: what they say counts as any device's word, and whom each is to probe.
+//!
+//! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory does not list, or
+//! shares its name with another machine changes nothing but what is told.
+use super::directions::{self, Rota, Subject};
+use super::{Core, Effect};
+use crate::api::Level;
+use inventory::host_report::HostReport;
+use inventory::observation::{Fact, Observation};
+use inventory::topology::{Alarm, Grade, NodeKind};
+use inventory::view::{self, View};
+use inventory::{Mac, Millis};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+/// Two machines under one name are believed again once only one of them has reported for so long, in ms.
+const PEACE_MS: u64 = 600_000;
+/// Rounds of probes, where one round cannot cover everything, in ms.
+const ROUND_MS: u64 = 300_000;
+/// Different refusals told; whoever has a token may make up names.
+const REFUSALS: usize = 64;
+
+/// What is known of the hosts' agents beyond their last word.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Agents {
+    hosts: BTreeMap<String, Agent>,
+    refused: BTreeSet<String>,
+    rota: Rota,
+    round: u64,
+    /// Whether the rota may be out of date.
+    pub(crate) stirred: bool,
+}
+
+/// Which machine an agent runs on.
+#[derive(Debug, Clone, Default)]
+struct Agent {
+    cards: BTreeSet<Mac>,
+    /// The machine that reported before, where no card is the same.
+    former: BTreeSet<Mac>,
+    /// When two machines last reported in turn.
+    double: Option<Millis>,
+}
+
+impl Agent {
+    /// Whether the host's name is claimed by two machines. One that takes another's place does not come back in turn.
+    fn is_double(&mut self, now: Millis, report: &HostReport) -> bool {
+        let cards: BTreeSet<Mac> = report.nics.iter().filter_map(|n| n.mac).filter(|m| m.is_station()).collect();
+        if !cards.is_empty() {
+            if !self.cards.is_empty() && self.cards.is_disjoint(&cards) {
+                if !self.former.is_disjoint(&cards) {
+                    self.double = Some(now);
+                }
+                self.former = std::mem::take(&mut self.cards);
+            }
+            self.cards = cards;
+        }
+        self.double = self.double.filter(|at| now.since(*at) < PEACE_MS);
+        self.double.is_some()
+    }
+
+    fn alarm(&self, host: &str) -> Option<Alarm> {
+        self.double?;
+        let first = |cards: &BTreeSet<Mac>| cards.first().map(Mac::to_string).unwrap_or_default();
+        let text = format!(
+            "host \"{host}\": two machines report under this name in turn, with cards {} and {}; neither is believed: give each agent its own name",
+            first(&self.former),
+            first(&self.cards)
+        );
+        Some(Alarm { about: host.to_owned(), text })
+    }
+}
+
+impl Agents {
+    pub(crate) fn alarms(&self) -> impl Iterator<Item = Alarm> + '_ {
+        self.hosts.iter().filter_map(|(host, agent)| agent.alarm(host))
+    }
+}
+
+impl Core {
+    /// Takes a host agent's report, or its silence.
+    pub(super) fn hear(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+        let host = observation.reporter.as_str();
+        if !self.inventory.hosts.contains_key(host) {
+            return; // It left the inventory on the way.
+        }
+        let was_silent = self.views.get(host).is_some_and(|v| v.stale.is_some());
+        match &observation.fact {
+            Fact::Host(report) if self.agents.hosts.entry(host.to_owned()).or_default().is_double(now, report) => {
+                self.dirty |= self.views.remove(host).is_some();
+                (self.wake, self.agents.stirred) = (true, true);
+                return;
+            }
+            Fact::Host(_) if was_silent => self.say(now, Level::Info, format!("host \"{host}\": its agent reports again"), fx),
+            Fact::Failed { problem, .. } if !was_silent && self.views.contains_key(host) => {
+                let text = format!("host \"{host}\": its agent is silent: {problem}; what it said last stays until switches say otherwise");
+                self.say(now, Level::Warning, text, fx);
+            }
+            Fact::Host(_) => {}
+            _ => return,
+        }
+        let changed = view::apply(&mut self.views, observation);
+        self.dirty |= changed;
+        self.agents.stirred |= changed;
+    }
+
+    /// Somebody reported who should not; each problem is told once.
+    pub(super) fn refused(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut Vec<Effect>) {
+        if self.agents.refused.len() < REFUSALS && self.agents.refused.insert(problem.to_owned()) {
+            self.say(now, Level::Warning, format!("{problem} (from {from}); its reports are refused"), fx);
+        }
+    }
+
+    /// Forgets hosts that left the inventory, and what was refused by the old one.
+    pub(super) fn forget_hosts(&mut self) {
+        let hosts = &self.inventory.hosts;
+        self.views.retain(|name, view| view.host.is_none() || hosts.contains_key(name));
+        self.agents.hosts.retain(|name, _| hosts.contains_key(name));
+        self.agents.refused.clear();
+        self.agents.stirred = true;
+    }
+
+    /// Says anew what is wanted of each host, if that changed.
+    pub(super) fn direct(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        let round = now.0 / ROUND_MS;
+        if !std::mem::take(&mut self.agents.stirred) && self.agents.round == round {
+            return;
+        }
+        self.agents.round = round;
+        let rota = directions::rota(self.subjects(), round);
+        if rota != self.agents.rota {
+            self.agents.rota = rota.clone();
+            fx.push(Effect::Direct(rota));
+        }
+    }
+
+    fn subjects(&self) -> Vec<Subject<'_>> {
+        let is_host = |name: &str| self.topology.kind(name) == Some(NodeKind::Host);
+        let links = self.topology.links.iter().filter(|l| l.grade != Grade::Ambiguous && is_host(&l.b));
+        let seats: HashMap<&str, (&str, &str)> = links.map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str()))).collect();
+        let subject = |(name, host): (&'_ String, &inventory::inventory_file::Host)| {
+            let view = self.views.get(name);
+            let seat = seats.get(name.as_str());
+            let net = view.and_then(|v| main_address(v, seat.map(|s| s.1)));
+            let segment = match (seat, net) {
+                (Some((switch, _)), _) => format!("switch {switch}"),
+                (None, Some((address, length))) => format!("net {}", network(address, length)),
+                (None, None) => format!("host {name}"),
+            };
+            (segment, host.address.or(net.map(|n| n.0)), view.is_some_and(|v| v.host.is_some() && v.stale.is_none()))
+        };
+        let hosts = self.inventory.hosts.iter();
+        hosts.map(|h| (h.0, subject(h))).map(|(name, (segment, address, reports))| Subject { segment, name, address, reports }).collect()
+    }
+}
+
+/// The address a host is best probed at: of the card on its cable, else of any that is up.
+fn main_address(view: &View, card: Option<&str>) -> Option<(IpAddr, u8)> {
+    let nics = &view.host.as_ref()?.nics;
+    let fits = |ip: &IpAddr| match ip {
+        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local() && !ip.is_unspecified(),
+        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local() && !ip.is_unspecified(),
+    };
+    let master = nics.iter().find(|n| Some(n.name.as_str()) == card).and_then(|n| n.master.as_deref());
+    let on_cable = |name: &str| Some(name) == card || Some(name) == master;
+    let found = nics.iter().filter(|n| n.up).flat_map(|n| n.addresses.iter().map(move |a| (!on_cable(&n.name), a)));
+    // IPv4 before IPv6, and then the lowest: the order in which a system lists its addresses changes.
+    found.filter(|(_, (ip, _))| fits(ip)).min().map(|(_, a)| *a)
+}
+
+/// The network an address is in, as text.
+fn network(address: IpAddr, length: u8) -> String {
+    match address {
+        IpAddr::V4(ip) => {
+            let mask = u32::MAX.checked_shl(32u32.saturating_sub(length.into())).unwrap_or(0);
+            format!("{}/{length}", std::net::Ipv4Addr::from(u32::from(ip) & mask))
+        }
+        IpAddr::V6(ip) => {
+            let mask = u128::MAX.checked_shl(128u32.saturating_sub(length.into())).unwrap_or(0);
+            format!("{}/{length}", std::net::Ipv6Addr::from(u128::from(ip) & mask))
+        }
+    }
+}

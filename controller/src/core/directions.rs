@@ -1,0 +1,148 @@
+//! Which hosts probe the way to which: so few that thousands of hosts cost nothing, and yet every pair of segments.
+//!
+//! Source: own.
+//! Input: hosts with the segment they hang on (a switch, or a subnet where no switch is known), their address, and whether
+//! an agent reports for them.
+//! Guarantee: nobody probes more than [`MOST`] others. Within a round, every segment with an agent probes every other one
+//! that has an address, as far as `MOST` a host allows; where it does not, rounds following each other go on where the
+//! former ended. The same input gives the same answer.
+//! Cost: one probe for each ordered pair of segments, whatever the number of hosts on them.
+use inventory::host_report::{Directions, Peer};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// What is wanted of each host of the inventory, by name.
+pub type Rota = BTreeMap<String, Directions>;
+
+/// A host probes at most so many others.
+pub(crate) const MOST: usize = 16;
+/// Milliseconds between two reports: for a hundred reports a second, within these bounds.
+const EVERY_MS: (u64, u64) = (2_000, 60_000);
+const MS_PER_HOST: u64 = 10;
+
+/// A host to be told whom to probe.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject<'a> {
+    /// Its switch, or whatever else it shares with those it need not probe.
+    pub(crate) segment: String,
+    pub(crate) name: &'a str,
+    /// Where it answers.
+    pub(crate) address: Option<IpAddr>,
+    /// Whether its agent reports.
+    pub(crate) reports: bool,
+}
+
+/// Who may probe and who may be probed on one segment.
+#[derive(Default)]
+struct Segment<'a> {
+    probers: Vec<&'a str>,
+    /// Those whose agent reports, if any does: they are up.
+    targets: Vec<(&'a str, IpAddr)>,
+}
+
+/// Directions for every host. `round` counts up slowly.
+pub(crate) fn rota(mut subjects: Vec<Subject<'_>>, round: u64) -> Rota {
+    subjects.sort();
+    let every_ms = (subjects.len() as u64 * MS_PER_HOST).clamp(EVERY_MS.0, EVERY_MS.1);
+    let mut rota: Rota = subjects.iter().map(|s| (s.name.to_owned(), Directions { peers: Vec::new(), every_ms })).collect();
+    let segments: Vec<Segment<'_>> = subjects.chunk_by(|a, b| a.segment == b.segment).map(segment).collect();
+    for (at, segment) in segments.iter().enumerate() {
+        // From the next segment on, so that each is another's first target.
+        let others: Vec<&Segment<'_>> =
+            (1..segments.len()).map(|d| &segments[(at + d) % segments.len()]).filter(|s| !s.targets.is_empty()).collect();
+        let room = (segment.probers.len() * MOST).min(others.len());
+        for i in 0..room {
+            let other = others[(window(round, room, others.len()) + i) % others.len()];
+            let (host, address) = other.targets[at % other.targets.len()];
+            let prober = segment.probers[i % segment.probers.len()];
+            if let Some(directions) = rota.get_mut(prober) {
+                directions.peers.push(Peer { host: host.to_owned(), address });
+            }
+        }
+    }
+    rota
+}
+
+fn segment<'a>(hosts: &[Subject<'a>]) -> Segment<'a> {
+    let probers: Vec<&str> = hosts.iter().filter(|s| s.reports).map(|s| s.name).collect();
+    let all = |awake: bool| hosts.iter().filter(move |s| s.reports || !awake).filter_map(|s| Some((s.name, s.address?)));
+    let awake: Vec<_> = all(true).collect();
+    Segment { probers, targets: if awake.is_empty() { all(false).collect() } else { awake } }
+}
+
+/// Where a round begins among `all`, of which it covers `room`. What all fit into never moves.
+fn window(round: u64, room: usize, all: usize) -> usize {
+    if room == all { 0 } else { ((round % all as u64) as usize * room) % all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// `each` hosts on each of `segments` switches; `reports` says by number who has an agent.
+    fn subjects(names: &[String], each: usize, reports: impl Fn(usize) -> bool) -> Vec<Subject<'_>> {
+        let address = |i: usize| Some(IpAddr::from([10, 0, (i >> 8) as u8, i as u8]));
+        let subject = |(i, name): (usize, &'_ String)| (format!("s{:03}", i / each), i, name.clone());
+        let all = names.iter().enumerate().map(subject).collect::<Vec<_>>();
+        all.into_iter().map(|(segment, i, _)| Subject { segment, name: &names[i], address: address(i), reports: reports(i) }).collect()
+    }
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|i| format!("n{i:04}")).collect()
+    }
+
+    /// Ordered pairs of segments a rota covers, `each` hosts on a segment.
+    fn covered(rota: &Rota, each: usize) -> BTreeSet<(usize, usize)> {
+        let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
+        rota.iter().flat_map(|(host, d)| d.peers.iter().map(|p| (number(host), number(&p.host)))).collect()
+    }
+
+    #[test]
+    fn every_pair_of_segments_is_probed_both_ways_by_few_probes() {
+        let names = names(1000);
+        let rota = rota(subjects(&names, 25, |_| true), 0);
+        assert_eq!(covered(&rota, 25).len(), 40 * 39);
+        assert_eq!(rota.values().map(|d| d.peers.len()).sum::<usize>(), 40 * 39, "one probe a pair");
+        assert!(rota.values().all(|d| d.peers.len() <= 2), "spread over the hosts");
+        let mut probed: BTreeMap<&str, usize> = BTreeMap::new();
+        rota.values().flat_map(|d| &d.peers).for_each(|p| *probed.entry(&p.host).or_default() += 1);
+        assert!(probed.values().all(|n| *n <= 3), "nobody answers for all: {probed:?}");
+        assert_eq!(rota["n0000"].every_ms, 10_000);
+    }
+
+    #[test]
+    fn rounds_cover_what_one_cannot_and_nobody_probes_more_than_its_share() {
+        let names = names(200);
+        let mut seen = BTreeSet::new();
+        for round in 0..7 {
+            let rota = rota(subjects(&names, 2, |i| i % 2 == 0), round);
+            assert!(rota.values().all(|d| d.peers.len() <= MOST));
+            seen.extend(covered(&rota, 2));
+        }
+        assert_eq!(seen.len(), 100 * 99, "99 others, 16 a round: all within 7 rounds");
+    }
+
+    #[test]
+    fn nobody_probes_its_neighbours_itself_or_who_has_no_address() {
+        let names = names(6);
+        let mut all = subjects(&names, 3, |_| true);
+        assert!(covered(&rota(all.clone(), 0), 3).iter().all(|(a, b)| a != b));
+        all.iter_mut().filter(|s| s.segment == "s001").for_each(|s| s.address = None);
+        let rota = rota(all, 0);
+        assert_eq!(covered(&rota, 3), BTreeSet::from([(1, 0)]));
+        assert_eq!(rota.len(), 6, "hosts without anything to probe report all the same");
+    }
+
+    #[test]
+    fn sleeping_hosts_are_probed_only_where_nobody_is_awake_and_order_does_not_matter() {
+        let names = names(9);
+        let mut all = subjects(&names, 3, |i| i < 3 || i == 5);
+        let first = rota(all.clone(), 0);
+        let targets: BTreeSet<&str> = first.values().flat_map(|d| &d.peers).map(|p| p.host.as_str()).collect();
+        assert!(targets.contains("n0005") && !targets.contains("n0003") && targets.iter().any(|t| *t > "n0005"), "{targets:?}");
+        all.reverse();
+        assert_eq!(rota(all, 0), first);
+        assert!(first["n0004"].peers.is_empty(), "who does not report is asked nothing");
+    }
+}

@@ -1,0 +1,180 @@
+//! `POST /v1/hosts/NAME/report`: host agents tell, and are told whom to probe.
+//!
+//! Whatever a report says, it costs little: it is bounded in size, each host may send a few a second, and hosts the
+//! inventory does not list are told of and otherwise ignored. A host that falls silent is a failure as that of any device.
+use super::pace::Pace;
+use crate::clock::Clock;
+use crate::core::{Event, Rota};
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use inventory::host_report::{Directions, HostReport};
+use inventory::observation::{Fact, Observation, Source};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
+
+/// The longest report: 1 MiB.
+const LONGEST: usize = 1 << 20;
+/// How long a report may take to come in.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A host's agent is silent after so many reports that did not come, and a while.
+const MISSED: u64 = 3;
+const GRACE: Duration = Duration::from_secs(5);
+/// How often silence is looked for.
+const LOOK: Duration = Duration::from_secs(1);
+/// Reports of one host: two a second, ten at once.
+const REPORTS: Pace = Pace::new(Duration::from_millis(500), 10);
+/// What is told of reports nobody asked for: one a second, ten at once.
+const STRANGERS: Pace = Pace::new(Duration::from_secs(1), 10);
+
+/// Where reports go.
+#[derive(Clone)]
+pub struct Intake {
+    clock: Clock,
+    events: mpsc::Sender<Event>,
+    rota: watch::Receiver<Arc<Rota>>,
+    doors: Arc<Mutex<Doors>>,
+}
+
+struct Doors {
+    hosts: HashMap<String, Door>,
+    strangers: Pace,
+}
+
+impl Doors {
+    fn host(&mut self, name: &str) -> &mut Door {
+        self.hosts.entry(name.to_owned()).or_insert(Door { pace: REPORTS, heard: None })
+    }
+}
+
+/// A host's.
+struct Door {
+    pace: Pace,
+    /// When its last report came; `None` while it is silent.
+    heard: Option<Instant>,
+}
+
+impl Intake {
+    /// Reports become events; `rota` says which hosts there are and what is wanted of each.
+    pub(crate) fn new(clock: Clock, events: mpsc::Sender<Event>, rota: watch::Receiver<Arc<Rota>>) -> Intake {
+        Intake { clock, events, rota, doors: Arc::new(Mutex::new(Doors { hosts: HashMap::new(), strangers: STRANGERS })) }
+    }
+
+    /// Tells of hosts that report no more, until the task is dropped.
+    pub(crate) async fn watch_silence(self) {
+        let mut every = tokio::time::interval(LOOK);
+        loop {
+            every.tick().await;
+            for (host, limit) in self.silent(Instant::now()) {
+                let problem = format!("no report for {} s", limit.as_secs());
+                self.tell(&host, Fact::Failed { table: None, problem }).await;
+            }
+        }
+    }
+
+    /// A host reported.
+    pub(super) fn heard(&self, host: &str, at: Instant) {
+        self.doors().host(host).heard = Some(at);
+    }
+
+    /// Hosts that have just become silent, and after how long that is said. Those that left the inventory are forgotten.
+    pub(super) fn silent(&self, now: Instant) -> Vec<(String, Duration)> {
+        let rota = Arc::clone(&self.rota.borrow());
+        let mut doors = self.doors();
+        doors.hosts.retain(|host, _| rota.contains_key(host));
+        let over = doors.hosts.iter_mut().filter_map(|(host, door)| {
+            let limit = Duration::from_millis(rota[host].every_ms * MISSED) + GRACE;
+            door.heard.take_if(|heard| now.duration_since(*heard) > limit)?;
+            Some((host.clone(), limit))
+        });
+        over.collect()
+    }
+
+    fn doors(&self) -> MutexGuard<'_, Doors> {
+        self.doors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn tell(&self, host: &str, fact: Fact) {
+        let observation = Observation { at: self.clock.now(), reporter: host.to_owned(), source: Source::Agent, fact };
+        let _ = self.events.send(Event::Observed(observation)).await; // The shell stops first, and this with it.
+    }
+
+    async fn refuse(&self, from: SocketAddr, problem: String) -> Refusal {
+        if self.doors().strangers.take(Instant::now()).is_ok() {
+            let _ = self.events.send(Event::ReportRefused { from: from.ip(), problem: problem.clone() }).await;
+        }
+        Refusal::Forbidden(problem)
+    }
+
+    async fn take(&self, host: &str, from: SocketAddr, headers: &HeaderMap, body: Body) -> Result<Directions, Refusal> {
+        let Some(directions) = self.rota.borrow().get(host).cloned() else {
+            let host: String = host.chars().take(64).collect();
+            let problem = format!("host {host:?}: reports, but the inventory does not list it; add it to hosts: or stop its agent");
+            return Err(self.refuse(from, problem).await);
+        };
+        self.doors().host(host).pace.take(Instant::now()).map_err(Refusal::TooOften)?;
+        // A page in a browser of this machine can send any text to loopback, but not as JSON.
+        if !headers.get(header::CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/json")) {
+            return Err(Refusal::NotJson);
+        }
+        let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await.map_err(|_| Refusal::TooSlow)?;
+        let body = body.map_err(|_| Refusal::TooLarge)?;
+        let report: HostReport = serde_json::from_slice(&body).map_err(|e| Refusal::Unfit(e.to_string()))?;
+        report.check().map_err(Refusal::Unfit)?;
+        if report.host != host {
+            let problem = format!("host \"{host}\": a report of it says it is {:?}; set the name its agent goes by", report.host);
+            return Err(self.refuse(from, problem).await);
+        }
+        self.heard(host, Instant::now());
+        self.tell(host, Fact::Host(report)).await;
+        Ok(directions)
+    }
+}
+
+/// Why a report is not taken.
+enum Refusal {
+    Forbidden(String),
+    TooOften(Duration),
+    NotJson,
+    TooSlow,
+    TooLarge,
+    Unfit(String),
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        match self {
+            Refusal::Forbidden(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
+            Refusal::TooOften(wait) => {
+                let after = [(header::RETRY_AFTER, wait.as_secs().max(1).to_string())];
+                (StatusCode::TOO_MANY_REQUESTS, after, "reports come too often; the answer to one says when the next is wanted\n")
+                    .into_response()
+            }
+            Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json\n").into_response(),
+            Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the report did not come in time\n").into_response(),
+            Refusal::TooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, format!("expected a report of at most {LONGEST} octets\n")).into_response()
+            }
+            Refusal::Unfit(problem) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, format!("report: {problem}; agent and controller of different versions?\n"))
+                    .into_response()
+            }
+        }
+    }
+}
+
+/// The route's handler.
+pub(super) async fn post(
+    State(intake): State<Intake>,
+    Path(host): Path<String>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Directions>, Response> {
+    intake.take(&host, from, &headers, body).await.map(Json).map_err(IntoResponse::into_response)
+}

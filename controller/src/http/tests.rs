@@ -1,0 +1,205 @@
+//! The API over sockets.
+use super::*;
+use crate::clock::Clock;
+use crate::core::{Event, Rota};
+use inventory::Millis;
+use inventory::host_report::{Directions, HostReport, Peer};
+use inventory::observation::{Fact, Observation, Source};
+use std::fs;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+/// A controller's API with hosts n0 and n1, without a controller.
+struct Served {
+    address: SocketAddr,
+    shown: watch::Sender<Shown>,
+    events: mpsc::Receiver<Event>,
+    _rota: watch::Sender<Arc<Rota>>,
+}
+
+const WHOLE: &str = "0123456789abcdef";
+const AGENTS: &str = "fedcba9876543210";
+
+async fn start(whole: Option<&str>, agents: Option<&str>) -> Served {
+    let (shown, look) = watch::channel(Shown::new(Snapshot { at: Millis(1), ..Snapshot::default() }));
+    let (tell, events) = mpsc::channel(64);
+    let peer = Peer { host: "n1".into(), address: "10.0.0.1".parse().unwrap() };
+    let rota = Rota::from([
+        ("n0".into(), Directions { peers: vec![peer], every_ms: 2_000 }),
+        ("n1".into(), Directions { peers: vec![], every_ms: 2_000 }),
+    ]);
+    let (_rota, directions) = watch::channel(Arc::new(rota));
+    let keys = Keys::new(whole.map(Token::new), agents.map(Token::new));
+    let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve(listener, Api { keys, shown: look, intake: Intake::new(Clock::default(), tell, directions) }));
+    Served { address, shown, events, _rota }
+}
+
+async fn send(address: SocketAddr, request: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+    let head = format!("{request} HTTP/1.1\r\n{headers}{length}Connection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let _ = stream.write_all(body.as_bytes()).await; // What is too large is refused before its end.
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
+
+async fn ask(address: SocketAddr, path: &str, headers: &str) -> String {
+    send(address, &format!("GET {path}"), headers, "").await
+}
+
+async fn report(address: SocketAddr, host: &str, token: &str, body: &str) -> String {
+    let headers = format!("Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n");
+    send(address, &format!("POST /v1/hosts/{host}/report"), &headers, body).await
+}
+
+fn of(host: &str) -> String {
+    serde_json::to_string(&HostReport { host: host.into(), slots: 2, ..HostReport::default() }).unwrap()
+}
+
+#[tokio::test]
+async fn serves_every_path_over_a_socket() {
+    let Served { address, .. } = start(None, None).await;
+    let here = "Host: localhost:7171\r\n";
+    for (path, part) in [
+        ("/v1/snapshot", "\"directory\""),
+        ("/v1/topology", "\"nodes\""),
+        ("/v1/epochs", "[]"),
+        ("/metrics", "heddle_epoch 0"),
+        ("/healthz", "ok"),
+    ] {
+        let answer = ask(address, path, here).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(part), "{path}: {answer}");
+    }
+    assert!(ask(address, "/v2", here).await.starts_with("HTTP/1.1 404"));
+    assert!(ask(address, "/v1/snapshot", "Host: evil.example\r\n").await.starts_with("HTTP/1.1 403"));
+    assert!(ask(address, "/v1/snapshot", "Host: [::1]:7171\r\n").await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_token_is_wanted_where_one_is_set() {
+    let Served { address, .. } = start(Some(WHOLE), None).await;
+    let with = |t: &str| format!("Host: head.cluster\r\nAuthorization: Bearer {t}\r\n");
+    assert!(ask(address, "/v1/snapshot", "Host: x\r\n").await.starts_with("HTTP/1.1 401"));
+    assert!(ask(address, "/metrics", &with("0123456789abcdee")).await.starts_with("HTTP/1.1 401"));
+    assert!(ask(address, "/v1/snapshot", &with("0123456789abcdef")).await.starts_with("HTTP/1.1 200"));
+    assert!(ask(address, "/healthz", "Host: x\r\n").await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn listening_to_the_network_wants_a_token() {
+    let problem = bind("0.0.0.0:0".parse().unwrap(), &Keys::default()).await.unwrap_err().to_string();
+    assert!(problem.contains("--token-file"), "{problem}");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("token");
+    fs::write(&file, "short\n").unwrap();
+    assert!(Token::read(&file).err().unwrap().to_string().contains("at least 16"));
+    fs::write(&file, "0123456789abcdef\n").unwrap();
+    assert!(bind("0.0.0.0:0".parse().unwrap(), &Keys::new(None, Token::read(&file).ok())).await.is_ok());
+}
+
+#[tokio::test]
+async fn events_follow_the_snapshots() {
+    let Served { address, shown, .. } = start(None, None).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let mut heard = String::new();
+    let mut buffer = [0; 4096];
+    for at in 1..=3 {
+        let wanted = format!("\"at\":{at},");
+        while !heard.contains(&wanted) {
+            let n = stream.read(&mut buffer).await.unwrap();
+            assert!(n > 0, "the stream ended after {heard}");
+            heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
+        }
+        shown.send(Shown::new(Snapshot { at: Millis(at + 1), ..Snapshot::default() })).unwrap();
+    }
+    assert!(heard.contains("text/event-stream") && heard.contains("event: snapshot"), "{heard}");
+}
+
+#[tokio::test]
+async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
+    let mut served = start(None, None).await;
+    let answer = report(served.address, "n0", "", &of("n0")).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"every_ms":2000}"#), "{answer}");
+    let Some(Event::Observed(Observation { reporter, source, fact: Fact::Host(said), .. })) = served.events.recv().await else {
+        panic!("expected a report");
+    };
+    assert_eq!((reporter.as_str(), source, said.slots), ("n0", Source::Agent, 2));
+}
+
+#[tokio::test]
+async fn the_agents_token_reports_and_reads_nothing() {
+    let Served { address, events: _events, .. } = start(Some(WHOLE), Some(AGENTS)).await;
+    for (token, status) in [(WHOLE, 200), (AGENTS, 200), ("0123456789abcdee", 401), ("", 401)] {
+        let answer = report(address, "n0", token, &of("n0")).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{token}: {answer}");
+    }
+    let with = |t: &str| format!("Host: x\r\nAuthorization: Bearer {t}\r\n");
+    for path in ["/v1/snapshot", "/v1/events", "/v1/topology", "/v1/epochs", "/metrics"] {
+        let answer = ask(address, path, &with(AGENTS)).await;
+        assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("may report, and read nothing"), "{path}: {answer}");
+    }
+    assert!(ask(address, "/v1/topology", &with(WHOLE)).await.starts_with("HTTP/1.1 200"));
+    let alone = start(None, Some(AGENTS)).await;
+    assert!(ask(alone.address, "/v1/topology", &with(AGENTS)).await.starts_with("HTTP/1.1 200"), "one alone serves both");
+    assert!(ask(alone.address, "/v1/topology", "Host: localhost\r\n").await.starts_with("HTTP/1.1 401"));
+}
+
+#[tokio::test]
+async fn what_is_no_report_is_refused_with_the_reason() {
+    let Served { address, mut events, .. } = start(None, None).await;
+    let large = format!("{{\"host\":\"{}\"}}", "n".repeat(1 << 20));
+    for (host, body, status, reason) in [
+        ("n0", "{", 422, "EOF while parsing"),
+        ("n0", r#"{"host":"n0"}"#, 422, "missing field `slots`"),
+        ("n0", &of("n0").replace("slots", "slits"), 422, "unknown field `slits`"),
+        ("n0", &of("n0\u{7}"), 422, "host: control characters"),
+        ("n0", &large, 413, "at most 1048576 octets"),
+        ("n1", &of("n0"), 403, "a report of it says it is \"n0\""),
+        ("n7", &of("n7"), 403, "the inventory does not list it"),
+    ] {
+        let answer = report(address, host, "", body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(reason), "{reason}: {answer}");
+    }
+    let browser = "Host: localhost\r\nContent-Type: text/plain\r\n";
+    assert!(send(address, "POST /v1/hosts/n0/report", browser, &of("n0")).await.starts_with("HTTP/1.1 415"));
+    let elsewhere = "Host: evil.example\r\nContent-Type: application/json\r\n";
+    assert!(send(address, "POST /v1/hosts/n0/report", elsewhere, &of("n0")).await.starts_with("HTTP/1.1 403"));
+    for part in ["says it is", "does not list it"] {
+        let Some(Event::ReportRefused { from, problem }) = events.recv().await else { panic!("expected a refusal") };
+        assert!(from.is_loopback() && problem.contains(part), "{problem}");
+    }
+    assert!(events.try_recv().is_err(), "nothing else is taken");
+}
+
+#[tokio::test]
+async fn a_host_that_reports_without_end_is_held_back_alone() {
+    let Served { address, events: _events, .. } = start(None, None).await;
+    let mut refused = 0;
+    for _ in 0..20 {
+        let answer = report(address, "n0", "", &of("n0")).await;
+        refused += usize::from(answer.starts_with("HTTP/1.1 429") && answer.to_lowercase().contains("retry-after"));
+    }
+    assert!(refused > 0, "twenty at once are too many");
+    assert!(report(address, "n1", "", &of("n1")).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_host_that_reports_no_more_has_failed_once() {
+    let (tell, mut events) = mpsc::channel(64);
+    let (_rota, directions) = watch::channel(Arc::new(Rota::from([("n0".into(), Directions { peers: vec![], every_ms: 2_000 })])));
+    let intake = Intake::new(Clock::default(), tell, directions);
+    let heard = std::time::Instant::now();
+    intake.heard("n0", heard);
+    let second = std::time::Duration::from_secs(1);
+    assert_eq!(intake.silent(heard + 10 * second), []);
+    assert_eq!(intake.silent(heard + 12 * second), [("n0".to_owned(), 11 * second)]);
+    assert_eq!(intake.silent(heard + 60 * second), [], "told once");
+    assert!(events.try_recv().is_err());
+}
