@@ -8,6 +8,7 @@
 //! Nothing is made up on the way: the spanning tree is computed from bridge identifiers and path costs, forwarding
 //! databases hold what conversations taught the bridges they passed, and LLDP frames go as far as bridges let them.
 mod habit;
+mod recable;
 mod said;
 mod span;
 mod traffic;

@@ -46,3 +46,21 @@ fn the_silent_say_nothing_and_the_others_all() {
     assert_eq!(network.views.len() + network.silent.len(), 30);
     assert_eq!((network.inventory.switches.len(), network.truth.of(NodeKind::Switch).count()), (30, 30));
 }
+
+#[test]
+fn a_host_that_was_moved_is_found_where_it_is() {
+    for host_lldp in [1.0, 0.0] {
+        let mut network = generate(&Options { host_lldp, ..Options::regular(20, 100) }, 5);
+        let from = network.truth.links.iter().find(|l| l.b == "n7").unwrap().a.clone();
+        let to = if from == "s3" { "s4" } else { "s3" };
+        assert_eq!(network.recable("n7", to), Some([from, to.to_owned()]));
+        assert_eq!(network.recable("n7", to), None, "it hangs there already");
+        let found = infer(&network.inventory, &network.views);
+        let (mut found, mut truth) = (joined(&found), joined(&network.truth));
+        // Without LLDP nobody says how a host calls its port.
+        found.iter_mut().chain(&mut truth).filter(|l| l.1.starts_with('n')).for_each(|l| l.1 = l.1.replace("eth0", ""));
+        found.sort();
+        truth.sort();
+        assert_eq!(found, truth);
+    }
+}

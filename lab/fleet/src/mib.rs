@@ -1,0 +1,61 @@
+//! What a device answers by SNMP: its [`View`] as rows of the MIBs they were read from, in order of their object
+//! identifiers. The inverse of what `agent` reads; the tables are named there, too.
+//!
+//! Counters move: uptime, octets and the time since the last topology change run on while the device is up.
+mod tables;
+
+use inventory::view::View;
+use snmp::{Oid, Value};
+use std::time::Duration;
+
+/// Octets a second that pass every interface that is up, in and out.
+const OCTETS_A_SECOND: u64 = 1_000_000;
+
+/// What a device serves.
+#[derive(Debug, Clone, Default)]
+pub struct Mib {
+    rows: Vec<(Oid, Cell)>,
+}
+
+/// The content of an instance.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell {
+    Fixed(Value),
+    /// TimeTicks that run on from this.
+    Ticks(u32),
+    /// An octet counter that runs on from this.
+    Octets(u64),
+}
+
+impl Cell {
+    fn after(&self, up: Duration) -> Value {
+        match self {
+            Cell::Fixed(value) => value.clone(),
+            Cell::Ticks(since) => Value::TimeTicks(since.wrapping_add((up.as_millis() / 10) as u32)),
+            Cell::Octets(since) => Value::Counter64(since.wrapping_add(up.as_millis() as u64 * OCTETS_A_SECOND / 1000)),
+        }
+    }
+}
+
+impl Mib {
+    /// The rows of every table that was ever read; the others are not served.
+    pub fn new(view: &View) -> Mib {
+        let mut rows = Vec::new();
+        tables::render(view, &mut rows);
+        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        rows.dedup_by(|(a, _), (b, _)| a == b);
+        Mib { rows }
+    }
+
+    /// The instance of exactly this name, as it stands so long after the rows were made (RFC 3416, 4.2.1).
+    pub fn get(&self, oid: &Oid, up: Duration) -> Option<Value> {
+        let place = self.rows.binary_search_by(|(o, _)| o.cmp(oid)).ok()?;
+        Some(self.rows[place].1.after(up))
+    }
+
+    /// The instances after this name, in order (RFC 3416, 4.2.2).
+    pub fn after<'s>(&'s self, oid: &Oid, up: Duration) -> impl Iterator<Item = (Oid, Value)> + use<'s> {
+        let first = self.rows.partition_point(|(o, _)| o <= oid);
+        self.rows[first..].iter().map(move |(oid, cell)| (oid.clone(), cell.after(up)))
+    }
+}

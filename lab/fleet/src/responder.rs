@@ -1,0 +1,151 @@
+//! Many devices in one process, each answering SNMPv2c on a loopback address of its own.
+mod answer;
+
+use crate::mib::Mib;
+use inventory::Mac;
+use inventory::view::{View, Views};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::net::UdpSocket;
+use tokio::task::JoinSet;
+
+/// The community every device takes; others get no answer (RFC 3584, 5.2.1).
+pub const COMMUNITY: &str = "public";
+
+/// Longest request that is looked at.
+const LONGEST_REQUEST: usize = 4096;
+
+/// Devices that answer until this is dropped.
+#[derive(Debug)]
+pub struct Responder {
+    devices: BTreeMap<String, Arc<Device>>,
+    _tasks: JoinSet<()>,
+}
+
+/// One device.
+#[derive(Debug)]
+struct Device {
+    address: SocketAddr,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    view: View,
+    mib: Arc<Mib>,
+    /// When these rows were made: what runs on in them runs from here.
+    since: Instant,
+    /// How long an answer takes; `None`: there is none.
+    delay: Option<Duration>,
+}
+
+impl Responder {
+    /// A device a view, answering each request after `delay`, as if the way there and back took as long. Tokio's timers
+    /// have a resolution of a millisecond and are late rather than early.
+    ///
+    /// # Errors
+    /// The system's refusal of a socket; one is needed for each device.
+    pub async fn start(views: &Views, delay: Duration) -> io::Result<Responder> {
+        let mut responder = Responder { devices: BTreeMap::new(), _tasks: JoinSet::new() };
+        for (name, view) in views {
+            let socket = UdpSocket::bind("127.0.0.1:0").await?;
+            let state = State { view: view.clone(), mib: Arc::new(Mib::new(view)), since: Instant::now(), delay: Some(delay) };
+            let device = Arc::new(Device { address: socket.local_addr()?, state: Mutex::new(state) });
+            responder.devices.insert(name.clone(), Arc::clone(&device));
+            responder._tasks.spawn(serve(Arc::new(socket), device));
+        }
+        Ok(responder)
+    }
+
+    /// Where each device answers.
+    pub fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
+        self.devices.iter().map(|(name, device)| (name.as_str(), device.address))
+    }
+
+    /// Has a device say something else from now on. Its clock runs on; where its neighbours or its ports' states changed,
+    /// so do the counters that tell.
+    pub fn replace(&self, device: &str, view: View) {
+        if let Some(device) = self.devices.get(device) {
+            device.lock().replace(view);
+        }
+    }
+
+    /// Lets a device answer after so long from now on; `None`: not at all.
+    pub fn delay(&self, device: &str, delay: Option<Duration>) {
+        if let Some(device) = self.devices.get(device) {
+            device.lock().delay = delay;
+        }
+    }
+
+    /// The devices as an operator's inventory, with hosts and what is known of them, and further sections as they are.
+    pub fn inventory<'a>(&self, hosts: impl Iterator<Item = (&'a str, Option<Mac>)>, more: &str) -> String {
+        let mut text = format!("snmp: {{default: {{version: 2c, community: {COMMUNITY}}}}}\n{more}switches:\n");
+        for (name, address) in self.addresses() {
+            let _ = writeln!(text, "  {name}: {{address: \"{address}\"}}"); // A String takes everything.
+        }
+        text.push_str("hosts:\n");
+        for (name, mac) in hosts {
+            let mac = mac.map(|m| format!("mac: \"{m}\"")).unwrap_or_default();
+            let _ = writeln!(text, "  {name}: {{{mac}}}");
+        }
+        text
+    }
+}
+
+impl Device {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Hundredths of a second since the device came up.
+    fn uptime(&self) -> u32 {
+        let before = self.view.system.as_ref().map_or(0, |s| s.uptime);
+        before.wrapping_add((self.since.elapsed().as_millis() / 10) as u32)
+    }
+
+    fn replace(&mut self, mut view: View) {
+        let uptime = self.uptime();
+        let up = self.since.elapsed().as_millis() as u32 / 10;
+        let mut pulse = self.view.pulse.clone().unwrap_or_default();
+        pulse.since_top_change = pulse.since_top_change.map(|since| since.wrapping_add(up));
+        if let (Some(new), Some(old)) = (&mut view.bridge, &self.view.bridge) {
+            let states = |b: &inventory::observation::Bridge| b.ports.iter().map(|p| (p.number, p.state)).collect::<Vec<_>>();
+            let moved = states(new) != states(old);
+            new.top_changes = old.top_changes.wrapping_add(u32::from(moved));
+            pulse.since_top_change = if moved { Some(0) } else { pulse.since_top_change.or(Some(up)) };
+        }
+        if view.lldp.as_ref().map(|l| &l.neighbours) != self.view.lldp.as_ref().map(|l| &l.neighbours) {
+            pulse.lldp_last_change = Some(uptime);
+        }
+        view.system.iter_mut().for_each(|s| s.uptime = uptime);
+        view.pulse = Some(pulse);
+        self.mib = Arc::new(Mib::new(&view));
+        self.since = Instant::now();
+        self.view = view;
+    }
+}
+
+/// Answers one device's requests, each after the delay of its own: they do not wait for each other, as on a long cable.
+async fn serve(socket: Arc<UdpSocket>, device: Arc<Device>) {
+    let mut request = vec![0; LONGEST_REQUEST];
+    loop {
+        let Ok((length, from)) = socket.recv_from(&mut request).await else { continue };
+        let (mib, since, delay) = {
+            let state = device.lock();
+            (Arc::clone(&state.mib), state.since, state.delay)
+        };
+        let Some(answer) = answer::answer(&mib, since.elapsed(), &request[..length]) else { continue };
+        let Some(delay) = delay else { continue };
+        let socket = Arc::clone(&socket);
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = socket.send_to(&answer, from).await; // Datagrams get lost.
+        });
+    }
+}
