@@ -261,7 +261,7 @@ mod tests {
                 link("s1", "swp4", "n10", "eth0"),
                 link("s1", "swp5", "n2", "eth0"),
             ],
-            clusters: vec![Cluster { name: "cluster".into(), hosts: vec!["n2".into(), "n3".into(), "n10".into()] }],
+            clusters: vec![Cluster { name: "cluster".into(), hosts: vec!["n2".into(), "n3".into(), "n10".into()], reasons: vec![] }],
             alarms: vec![],
             root_bridge: Some("s0".into()),
         }

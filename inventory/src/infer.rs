@@ -19,26 +19,27 @@ mod strangers;
 mod trunks;
 mod unspoken;
 
+use crate::clusters::{Seen, clusters};
 use crate::inventory_file::{Host, Inventory};
 use crate::order::natural;
-use crate::topology::{Alarm, Cluster, Link, Node, NodeKind, Topology};
+use crate::topology::{Alarm, Link, Node, NodeKind, Topology};
 use crate::view::Views;
 use device::Device;
 use identity::Directory;
 use indexmap::IndexMap;
-use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
 pub fn infer(inventory: &Inventory, views: &Views) -> Topology {
     let switches = inventory.switches.iter().map(|(name, s)| (name.as_str(), s.address.to_string())).collect();
-    infer_in(&Scope { switches, hosts: &inventory.hosts, strangers: Strangers::Told }, views)
+    let Inventory { hosts, clusters, .. } = inventory;
+    infer_in(&Scope { switches, hosts, clusters, strangers: Strangers::Told }, views)
 }
 
 /// Infers the network from recordings alone: every device that said something, and everybody it names.
 pub fn infer_recorded(views: &Views) -> Topology {
     let switches = views.keys().map(|name| (name.as_str(), "its recording".to_owned())).collect();
-    infer_in(&Scope { switches, hosts: &IndexMap::new(), strangers: Strangers::Shown }, views)
+    infer_in(&Scope { switches, hosts: &IndexMap::new(), clusters: &IndexMap::new(), strangers: Strangers::Shown }, views)
 }
 
 /// What to look for.
@@ -47,6 +48,8 @@ struct Scope<'a> {
     switches: Vec<(&'a str, String)>,
     /// The hosts to find a place for.
     hosts: &'a IndexMap<String, Host>,
+    /// What the operator states of clusters.
+    clusters: &'a IndexMap<String, Vec<String>>,
     strangers: Strangers,
 }
 
@@ -76,7 +79,7 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     seats::seats(scope, &devices, &directory, &trunks, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
     let root_bridge = stp::settle(&devices, &mut found);
-    found.finish(root_bridge)
+    found.finish(scope, views, root_bridge)
 }
 
 /// What is found on the way.
@@ -116,7 +119,7 @@ impl Found {
     }
 
     /// Everything in its order: switches before hosts, then by name.
-    fn finish(mut self, root_bridge: Option<String>) -> Topology {
+    fn finish(mut self, scope: &Scope<'_>, views: &Views, root_bridge: Option<String>) -> Topology {
         let kinds: HashMap<&str, NodeKind> = self.nodes.iter().map(|(n, node)| (n.as_str(), node.kind)).collect();
         let rank = |name: &str| (kinds.get(name) == Some(&NodeKind::Host), natural(name));
         for link in &mut self.links {
@@ -127,44 +130,12 @@ impl Found {
             }
         }
         self.links.sort_by_cached_key(|l| (rank(&l.a), natural(&l.a_port), rank(&l.b), natural(&l.b_port)));
-        let clusters = clusters(&self.nodes, &self.links, root_bridge.as_deref());
         let mut nodes: Vec<Node> = self.nodes.into_values().collect();
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
+        let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated: scope.clusters });
+        self.alarms.extend(contradictions);
         Topology { nodes, links: self.links, clusters, alarms: self.alarms.into_iter().collect(), root_bridge }
     }
-}
-
-/// The hosts of each connected part. Blocked links count: what they join shares a spanning tree.
-fn clusters(nodes: &BTreeMap<String, Node>, links: &[Link], root_bridge: Option<&str>) -> Vec<Cluster> {
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    for name in links.iter().flat_map(|l| [l.a.as_str(), l.b.as_str()]) {
-        let next = numbers.len();
-        numbers.entry(name).or_insert(next);
-    }
-    let mut parts = UnionFind::new(numbers.len());
-    for link in links {
-        parts.union(numbers[link.a.as_str()], numbers[link.b.as_str()]);
-    }
-    let mut hosts: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    let is_host = |name: &str| nodes.get(name).is_some_and(|n| n.kind == NodeKind::Host);
-    for host in nodes.keys().filter(|n| is_host(n)) {
-        if let Some(&n) = numbers.get(host.as_str()) {
-            hosts.entry(parts.find(n)).or_default().push(host.clone());
-        }
-    }
-    let alone = hosts.len() == 1;
-    let mut clusters: Vec<Cluster> = hosts
-        .into_iter()
-        .map(|(part, mut hosts)| {
-            hosts.sort_by_cached_key(|h| natural(h));
-            let mut switches: Vec<&str> = numbers.iter().filter(|(n, i)| parts.find(**i) == part && !is_host(n)).map(|(n, _)| *n).collect();
-            switches.sort_by_cached_key(|s| (Some(*s) != root_bridge, natural(s)));
-            let name = if alone { "cluster".to_owned() } else { format!("cluster-{}", switches.first().unwrap_or(&"alone")) };
-            Cluster { name, hosts }
-        })
-        .collect();
-    clusters.sort_by_cached_key(|c| natural(&c.name));
-    clusters
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}   # or a list: [n0, n1]
 //! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}  # these are the defaults
 //! traps: {listen: "0.0.0.0:162"}                  # optional
+//! clusters: {west: [n0], east: [n1]}              # optional: goes before what is found
 //! ```
 mod contradiction;
 mod credential;
@@ -46,6 +47,9 @@ pub struct Inventory {
     /// Where to hear what devices send unasked; `None`: nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traps: Option<Traps>,
+    /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is found.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub clusters: IndexMap<String, Vec<String>>,
 }
 
 /// A switch and how to ask it.
@@ -180,6 +184,8 @@ struct Written {
     #[serde(default)]
     timing: Timing,
     traps: Option<Traps>,
+    #[serde(default, deserialize_with = "unique::map")]
+    clusters: IndexMap<String, Vec<String>>,
 }
 
 impl TryFrom<Written> for Inventory {
@@ -195,8 +201,8 @@ impl TryFrom<Written> for Inventory {
             })?;
             snmp.insert(name, credential);
         }
-        let Written { switches, hosts, timing, traps, .. } = written;
-        let inventory = Inventory { switches, snmp, hosts, timing, traps };
+        let Written { switches, hosts, timing, traps, clusters, .. } = written;
+        let inventory = Inventory { switches, snmp, hosts, timing, traps, clusters };
         inventory.contradiction().map_or(Ok(inventory), Err)
     }
 }

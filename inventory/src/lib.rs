@@ -17,6 +17,7 @@
 //! | [`view`] | the newest word of each device on each table |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`infer`] | views to topology |
+//! | `clusters` | which hosts share a spanning tree without a router, a slow or a long link between them |
 //! | [`diff`] | what changed between two topologies |
 //! | [`cabling`] | a plan of the cabling, and how what is found differs |
 //! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
@@ -24,6 +25,7 @@
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
 pub mod cabling;
+mod clusters;
 pub mod diff;
 pub mod export;
 pub mod host_report;

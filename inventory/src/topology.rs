@@ -1,4 +1,5 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
+use crate::clusters::STATED;
 use crate::order::natural;
 use crate::topology_file::{self, TopologyFile, is_name};
 use crate::tree::{Cable, Tree, TreeError};
@@ -115,13 +116,16 @@ pub enum Grade {
     Ambiguous,
 }
 
-/// Hosts that share a spanning tree.
+/// Hosts that share a spanning tree without a router, a slow or a long link between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
     /// Its name.
     pub name: String,
     /// Its hosts, by name.
     pub hosts: Vec<String>,
+    /// Why these hosts are together and no others with them, one short line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
 }
 
 /// Something an operator should look at.
@@ -208,7 +212,8 @@ impl Topology {
         }
         hosts.sort_by_cached_key(|name, _| natural(name));
         let clusters = match &self.clusters[..] {
-            [] | [_] => IndexMap::new(),
+            [] => IndexMap::new(),
+            [one] if !one.reasons.iter().any(|r| r == STATED) => IndexMap::new(),
             several => {
                 several.iter().map(|c| (c.name.clone(), c.hosts.iter().filter(|h| hosts.contains_key(*h)).cloned().collect())).collect()
             }
@@ -307,7 +312,7 @@ mod tests {
             link("core/1", "two places"),
         ];
         let nodes = switches.into_iter().chain(hosts).collect();
-        let clusters = vec![Cluster { name: "cluster".into(), hosts: vec!["02:00:00:00:00:01".into()] }];
+        let clusters = vec![Cluster { name: "cluster".into(), hosts: vec!["02:00:00:00:00:01".into()], reasons: vec![] }];
         let t = Topology { nodes, links, clusters, alarms: vec![], root_bridge: Some("core/1".into()) };
         let file = t.to_file();
         assert_eq!(file.switches, ["core-1-3", "core-1-2", "core-1"], "the root bridge first");

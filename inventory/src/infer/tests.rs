@@ -165,7 +165,7 @@ fn a_ring_with_one_blocked_port_is_a_tree() {
     );
     assert!(t.links.iter().all(|l| l.grade == Grade::Certain && l.evidence.len() >= 2), "{:#?}", t.links);
     assert_eq!((alarms(&t).as_str(), t.root_bridge.as_deref()), ("", Some("s0")));
-    assert_eq!((t.clusters.len(), t.clusters[0].name.as_str(), t.clusters[0].hosts.len()), (1, "cluster", 4));
+    assert_eq!((t.clusters.len(), t.clusters[0].name.as_str(), t.clusters[0].hosts.len()), (1, "cluster-s0", 4));
     let tree = t.tree().unwrap();
     assert_eq!((tree.hosts(), tree.nodes()), (4, 8));
     let file = t.to_file();
@@ -523,6 +523,11 @@ fn two_parts_are_two_clusters() {
     for (h, s, p) in [("n0", "s0", 5), ("n1", "s1", 5), ("n2", "s1", 6)] {
         net.host(h, s, p);
     }
+    let t = net.infer();
+    assert_eq!(t.clusters.len(), 1, "both name one root bridge, so something joins them: {:?}", t.clusters);
+    assert!(t.tree().unwrap_err().to_string().contains("two parts"));
+    let bridge = net.view("s1").bridge.as_mut().unwrap();
+    bridge.root_bridge = bridge.address.map(|address| BridgeId { priority: 0, address });
     let t = net.infer();
     let clusters: Vec<_> = t.clusters.iter().map(|c| (c.name.as_str(), c.hosts.len())).collect();
     assert_eq!(clusters, [("cluster-s0", 1), ("cluster-s1", 2)]);

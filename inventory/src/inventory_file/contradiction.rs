@@ -58,7 +58,30 @@ impl Inventory {
                 return at("hosts", name, format!("host \"{name}\": ranks {}: expected 1 to 65536", host.ranks));
             }
         }
+        if let Some(contradiction) = self.cluster_contradiction() {
+            return Some(contradiction);
+        }
         self.timing.contradiction().and_then(|(name, problem)| at("timing", name, problem))
+    }
+
+    /// A cluster is of hosts, and a host is in one.
+    fn cluster_contradiction(&self) -> Option<Contradiction> {
+        let mut first = HashMap::new();
+        for (cluster, hosts) in &self.clusters {
+            let at = |problem| Some(Contradiction { section: "clusters", name: cluster.clone(), problem });
+            if !is_name(cluster) {
+                return at(format!("cluster {cluster:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
+            }
+            for host in hosts {
+                if !self.hosts.contains_key(host) {
+                    return at(format!("cluster \"{cluster}\": unknown host \"{host}\"; list it under hosts"));
+                }
+                if let Some(other) = first.insert(host, cluster) {
+                    return at(format!("cluster \"{cluster}\": host \"{host}\" is in cluster \"{other}\" already; each host is in one"));
+                }
+            }
+        }
+        None
     }
 }
 

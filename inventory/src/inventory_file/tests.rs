@@ -10,6 +10,7 @@ snmp:
 hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
 timing: {hold_down: 1s, poll: 250ms}
 traps: {listen: "0.0.0.0:162"}
+clusters: {west: [n0], east: [n1]}
 "#;
 
 fn error(text: &str) -> String {
@@ -44,7 +45,7 @@ fn writes_itself_without_secrets() {
     assert!(!text.contains("public") && !text.contains("pass12") && text.contains("250ms"), "{text}");
     assert!(!format!("{i:?}").contains("pass12"));
     let again = Inventory::parse("i.yaml", &text).unwrap();
-    assert_eq!((again.switches, again.hosts, again.timing), (i.switches, i.hosts, i.timing));
+    assert_eq!((again.switches, again.hosts, again.timing, again.clusters), (i.switches, i.hosts, i.timing, i.clusters));
 }
 
 #[test]
@@ -69,6 +70,10 @@ fn names_file_line_and_expectation() {
         ("250ms", "250", 9, "500ms"),
         ("250ms", "0s", 9, "timing poll"),
         ("0.0.0.0:162", "everywhere", 10, "socket address"),
+        ("east: [n1]", "east: [n7]", 11, "cluster \"east\": unknown host \"n7\""),
+        ("east: [n1]", "east: [n0]", 11, "host \"n0\" is in cluster \"west\" already"),
+        ("east: [n1]", "west: [n1]", 11, "\"west\" declared twice"),
+        ("east: [n1]", "e/st: [n1]", 11, "1 to 64 letters"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let message = error(&GOOD.replace(from, to));

@@ -1,0 +1,125 @@
+//! A routed hop between two hosts parts them, also where cables join them: they are in two virtual LANs then.
+//!
+//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow their switch.
+use super::Seen;
+use super::forest::{Cause, Forest};
+use super::probes::{Between, Probes};
+use super::words::routed_hops;
+use crate::order::natural;
+use crate::topology::{Alarm, NodeKind};
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The group of every node.
+pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: &mut Vec<Alarm>) -> Vec<usize> {
+    let trees = forest.sides(&BTreeSet::new());
+    let mut bridged = UnionFind::new(seen.nodes.len());
+    for ([a, b], between) in probes.between() {
+        if matches!(between, Between::Nothing) {
+            bridged.union(a, b);
+        }
+    }
+    let mut apart = Vec::new();
+    for ([a, b], between) in probes.between() {
+        match between {
+            Between::Nothing => {}
+            Between::Routers(hops) if bridged.find(a) != bridged.find(b) => {
+                if trees[a] == trees[b] {
+                    apart.push((a, b, hops));
+                }
+            }
+            Between::Routers(hops) | Between::Contradiction(hops) => alarms.push(contradiction(seen, [a, b], hops)),
+        }
+    }
+    if apart.is_empty() {
+        return trees;
+    }
+    let mut parts = Parts::new(bridged, apart.iter().map(|(a, b, _)| (*a, *b)));
+    parts.follow_switches(seen, forest);
+    let of: Vec<usize> = (0..seen.nodes.len()).map(|n| parts.of.find(n)).collect();
+    let mut told = BTreeSet::new();
+    for (a, b, hops) in apart {
+        if told.insert((of[a].min(of[b]), of[a].max(of[b]))) {
+            alarms.push(virtual_lans(seen, [a, b], hops));
+        }
+    }
+    of
+}
+
+fn contradiction(seen: &Seen<'_>, [a, b]: [usize; 2], hops: &[Option<std::net::IpAddr>]) -> Alarm {
+    let [a, b] = [a, b].map(|n| &seen.nodes[n].name);
+    let text = format!(
+        "hosts \"{a}\" and \"{b}\": {} between them by one probe and none by others; the probe with hops counts for nothing: check the routes of both",
+        routed_hops(hops)
+    );
+    Alarm { about: format!("{a}-{b}"), text }
+}
+
+fn virtual_lans(seen: &Seen<'_>, [a, b]: [usize; 2], hops: &[Option<std::net::IpAddr>]) -> Alarm {
+    let [a, b] = [a, b].map(|n| &seen.nodes[n].name);
+    let text = format!(
+        "hosts \"{a}\" and \"{b}\": {} between them though switches join them; they are taken for two clusters: two virtual LANs, or a wrong route on one of them",
+        routed_hops(hops)
+    );
+    Alarm { about: format!("{a}-{b}"), text }
+}
+
+/// Groups that grow along cables but never join what a hop parts.
+struct Parts {
+    of: UnionFind<usize>,
+    /// By representative: those it must not join.
+    apart: BTreeMap<usize, HashSet<usize>>,
+}
+
+impl Parts {
+    fn new(of: UnionFind<usize>, apart: impl Iterator<Item = (usize, usize)>) -> Parts {
+        let mut parts = Parts { of, apart: BTreeMap::new() };
+        for (a, b) in apart {
+            let (a, b) = (parts.of.find(a), parts.of.find(b));
+            parts.apart.entry(a).or_default().insert(b);
+            parts.apart.entry(b).or_default().insert(a);
+        }
+        parts
+    }
+
+    fn follow_switches(&mut self, seen: &Seen<'_>, forest: &Forest) {
+        let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
+        let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| is_host(e.b) && matches!(e.cause, Cause::Cable(_)));
+        for seat in seats {
+            at.entry(seat.a).or_default().push(seat.b);
+        }
+        for (switch, mut hosts) in at {
+            // Those with something to say first, so that the rest joins the switch's own group.
+            hosts.sort_by_cached_key(|h| (!self.apart.contains_key(&self.of.find(*h)), natural(&seen.nodes[*h].name)));
+            for (i, host) in hosts.iter().enumerate() {
+                let joined = self.join(switch, *host);
+                let _follows = joined || hosts[..i].iter().any(|other| self.join(*other, *host));
+            }
+        }
+        for trunk in trunks {
+            self.join(trunk.a, trunk.b);
+        }
+    }
+
+    /// Joins two groups unless a hop is between; gives whether they are one now.
+    fn join(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.of.find(a), self.of.find(b));
+        if a == b {
+            return true;
+        }
+        if self.apart.get(&a).is_some_and(|others| others.contains(&b)) {
+            return false;
+        }
+        self.of.union(a, b);
+        let (kept, gone) = if self.of.find(a) == a { (a, b) } else { (b, a) };
+        for other in self.apart.remove(&gone).unwrap_or_default() {
+            if let Some(others) = self.apart.get_mut(&other) {
+                others.remove(&gone);
+                others.insert(kept);
+            }
+            self.apart.entry(kept).or_default().insert(other);
+        }
+        true
+    }
+}
