@@ -11,25 +11,46 @@ pub(crate) enum Kind {
     Text,
 }
 
+/// Chassis ID subtypes (IEEE 802.1AB-2016, Table 8-2; LldpChassisIdSubtype): MAC address (4), network address (5); the rest are texts.
+pub(crate) fn chassis_kind(subtype: u32) -> Kind {
+    match subtype {
+        4 => Kind::Mac,
+        5 => Kind::Address,
+        _ => Kind::Text,
+    }
+}
+
+/// Port ID subtypes, which differ (Table 8-3; LldpPortIdSubtype): MAC address (3), network address (4); the rest are texts.
+pub(crate) fn port_kind(subtype: u32) -> Kind {
+    match subtype {
+        3 => Kind::Mac,
+        4 => Kind::Address,
+        _ => Kind::Text,
+    }
+}
+
 /// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC address.
 pub(crate) fn read(octets: &[u8], kind: Option<Kind>) -> Option<Id> {
     if octets.is_empty() {
         return None;
     }
-    let printable =
-        std::str::from_utf8(octets).ok().map(|t| t.trim_end_matches('\0')).filter(|t| !t.is_empty() && !t.chars().any(char::is_control));
+    let printable = printable(octets);
     let raw = || Mac::from_octets(octets);
-    let written = || written_mac(printable?);
+    let written = || written_mac(printable.as_deref()?);
     let known = match kind {
         Some(Kind::Mac) => raw().or_else(written).map(Id::Mac),
         Some(Kind::Address) => address(octets).map(Id::Address),
         Some(Kind::Text) => None,
         None => raw().filter(|_| printable.is_none()).or_else(written).map(Id::Mac),
     };
-    known.or_else(|| match printable {
-        Some(text) => Some(Id::Text(plain::words(text))),
-        None => Some(Id::Text(octets.iter().map(|o| format!("{o:02x}")).collect())),
-    })
+    let hexadecimal = || plain::words(&octets.iter().map(|o| format!("{o:02x}")).collect::<String>());
+    Some(known.unwrap_or_else(|| Id::Text(printable.unwrap_or_else(hexadecimal))))
+}
+
+/// A text without control characters that shows something.
+fn printable(octets: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(octets).ok()?.trim_end_matches('\0');
+    Some(plain::words(text)).filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
 }
 
 /// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by hyphens, dots or blanks too.
@@ -74,6 +95,9 @@ mod tests {
         assert_eq!(of(&MAC, None), Some(Id::Mac(Mac(MAC))), "sparse subtype column");
         assert_eq!(of(b"switch", None), Some(Id::Text("switch".into())), "six printable octets are a name");
         assert_eq!(of(&MAC, Some(Kind::Text)), Some(Id::Text("020000000009".into())));
+        assert_eq!(of(b" \xe2\x80\x8e", Some(Kind::Text)), Some(Id::Text("20e2808e".into())), "a text that shows nothing");
         assert_eq!(of(b"", Some(Kind::Text)), None);
+        assert_eq!([4, 5, 7].map(chassis_kind), [Kind::Mac, Kind::Address, Kind::Text]);
+        assert_eq!([3, 4, 5].map(port_kind), [Kind::Mac, Kind::Address, Kind::Text]);
     }
 }

@@ -1,24 +1,47 @@
 //! LLDP under the host's name (IEEE 802.1AB-2016), unless another program announces by the same card.
+mod turns;
+
 use super::card::Card;
-use super::packets::{Packets, SocketError};
-use std::time::Duration;
+use super::packets::{self, Buffer, Packets, SocketError, filter};
+use crate::frames::{Frame, Message};
+use std::time::{Duration, Instant};
+use turns::{Turns, Word};
 
 /// What is announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
     /// The host's name.
     pub host: String,
-    /// What it is, in words.
+    /// What it is, in words; may be empty.
     pub description: String,
     /// Time between two announcements; 30 s is usual (9.2.5.7 there). Neighbours keep one for three times as long.
     pub every: Duration,
 }
 
+/// How long another program is watched for, twice the usual time between announcements; and how long not. Watching clones each
+/// frame that leaves the host, which it must not pay for all the time.
+const WATCH: Duration = Duration::from_secs(65);
+const REST: Duration = Duration::from_secs(30 * 60);
+
 /// Announces the host by LLDP on its cards; says farewell when dropped.
+///
+/// Two programs that announce one host make two neighbours of it. So it watches what leaves the cards when it begins, when a
+/// card gets a carrier, and now and then, and stands aside on a card by which another program speaks.
 #[derive(Debug)]
 pub struct Announcer {
-    said: Announcement,
+    /// Sends, and sees what other sockets send: a packet socket never sees what it sent itself.
     socket: Packets,
+    turns: Turns,
+    watch: Option<Watch>,
+    /// When it watches again.
+    next_watch: Duration,
+    opened: Instant,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Watch {
+    since: Duration,
+    until: Duration,
 }
 
 impl Announcer {
@@ -27,12 +50,68 @@ impl Announcer {
     /// # Errors
     /// Where the system refuses it: CAP_NET_RAW is missing.
     pub fn open(said: Announcement) -> Result<Announcer, SocketError> {
-        Ok(Announcer { said, socket: Packets::open_mute("announcing by LLDP")? })
+        let socket = Packets::open("announcing by LLDP", packets::LLDP, &filter::leaving(packets::LLDP))?;
+        Ok(Announcer { socket, turns: Turns::new(said), watch: None, next_watch: Duration::ZERO, opened: Instant::now() })
     }
 
     /// Announces by those cards where it is due, at once by one that came up; by a card no longer named it says farewell. Never
     /// waits. Call it about once a second.
     pub fn step(&mut self, cards: &[Card]) {
-        let _ = (&self.said, &self.socket, cards);
+        let now = self.opened.elapsed();
+        self.overhear(now);
+        if self.turns.follow(cards, now) || now >= self.next_watch {
+            self.begin_watch(now);
+        }
+        self.send();
+        if let Some(watch) = self.watch.filter(|watch| now >= watch.until) {
+            self.end_watch(watch, now);
+        }
+    }
+
+    /// Takes note of what other programs announced.
+    fn overhear(&mut self, now: Duration) {
+        let mut buffer = Buffer::default();
+        while let Some(received) = self.socket.next(&mut buffer) {
+            if let Ok(Frame { source, message: Message::Lldp(unit) }) = Frame::read(received.frame) {
+                self.turns.overhear(received.card, source, &unit, now);
+            }
+        }
+    }
+
+    fn send(&mut self) {
+        for Word { card, frame } in self.turns.words() {
+            // A card that went away or down meanwhile: it is announced anew when it is back.
+            if let Err(problem) = self.socket.send(card, &frame.write()) {
+                tracing::debug!("card {card}: announcing by LLDP: {problem}");
+            }
+        }
+    }
+
+    fn begin_watch(&mut self, now: Duration) {
+        let since = self.watch.map_or(now, |watch| watch.since);
+        self.watch = Some(Watch { since, until: now + WATCH });
+        self.next_watch = now + WATCH + REST;
+        self.receive(packets::ALL);
+    }
+
+    fn end_watch(&mut self, watch: Watch, now: Duration) {
+        self.watch = None;
+        self.receive(packets::LLDP);
+        self.turns.resume(watch.since, now);
+    }
+
+    /// Incoming LLDP meets the filter only, and costs nothing.
+    fn receive(&self, protocol: u16) {
+        if let Err(problem) = self.socket.receive_only(protocol) {
+            tracing::warn!("announcing by LLDP: watching for other programs that do: {problem}; both may announce this host");
+        }
+    }
+}
+
+impl Drop for Announcer {
+    fn drop(&mut self) {
+        let now = self.opened.elapsed();
+        self.turns.follow(&[], now);
+        self.send();
     }
 }

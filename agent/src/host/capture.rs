@@ -1,14 +1,32 @@
-//! What was heard on the cards and has not aged out.
+//! Hears on the cards.
 use super::card::Card;
+use super::heard::Memory;
+use super::packets::filter;
 use super::packets::{self, Buffer, Packets, SocketError};
-use inventory::Millis;
+use crate::frames::{Frame, bpdu, cdp, lldp};
 use inventory::host_report::Heard;
+use inventory::{Mac, Millis};
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// LLDP's three groups (IEEE 802.1AB-2016, Table 7-1): nearest bridge, nearest bridge that is not of two ports, nearest customer
+/// bridge.
+const LLDP_GROUPS: [Mac; 3] = [lldp::NEAREST_BRIDGE, Mac([0x01, 0x80, 0xc2, 0, 0, 0x03]), Mac([0x01, 0x80, 0xc2, 0, 0, 0])];
+
+const LLC_GROUPS: [Mac; 2] = [bpdu::GROUP, cdp::GROUP];
+
+/// Frames read at one call at most: a flood costs no more time than this.
+const MOST_FRAMES: usize = 1000;
 
 /// Hears LLDP, CDP and BPDUs on every card.
 #[derive(Debug)]
 pub struct Ear {
     lldp: Packets,
     llc: Packets,
+    /// Cards that let the groups through.
+    attended: BTreeSet<u32>,
+    memory: Memory,
+    opened: Instant,
 }
 
 impl Ear {
@@ -17,17 +35,51 @@ impl Ear {
     /// # Errors
     /// Where the system refuses them: CAP_NET_RAW is missing.
     pub fn open() -> Result<Ear, SocketError> {
+        let open = |purpose, protocol, groups: &[Mac]| Packets::open(purpose, protocol, &filter::to(groups));
         Ok(Ear {
-            lldp: Packets::open("hearing LLDP", packets::LLDP, &[])?,
-            llc: Packets::open("hearing BPDUs and CDP", packets::LLC, &[])?,
+            lldp: open("hearing LLDP", packets::LLDP, &LLDP_GROUPS)?,
+            llc: open("hearing BPDUs and CDP", packets::LLC, &LLC_GROUPS)?,
+            attended: BTreeSet::new(),
+            memory: Memory::default(),
+            opened: Instant::now(),
         })
     }
 
     /// What these cards heard and has not aged out, `now` being the host's clock. Never waits. The sockets keep some dozen
     /// frames: call it about once a second, and at least every ten.
     pub fn heard(&mut self, now: Millis, cards: &[Card]) -> Vec<Heard> {
+        self.attend(cards);
+        self.listen(now, cards);
+        self.memory.told(cards, self.opened.elapsed())
+    }
+
+    /// Has new cards let the groups through. A membership ends with its card, and numbers of cards are not given again soon.
+    fn attend(&mut self, cards: &[Card]) {
+        self.attended.retain(|index| cards.iter().any(|card| card.index == *index));
+        for card in cards {
+            if self.attended.insert(card.index) {
+                let groups = LLDP_GROUPS.map(|group| (&self.lldp, group)).into_iter().chain(LLC_GROUPS.map(|group| (&self.llc, group)));
+                for (socket, group) in groups {
+                    if let Err(problem) = socket.join(card.index, group.0) {
+                        tracing::debug!("card {}: receiving group {group}: {problem}", card.name);
+                    }
+                }
+            }
+        }
+    }
+
+    fn listen(&mut self, at: Millis, cards: &[Card]) {
         let mut buffer = Buffer::default();
-        let _ = (now, cards, self.lldp.next(&mut buffer).is_some(), self.llc.next(&mut buffer).is_some());
-        Vec::new()
+        for socket in [&self.lldp, &self.llc] {
+            for _ in 0..MOST_FRAMES {
+                let Some(received) = socket.next(&mut buffer) else { break };
+                match Frame::read(received.frame) {
+                    // A frame of one's own comes back where two cards are on one segment.
+                    Ok(frame) if cards.iter().any(|card| card.mac == frame.source) => {}
+                    Ok(frame) => self.memory.hear(received.card, frame, at, self.opened.elapsed()),
+                    Err(problem) => tracing::debug!("card {}: {problem}", received.card),
+                }
+            }
+        }
     }
 }

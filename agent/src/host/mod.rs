@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`card`] | the Ethernet cards as the system shows them now |
 //! | [`packets`] | frames as they are on the cable, without a cost to any other frame |
-//! | [`capture`] | what was heard and has not aged out |
+//! | [`capture`] | hears on the cards |
+//! | `heard` | what frames said, until it ages out |
 //! | [`announce`] | LLDP under the host's name, unless another program speaks |
 //! | [`nics`] | all that is reported of the cards, by netlink |
 //! | [`seed`] | a broadcast, so that every bridge has learned this host |
@@ -13,6 +14,7 @@
 pub mod announce;
 pub mod capture;
 pub mod card;
+mod heard;
 pub mod nics;
 pub mod packets;
 pub mod seed;

@@ -8,6 +8,9 @@
 //! - receives groups by membership, never by promiscuous mode;
 //! - and has a filter that drops what is left of no interest before it is copied.
 #![allow(unsafe_code, reason = "packet sockets have no safe wrapper for their addresses, memberships and filters")]
+pub(crate) mod filter;
+
+use filter::Instruction;
 use nix::sys::socket::{LinkAddr, MsgFlags, recvfrom};
 use std::ffi::c_int;
 use std::io;
@@ -20,7 +23,7 @@ pub(crate) const LLDP: u16 = 0x88cc;
 pub(crate) const LLC: u16 = libc::ETH_P_802_2 as u16;
 
 /// Frames of any protocol, the host's own ones, too, which no other value gives.
-const ALL: u16 = libc::ETH_P_ALL as u16;
+pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
 
 /// Frames for neighbours are at most this long: 1500 octets, a header and two tags.
 const LONGEST: usize = 1522;
@@ -42,9 +45,6 @@ fn hint(problem: &io::Error) -> &'static str {
     }
 }
 
-/// One instruction of a classic BPF program.
-pub(crate) type Instruction = libc::sock_filter;
-
 /// A packet socket.
 #[derive(Debug)]
 pub(crate) struct Packets {
@@ -65,7 +65,7 @@ impl Packets {
     pub(crate) fn open(purpose: &'static str, protocol: u16, filter: &[Instruction]) -> Result<Packets, SocketError> {
         let open = || {
             let socket = Packets { socket: socket()? };
-            socket.filter(filter)?;
+            attach(&socket.socket, filter)?;
             // The card on which the cable is, where the frame goes to a bond (see bond_handle_frame in the kernel).
             socket.option(libc::PACKET_ORIGDEV, &1)?;
             // Only now, so that no frame passes before the filter is there.
@@ -81,7 +81,7 @@ impl Packets {
     }
 
     /// Changes what is received. [`ALL`] costs a little for each frame the host sends or receives.
-    fn receive_only(&self, protocol: u16) -> io::Result<()> {
+    pub(crate) fn receive_only(&self, protocol: u16) -> io::Result<()> {
         let address = address(protocol, 0);
         let size = size_of_val(&address) as libc::socklen_t;
         // SAFETY: `address` is a sockaddr_ll of `size` octets that outlives the call.
@@ -124,11 +124,6 @@ impl Packets {
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    fn filter(&self, program: &[Instruction]) -> io::Result<()> {
-        let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
-        set(&self.socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
-    }
-
     fn option<T>(&self, name: c_int, value: &T) -> io::Result<()> {
         set(&self.socket, libc::SOL_PACKET, name, value)
     }
@@ -150,6 +145,11 @@ fn socket() -> io::Result<OwnedFd> {
     done(fd.min(0))?;
     // SAFETY: the descriptor was just made and nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn attach(socket: &OwnedFd, program: &[Instruction]) -> io::Result<()> {
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
 }
 
 fn set<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {

@@ -1,8 +1,9 @@
 //! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. It passes through switches that do not speak it, so
 //! its word is weaker than LLDP's.
 use super::{lldp, text};
+use crate::frames::cdp::capabilities;
 use crate::walk::Answers;
-use inventory::observation::{Capabilities, Cdp, CdpNeighbour};
+use inventory::observation::{Cdp, CdpNeighbour};
 use snmp::Value;
 use std::collections::BTreeSet;
 
@@ -26,18 +27,12 @@ pub(super) fn read(answers: &Answers) -> Cdp {
     Cdp { device: text(answers.scalar(GLOBAL_DEVICE)), neighbours: indices.into_iter().filter_map(row).collect() }
 }
 
-/// Four octets, the lowest bit of the last one first: router, transparent bridge, source-route bridge, switch, host.
-fn capabilities(octets: &[u8]) -> Option<Capabilities> {
-    let last = octets.get(3)?;
-    Some(Capabilities { bridge: last & 0x0e != 0, router: last & 0x01 != 0 })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
     use inventory::Mac;
-    use inventory::observation::Id;
+    use inventory::observation::{Capabilities, Id};
 
     #[test]
     fn reads_names_and_addresses() {

@@ -1,7 +1,7 @@
-//! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). The subtype enumerations of chassis
-//! and port differ (8.5.2.2 and 8.5.3.2 there); both end in one [`Id`].
+//! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). What subtypes mean is
+//! the same as in frames (`frames::id`).
 use super::{Objects, cdp, number, text};
-use crate::frames::id::{self, Kind};
+use crate::frames::id::{self, Kind, chassis_kind, port_kind};
 use crate::walk::Answers;
 use inventory::observation::{Capabilities, Cdp, Id, Lldp, LldpNeighbour, LldpPort};
 use snmp::Value;
@@ -120,7 +120,7 @@ pub(crate) fn read(answers: &Answers) -> Lldp {
 impl Edition {
     fn read(&self, answers: &Answers) -> Lldp {
         Lldp {
-            chassis: id(answers.scalar(self.chassis), chassis_kind(number(answers.scalar(self.chassis_subtype)))),
+            chassis: id(answers.scalar(self.chassis), number(answers.scalar(self.chassis_subtype)).map(chassis_kind)),
             name: text(answers.scalar(self.name)),
             capabilities: answers.scalar(self.capabilities).and_then(Value::as_bytes).and_then(capabilities),
             ports: answers.column(self.port).filter_map(|(index, value)| self.port(answers, index, value)).collect(),
@@ -131,7 +131,7 @@ impl Edition {
 
     fn port(&self, answers: &Answers, index: &[u32], value: &Value) -> Option<LldpPort> {
         let [number_] = index else { return None };
-        let kind = port_kind(number(answers.cell(self.port_subtype, index)));
+        let kind = number(answers.cell(self.port_subtype, index)).map(port_kind);
         Some(LldpPort { number: *number_, id: id(Some(value), kind)?, descr: text(answers.cell(self.port_descr, index)) })
     }
 
@@ -144,8 +144,8 @@ impl Edition {
             let cell = |column| answers.cell(column, index);
             LldpNeighbour {
                 local_port: index[1],
-                chassis: id(cell(self.rem_chassis), chassis_kind(number(cell(self.rem_chassis_subtype)))),
-                port: id(cell(self.rem_port), port_kind(number(cell(self.rem_port_subtype)))),
+                chassis: id(cell(self.rem_chassis), number(cell(self.rem_chassis_subtype)).map(chassis_kind)),
+                port: id(cell(self.rem_port), number(cell(self.rem_port_subtype)).map(port_kind)),
                 port_descr: text(cell(self.rem_port_descr)),
                 name: text(cell(self.rem_name)),
                 capabilities: cell(self.rem_capabilities).and_then(Value::as_bytes).and_then(capabilities),
@@ -163,24 +163,6 @@ fn capabilities(bits: &[u8]) -> Option<Capabilities> {
 /// An identifier out of an octet string.
 pub(super) fn id(value: Option<&Value>, kind: Option<Kind>) -> Option<Id> {
     id::read(value?.as_bytes()?, kind)
-}
-
-/// LldpChassisIdSubtype: macAddress(4), networkAddress(5); the rest are texts.
-fn chassis_kind(subtype: Option<u32>) -> Option<Kind> {
-    subtype.map(|n| match n {
-        4 => Kind::Mac,
-        5 => Kind::Address,
-        _ => Kind::Text,
-    })
-}
-
-/// LldpPortIdSubtype: macAddress(3), networkAddress(4); the rest are texts.
-fn port_kind(subtype: Option<u32>) -> Option<Kind> {
-    subtype.map(|n| match n {
-        3 => Kind::Mac,
-        4 => Kind::Address,
-        _ => Kind::Text,
-    })
 }
 
 #[cfg(test)]
@@ -239,12 +221,5 @@ mod tests {
         cells.push(("1.0.8802.1.1.2.1.4.1.1.9.0.5.1", octets("s9")));
         let lldp = read(&answers(&cells));
         assert_eq!((lldp.neighbours.len(), lldp.neighbours[0].local_port), (1, 5), "both speak: the first one");
-    }
-
-    #[test]
-    fn subtypes_say_what_identifiers_are() {
-        let kinds = [chassis_kind(Some(4)), port_kind(Some(3)), chassis_kind(Some(7)), port_kind(None)];
-        assert_eq!(kinds, [Some(Kind::Mac), Some(Kind::Mac), Some(Kind::Text), None]);
-        assert_eq!(id(Some(&Value::Integer(1)), None), None);
     }
 }

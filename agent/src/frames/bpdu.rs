@@ -1,0 +1,201 @@
+//! Bridge protocol data units: of STP and RSTP (IEEE 802.1D-2004, 9.3) and what MSTP has in common with them (IEEE
+//! 802.1Q-2018, 14.2 to 14.4).
+use super::FrameError;
+use inventory::Mac;
+use inventory::observation::BridgeId;
+use std::time::Duration;
+
+/// The bridge group address (IEEE 802.1D-2004, Table 7-10).
+pub const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0]);
+
+/// LLC before it: spanning tree as destination and source, unnumbered information (9.2.1, 7.12.3).
+pub(super) const LLC0: u8 = 0x42;
+pub(super) const LLC1: u8 = 0x42;
+pub(super) const LLC2: u8 = 0x03;
+
+/// A bridge protocol data unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bpdu {
+    /// Configuration (9.3.1), RST (9.3.3) or MST BPDU: who is designated.
+    Configuration(Configuration),
+    /// Topology change notification (9.3.2), to the designated bridge.
+    TopologyChange,
+}
+
+/// What a port says of its place in the spanning tree. Times are in 256ths of a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Configuration {
+    /// Which protocol it is, with what only that says.
+    pub version: Version,
+    /// The whole octet (9.3.3).
+    pub flags: u8,
+    /// The root bridge.
+    pub root_bridge: BridgeId,
+    /// Cost to it; among regions of MSTP the external one.
+    pub root_path_cost: u32,
+    /// The bridge that sent this.
+    pub bridge: BridgeId,
+    /// The port that sent this, the whole 16 bits.
+    pub port: u16,
+    /// How old what it says is.
+    pub message_age: u16,
+    /// How old it may become.
+    pub max_age: u16,
+    /// Time between two of them.
+    pub hello_time: u16,
+    /// Time to wait before forwarding.
+    pub forward_delay: u16,
+}
+
+/// Which spanning tree protocol speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// 802.1D before 2004.
+    Stp,
+    /// RSTP.
+    Rstp,
+    /// MSTP; trees of single VLANs are not read.
+    Mstp {
+        /// The root of the region.
+        regional_root: BridgeId,
+        /// Cost to it.
+        internal_path_cost: u32,
+        /// Bridges it may still pass.
+        remaining_hops: u8,
+    },
+}
+
+/// BPDU types (9.3.1 to 9.3.3).
+mod kind {
+    pub(super) const CONFIGURATION: u8 = 0x00;
+    pub(super) const RST: u8 = 0x02;
+    pub(super) const TOPOLOGY_CHANGE: u8 = 0x80;
+}
+
+/// Port role in the flags of RST and MST BPDUs, bits 3 and 4 (9.3.3): designated is 3.
+const ROLE: u8 = 0x0c;
+
+/// Octets of the part that all have, and up to where an MST BPDU names its bridge (802.1Q, Figure 14-1).
+const COMMON: usize = 35;
+const MST: usize = 102;
+
+/// Octets that an MST BPDU counts before its first tree of VLANs.
+const MST_FIXED: u16 = 64;
+
+/// Octets of one such tree, and how many there are at most (802.1Q, 14.4).
+const MSTI: u16 = 16;
+const MOST_MSTI: u16 = 64;
+
+impl Bpdu {
+    /// Reads a BPDU after its LLC, by the rules of 9.3.4 and, for MSTP, of 802.1Q 14.4. Later versions are read as far as they
+    /// say the same.
+    ///
+    /// # Errors
+    /// Where it is no BPDU, too short for its type, or as old as it may become.
+    pub fn read(octets: &[u8]) -> Result<Bpdu, FrameError> {
+        let [0, 0, version, kind, ..] = *octets else { return Err(bad(0, "not the spanning tree protocol")) };
+        match (kind, version) {
+            (kind::TOPOLOGY_CHANGE, _) => Ok(Bpdu::TopologyChange),
+            (kind::CONFIGURATION, _) => {
+                let said = Configuration::read(octets, Version::Stp)?;
+                if said.message_age >= said.max_age { Err(bad(27, "as old as it may become")) } else { Ok(Bpdu::Configuration(said)) }
+            }
+            (kind::RST, 2..) => {
+                let said = Configuration::read(octets, Version::Rstp)?;
+                Ok(Bpdu::Configuration(if version > 2 { said.with_region(octets).unwrap_or(said) } else { said }))
+            }
+            _ => Err(bad(3, "an unknown type")),
+        }
+    }
+
+    /// Writes it. An MST BPDU names no region and no trees of VLANs.
+    pub fn write(&self) -> Vec<u8> {
+        let Bpdu::Configuration(said) = self else { return vec![0, 0, 0, kind::TOPOLOGY_CHANGE] };
+        match said.version {
+            Version::Stp => said.common(0, kind::CONFIGURATION, said.bridge),
+            Version::Rstp => [said.common(2, kind::RST, said.bridge), vec![0]].concat(),
+            Version::Mstp { regional_root, internal_path_cost, remaining_hops } => {
+                let mut octets = said.common(3, kind::RST, regional_root);
+                octets.push(0);
+                octets.extend(MST_FIXED.to_be_bytes());
+                octets.extend([0; 51]);
+                octets.extend(internal_path_cost.to_be_bytes());
+                octets.extend(bridge_octets(said.bridge));
+                octets.push(remaining_hops);
+                octets
+            }
+        }
+    }
+}
+
+impl Configuration {
+    fn read(octets: &[u8], version: Version) -> Result<Configuration, FrameError> {
+        let common = octets.first_chunk::<COMMON>().ok_or(bad(octets.len(), "ends too early for its type"))?;
+        let word = |at: usize| u16::from_be_bytes([common[at], common[at + 1]]);
+        Ok(Configuration {
+            version,
+            flags: common[4],
+            root_bridge: bridge_id(*common[5..].first_chunk().expect("eight of 35 octets")),
+            root_path_cost: u32::from_be_bytes(*common[13..].first_chunk().expect("four of 35 octets")),
+            bridge: bridge_id(*common[17..].first_chunk().expect("eight of 35 octets")),
+            port: word(25),
+            message_age: word(27),
+            max_age: word(29),
+            hello_time: word(31),
+            forward_delay: word(33),
+        })
+    }
+
+    /// What MSTP says beyond RSTP. Where RSTP has the bridge, MSTP has the root of the region, and the bridge comes later. `None`
+    /// where lengths are wrong: then it counts as RSTP (802.1Q, 14.4).
+    fn with_region(self, octets: &[u8]) -> Option<Configuration> {
+        let octets = octets.first_chunk::<MST>()?;
+        let version_1_length = octets[35];
+        let trees = u16::from_be_bytes([octets[36], octets[37]]).checked_sub(MST_FIXED)?;
+        if version_1_length != 0 || trees % MSTI != 0 || trees / MSTI > MOST_MSTI {
+            return None;
+        }
+        let version = Version::Mstp {
+            regional_root: self.bridge,
+            internal_path_cost: u32::from_be_bytes(*octets[89..].first_chunk()?),
+            remaining_hops: octets[101],
+        };
+        Some(Configuration { version, bridge: bridge_id(*octets[93..].first_chunk()?), ..self })
+    }
+
+    /// Whether the port that sent it is the designated one: RSTP's other ports may speak, too.
+    pub fn is_designated(&self) -> bool {
+        self.version == Version::Stp || self.flags & ROLE == ROLE
+    }
+
+    /// How long it counts at most when nothing newer comes: what is left of its age, and never more than
+    /// the 40 s that a bridge may choose (IEEE 802.1D-2004, Table 7-5).
+    pub fn holds_for(&self) -> Duration {
+        let left = self.max_age.saturating_sub(self.message_age);
+        Duration::from_millis(u64::from(left) * 1000 / 256).clamp(Duration::from_secs(1), Duration::from_secs(40))
+    }
+
+    fn common(&self, version: u8, kind: u8, bridge: BridgeId) -> Vec<u8> {
+        let mut octets = vec![0, 0, version, kind, self.flags];
+        octets.extend(bridge_octets(self.root_bridge));
+        octets.extend(self.root_path_cost.to_be_bytes());
+        octets.extend(bridge_octets(bridge));
+        let words = [self.port, self.message_age, self.max_age, self.hello_time, self.forward_delay];
+        octets.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+        octets
+    }
+}
+
+fn bad(at: usize, problem: &'static str) -> FrameError {
+    FrameError { protocol: "BPDU", at, problem }
+}
+
+/// 16 bits of priority, 48 of address (9.2.5).
+fn bridge_id([a, b, address @ ..]: [u8; 8]) -> BridgeId {
+    BridgeId { priority: u16::from_be_bytes([a, b]), address: Mac(address) }
+}
+
+fn bridge_octets(bridge: BridgeId) -> [u8; 8] {
+    let ([a, b], [c, d, e, f, g, h]) = (bridge.priority.to_be_bytes(), bridge.address.0);
+    [a, b, c, d, e, f, g, h]
+}

@@ -1,0 +1,129 @@
+//! Ethernet frames (IEEE 802.3-2018, 3.2.6; tags of IEEE 802.1Q-2018, 9.5).
+use super::FrameError;
+use inventory::Mac;
+
+/// A frame without its tags and its check sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ethernet<'f> {
+    /// Where it goes.
+    pub destination: Mac,
+    /// Where it comes from.
+    pub source: Mac,
+    /// What is inside.
+    pub payload: Payload<'f>,
+}
+
+/// What is inside a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Payload<'f> {
+    /// A protocol with an EtherType; the content may end in padding.
+    Typed {
+        /// Which.
+        ethertype: u16,
+        /// What it wrote.
+        content: &'f [u8],
+    },
+    /// Logical link control, without padding.
+    Llc(&'f [u8]),
+}
+
+/// Tags of VLANs and of providers.
+const TAGS: [u16; 2] = [0x8100, 0x88a8];
+
+/// Tags taken off at most: a provider's and a customer's.
+const MOST_TAGS: usize = 2;
+
+/// From here on the field is an EtherType, below it is a length.
+const LEAST_ETHERTYPE: u16 = 0x600;
+
+/// Frames are padded to so many octets, without their check sequence.
+const SHORTEST: usize = 60;
+
+impl<'f> Ethernet<'f> {
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// Where it is too short for what it says it is.
+    pub fn read(octets: &'f [u8]) -> Result<Ethernet<'f>, FrameError> {
+        let bad = |at, problem| FrameError { protocol: "Ethernet", at, problem };
+        let (addresses, rest) = octets.split_first_chunk::<12>().ok_or(bad(octets.len(), "ends within the addresses"))?;
+        let [a, b, c, d, e, f, source @ ..] = *addresses;
+        let (mut field, mut rest) = word(rest).ok_or(bad(octets.len(), "ends before its type"))?;
+        for _ in 0..MOST_TAGS {
+            if TAGS.contains(&field) {
+                let inner = rest.get(2..).and_then(word);
+                (field, rest) = inner.ok_or(bad(octets.len(), "ends within a tag"))?;
+            }
+        }
+        let payload = if field >= LEAST_ETHERTYPE {
+            Payload::Typed { ethertype: field, content: rest }
+        } else {
+            Payload::Llc(rest.get(..usize::from(field)).ok_or(bad(octets.len(), "shorter than its length field says"))?)
+        };
+        Ok(Ethernet { destination: Mac([a, b, c, d, e, f]), source: Mac(source), payload })
+    }
+
+    /// Writes it, untagged and padded. Content beyond 1,500 octets is cut off: no Ethernet takes more.
+    pub fn write(&self) -> Vec<u8> {
+        let (field, content) = match self.payload {
+            Payload::Typed { ethertype, content } => (Some(ethertype), content),
+            Payload::Llc(content) => (None, content),
+        };
+        let content = &content[..content.len().min(1500)];
+        let field = field.unwrap_or(content.len() as u16);
+        let mut octets = [&self.destination.0[..], &self.source.0, &field.to_be_bytes(), content].concat();
+        octets.resize(octets.len().max(SHORTEST), 0);
+        octets
+    }
+}
+
+/// The first two octets as a number, and what follows.
+fn word(octets: &[u8]) -> Option<(u16, &[u8])> {
+    octets.split_first_chunk().map(|(word, rest)| (u16::from_be_bytes(*word), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: [u8; 12] = [0x01, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 7];
+
+    fn read(rest: &[u8]) -> Result<Payload<'static>, FrameError> {
+        let octets = [&HEADER, rest].concat().leak();
+        Ethernet::read(octets).map(|frame| frame.payload)
+    }
+
+    #[test]
+    fn reads_types_lengths_and_tags() {
+        assert_eq!(read(&[0x88, 0xcc, 1, 2]), Ok(Payload::Typed { ethertype: 0x88cc, content: &[1, 2] }));
+        assert_eq!(read(&[0, 2, 1, 2, 0, 0]), Ok(Payload::Llc(&[1, 2])), "padding is taken off");
+        let tagged = [0x88, 0xa8, 0, 5, 0x81, 0, 0, 7, 0x88, 0xcc, 9];
+        assert_eq!(read(&tagged), Ok(Payload::Typed { ethertype: 0x88cc, content: &[9] }));
+        let thrice = [0x81, 0, 0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3];
+        assert_eq!(read(&thrice), Ok(Payload::Typed { ethertype: 0x8100, content: &[0, 3] }), "a third tag is some other protocol");
+    }
+
+    #[test]
+    fn writes_with_padding() {
+        let (destination, source) = (Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]), Mac([2, 0, 0, 0, 0, 7]));
+        let octets = Ethernet { destination, source, payload: Payload::Llc(&[0x42, 0x42, 3]) }.write();
+        assert_eq!((&octets[..12], &octets[12..18], octets.len()), (&HEADER[..], &[0, 3, 0x42, 0x42, 3, 0][..], 60));
+        assert_eq!(Ethernet::read(&octets), Ok(Ethernet { destination, source, payload: Payload::Llc(&[0x42, 0x42, 3]) }));
+        let long = Ethernet { destination, source, payload: Payload::Llc(&[0; 2000]) }.write();
+        assert_eq!((long.len(), &long[12..14]), (1514, &1500u16.to_be_bytes()[..]));
+    }
+
+    #[test]
+    fn refuses_what_ends_early() {
+        for (rest, problem) in [
+            (&[][..], "ends before its type"),
+            (&[0x88], "ends before its type"),
+            (&[0x81, 0, 0], "ends within a tag"),
+            (&[0x81, 0, 0, 5, 0x88], "ends within a tag"),
+            (&[0, 3, 1, 2], "shorter than its length field says"),
+        ] {
+            assert_eq!(read(rest).map_err(|e| e.problem), Err(problem), "{rest:?}");
+        }
+        assert_eq!(Ethernet::read(&HEADER[..11]).map_err(|e| e.problem), Err("ends within the addresses"));
+    }
+}

@@ -1,0 +1,275 @@
+//! Whose turn it is to announce, when, and what to say. No I/O: time is an argument.
+use super::Announcement;
+use crate::frames::lldp::Lldpdu;
+use crate::frames::{Frame, Message};
+use crate::host::card::Card;
+use inventory::Mac;
+use inventory::observation::{Capabilities, Id};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Announcements in quick succession by a card that came up, and the time between them: its neighbour may be as new
+/// (IEEE 802.1AB-2016, 9.2.5.19, txFast).
+const QUICK: u32 = 3;
+const QUICK_EVERY: Duration = Duration::from_secs(1);
+
+/// How many times the interval a neighbour keeps an announcement.
+const HOLD: u32 = 3;
+
+#[derive(Debug)]
+pub(super) struct Turns {
+    said: Announcement,
+    /// The same on all cards and for all time: the address of the card with the lowest number at the beginning.
+    chassis: Option<Mac>,
+    ports: BTreeMap<u32, Port>,
+    /// Cards by which another program announces, and when it was last seen.
+    others: BTreeMap<u32, Duration>,
+    /// Said to be sent.
+    words: Vec<Word>,
+}
+
+/// A card that is announced by, as it was announced.
+#[derive(Debug)]
+struct Port {
+    card: Card,
+    due: Duration,
+    /// How many more follow quickly.
+    quick: u32,
+}
+
+/// A frame to send by a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) card: u32,
+    pub(super) frame: Frame,
+}
+
+impl Turns {
+    pub(super) fn new(said: Announcement) -> Turns {
+        Turns { said, chassis: None, ports: BTreeMap::new(), others: BTreeMap::new(), words: Vec::new() }
+    }
+
+    /// Words to send since the last call.
+    pub(super) fn words(&mut self) -> Vec<Word> {
+        std::mem::take(&mut self.words)
+    }
+
+    /// Farewell by cards that are gone or have become others, announcements by those where they are due. Says whether a card
+    /// came up.
+    pub(super) fn follow(&mut self, cards: &[Card], now: Duration) -> bool {
+        self.chassis = self.chassis.or_else(|| cards.iter().min_by_key(|card| card.index).map(|card| card.mac));
+        let gone: Vec<u32> = self.ports.values().filter(|port| !cards.contains(&port.card)).map(|port| port.card.index).collect();
+        for index in gone {
+            self.farewell(index);
+            self.ports.remove(&index);
+        }
+        let up: Vec<&Card> = cards.iter().filter(|card| card.up && !self.ports.contains_key(&card.index)).collect();
+        for card in &up {
+            self.ports.insert(card.index, Port { card: (*card).clone(), due: now, quick: QUICK });
+        }
+        self.announce(now);
+        !up.is_empty()
+    }
+
+    fn announce(&mut self, now: Duration) {
+        let due: Vec<u32> = self.ports.iter().filter(|(_, port)| port.due <= now).map(|(index, _)| *index).collect();
+        for index in due {
+            if !self.others.contains_key(&index) {
+                self.say(index, |unit| unit);
+            }
+            let port = self.ports.get_mut(&index).expect("it is due");
+            port.quick = port.quick.saturating_sub(1);
+            port.due = now + if port.quick > 0 { QUICK_EVERY.min(self.said.every) } else { self.said.every };
+        }
+    }
+
+    /// Another program sent this by a card. Where it speaks for the host, it has the word: a guest of the host, whose frames may
+    /// leave by the same card, has an address of its own.
+    pub(super) fn overhear(&mut self, index: u32, source: Mac, unit: &Lldpdu, now: Duration) {
+        let Some(port) = self.ports.get(&index).filter(|port| same_but_local(source, port.card.mac)) else { return };
+        let name = &port.card.name;
+        if unit.ttl == 0 {
+            if self.others.remove(&index).is_some() {
+                tracing::info!("card {name}: the other program ends its LLDP; heddle announces this host");
+                self.again(index, now);
+            }
+        } else if self.others.contains_key(&index) {
+            self.others.insert(index, now);
+        } else {
+            let as_whom = if unit.name.is_empty() { "without a name" } else { &unit.name };
+            tracing::info!("card {name}: another program announces this host by LLDP ({as_whom}); heddle stands aside there");
+            self.farewell(index);
+            self.others.insert(index, now);
+        }
+    }
+
+    /// Whoever was not seen since then is believed to be gone.
+    pub(super) fn resume(&mut self, since: Duration, now: Duration) {
+        let silent: Vec<u32> = self.others.iter().filter(|(_, last)| **last < since).map(|(index, _)| *index).collect();
+        for index in silent {
+            self.others.remove(&index);
+            if let Some(port) = self.ports.get(&index) {
+                tracing::info!("card {}: no other program announces by LLDP any more; heddle announces this host", port.card.name);
+            }
+            self.again(index, now);
+        }
+    }
+
+    fn again(&mut self, index: u32, now: Duration) {
+        if let Some(port) = self.ports.get_mut(&index) {
+            (port.due, port.quick) = (now, QUICK);
+        }
+    }
+
+    fn farewell(&mut self, index: u32) {
+        if !self.others.contains_key(&index) {
+            self.say(index, |unit| unit.farewell());
+        }
+    }
+
+    fn say(&mut self, index: u32, what: impl Fn(Lldpdu) -> Lldpdu) {
+        let (Some(port), Some(chassis)) = (self.ports.get(&index), self.chassis) else { return };
+        let unit = Lldpdu {
+            chassis: Id::Mac(chassis),
+            port: Id::Text(port.card.name.clone()),
+            ttl: u16::try_from((HOLD * self.said.every).as_secs().max(1)).unwrap_or(u16::MAX),
+            port_descr: String::new(),
+            name: self.said.host.clone(),
+            descr: self.said.description.clone(),
+            capabilities: Some(Capabilities::default()),
+            management: Vec::new(),
+        };
+        let frame = Frame { source: port.card.mac, message: Message::Lldp(what(unit)) };
+        self.words.push(Word { card: index, frame });
+    }
+}
+
+/// Some programs announce by members of a bond from their address with the "local" bit set.
+fn same_but_local(a: Mac, b: Mac) -> bool {
+    const LOCAL: u8 = 0x02;
+    a.0[0] | LOCAL == b.0[0] | LOCAL && a.0[1..] == b.0[1..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn card(index: u32, name: &str, up: bool) -> Card {
+        Card { index, name: name.into(), mac: Mac([0, 0, 0, 0, 1, index as u8]), up }
+    }
+
+    fn turns() -> Turns {
+        Turns::new(Announcement { host: "n3".into(), description: String::new(), every: 30 * SECOND })
+    }
+
+    /// Card, port and time to live of what was said.
+    fn said(turns: &mut Turns) -> Vec<(u32, String, u16)> {
+        let of = |word: Word| match word.frame.message {
+            Message::Lldp(Lldpdu { port: Id::Text(port), ttl, .. }) => (word.card, port, ttl),
+            other => panic!("{other:?}"),
+        };
+        turns.words().into_iter().map(of).collect()
+    }
+
+    fn other(ttl: u16) -> Lldpdu {
+        Lldpdu {
+            chassis: Id::Text("other".into()),
+            port: Id::Text("eth0".into()),
+            ttl,
+            port_descr: String::new(),
+            name: "n3.example.org".into(),
+            descr: String::new(),
+            capabilities: None,
+            management: vec![],
+        }
+    }
+
+    #[test]
+    fn at_once_quickly_then_every_interval() {
+        let mut turns = turns();
+        let cards = [card(2, "eth0", true), card(3, "eth1", false)];
+        let mut times = Vec::new();
+        for n in 0..100 {
+            assert_eq!(turns.follow(&cards, n * SECOND), n == 0, "up once");
+            times.extend(said(&mut turns).iter().map(|word| (n, word.0, word.2)));
+        }
+        assert_eq!(times, [(0, 2, 90), (1, 2, 90), (2, 2, 90), (32, 2, 90), (62, 2, 90), (92, 2, 90)]);
+        let up = [card(2, "eth0", true), card(3, "eth1", true)];
+        assert!(turns.follow(&up, 100 * SECOND));
+        assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
+    }
+
+    #[test]
+    fn who_is_renamed_or_gone_says_farewell_under_the_old_name() {
+        let mut turns = turns();
+        turns.follow(&[card(2, "eth0", true)], SECOND);
+        turns.words();
+        turns.follow(&[card(2, "data0", true)], 2 * SECOND);
+        assert_eq!(said(&mut turns), [(2, "eth0".into(), 0), (2, "data0".into(), 90)]);
+        turns.follow(&[], 3 * SECOND);
+        assert_eq!(said(&mut turns), [(2, "data0".into(), 0)]);
+    }
+
+    #[test]
+    fn the_chassis_stays_when_its_card_goes() {
+        let mut turns = turns();
+        turns.follow(&[card(3, "eth1", true), card(2, "eth0", false)], SECOND);
+        turns.follow(&[card(3, "eth1", true)], 40 * SECOND);
+        let chassis = |word: &Word| match &word.frame.message {
+            Message::Lldp(unit) => unit.chassis.clone(),
+            other => panic!("{other:?}"),
+        };
+        let words = turns.words();
+        assert_eq!(words.iter().map(chassis).collect::<Vec<_>>(), vec![Id::Mac(Mac([0, 0, 0, 0, 1, 2])); 2]);
+        assert_eq!(words[0].frame.source, Mac([0, 0, 0, 0, 1, 3]));
+    }
+
+    #[test]
+    fn stands_aside_for_another_program_on_its_card_only() {
+        let mut turns = turns();
+        let cards = [card(2, "eth0", true), card(3, "eth1", true)];
+        turns.follow(&cards, SECOND);
+        turns.words();
+        turns.overhear(2, Mac([2, 0, 0, 0, 1, 2]), &other(120), 2 * SECOND);
+        assert_eq!(said(&mut turns), [(2, "eth0".into(), 0)], "takes its own word back");
+        turns.overhear(2, cards[0].mac, &other(120), 32 * SECOND);
+        turns.follow(&cards, 40 * SECOND);
+        assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
+        turns.follow(&[], 41 * SECOND);
+        assert_eq!(said(&mut turns), [(3, "eth1".into(), 0)], "no farewell in another's place");
+    }
+
+    #[test]
+    fn a_guest_behind_the_same_card_is_somebody_else() {
+        let mut turns = turns();
+        let cards = [card(2, "eth0", true)];
+        turns.follow(&cards, SECOND);
+        turns.words();
+        turns.overhear(2, Mac([0x52, 0x54, 0, 0, 0, 1]), &other(120), SECOND);
+        turns.overhear(9, cards[0].mac, &other(120), SECOND);
+        turns.follow(&cards, 40 * SECOND);
+        assert_eq!(said(&mut turns), [(2, "eth0".into(), 90)]);
+    }
+
+    #[test]
+    fn speaks_again_after_a_farewell_or_a_silent_watch() {
+        let mut turns = turns();
+        let cards = [card(2, "eth0", true)];
+        turns.follow(&cards, SECOND);
+        turns.overhear(2, cards[0].mac, &other(120), 2 * SECOND);
+        turns.words();
+        turns.overhear(2, cards[0].mac, &other(0), 3 * SECOND);
+        turns.follow(&cards, 3 * SECOND);
+        assert_eq!(said(&mut turns), [(2, "eth0".into(), 90)]);
+        turns.overhear(2, cards[0].mac, &other(120), 4 * SECOND);
+        turns.words();
+        turns.resume(4 * SECOND, 65 * SECOND);
+        turns.follow(&cards, 65 * SECOND);
+        assert_eq!(said(&mut turns), [], "it was seen in that watch");
+        turns.resume(5 * SECOND, 70 * SECOND);
+        turns.follow(&cards, 70 * SECOND);
+        assert_eq!(said(&mut turns), [(2, "eth0".into(), 90)]);
+    }
+}

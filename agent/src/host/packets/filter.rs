@@ -1,0 +1,99 @@
+//! Programs of classic BPF that a socket runs on a frame before it takes it (the kernel's Documentation/networking/filter.rst).
+use inventory::Mac;
+
+/// One instruction.
+pub(crate) type Instruction = libc::sock_filter;
+
+/// What must be true of a frame: a number of so many octets at an offset.
+enum Test {
+    Octet(u32, u8),
+    Word(u32, u16),
+    Double(u32, u32),
+}
+
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_ABS) as u16;
+const UNLESS_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+/// Beyond any frame: it is taken whole.
+const WHOLE: u32 = 0x10000;
+
+/// Offset of the direction, which is no part of the frame.
+const DIRECTION: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
+
+/// Lets frames to these addresses through.
+pub(crate) fn to(groups: &[Mac]) -> Vec<Instruction> {
+    let clause = |Mac([a, b, c, d, e, f]): &Mac| {
+        let (first, last) = (u32::from_be_bytes([*a, *b, *c, *d]), u16::from_be_bytes([*e, *f]));
+        all_of(&[Test::Double(0, first), Test::Word(4, last)])
+    };
+    any_of(groups.iter().map(clause))
+}
+
+/// Lets frames through that leave the host and have this EtherType.
+pub(crate) fn leaving(ethertype: u16) -> Vec<Instruction> {
+    any_of([all_of(&[Test::Octet(DIRECTION, libc::PACKET_OUTGOING), Test::Word(12, ethertype)])].into_iter())
+}
+
+fn any_of(clauses: impl Iterator<Item = Vec<Instruction>>) -> Vec<Instruction> {
+    clauses.flatten().chain([instruction(RETURN, 0)]).collect()
+}
+
+/// Takes the frame where all is true, and goes on behind this clause where not.
+fn all_of(tests: &[Test]) -> Vec<Instruction> {
+    let steps = tests.iter().enumerate().flat_map(|(n, test)| {
+        let (size, at, value) = match *test {
+            Test::Octet(at, value) => (libc::BPF_B, at, value.into()),
+            Test::Word(at, value) => (libc::BPF_H, at, value.into()),
+            Test::Double(at, value) => (libc::BPF_W, at, value),
+        };
+        // Behind the tests that follow, of two instructions each, and the return.
+        let past = 2 * (tests.len() - 1 - n) as u8 + 1;
+        [instruction(LOAD | size as u16, at), Instruction { jf: past, ..instruction(UNLESS_EQUAL, value) }]
+    });
+    steps.chain([instruction(RETURN, WHOLE)]).collect()
+}
+
+const fn instruction(code: u16, k: u32) -> Instruction {
+    Instruction { code, jt: 0, jf: 0, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
+    use std::os::fd::AsRawFd;
+
+    const GROUPS: [Mac; 2] = [Mac([1, 0x80, 0xc2, 0, 0, 0x0e]), Mac([1, 0, 0x0c, 0xcc, 0xcc, 0xcc])];
+
+    /// Whether the kernel lets a frame through: its filters work on sockets of any family.
+    fn passes(program: &[Instruction], frame: &[u8]) -> bool {
+        let (here, there) = socketpair(AddressFamily::Unix, SockType::Datagram, None, SockFlag::SOCK_NONBLOCK).unwrap();
+        super::super::attach(&there, program).unwrap();
+        let _ = send(here.as_raw_fd(), frame, MsgFlags::empty());
+        recv(there.as_raw_fd(), &mut [0; 2048], MsgFlags::empty()).is_ok_and(|length| length == frame.len())
+    }
+
+    #[test]
+    fn the_kernel_passes_these_groups_and_no_others() {
+        let program = to(&GROUPS);
+        for (destination, right) in [
+            ([1, 0x80, 0xc2, 0, 0, 0x0e], true),
+            ([1, 0, 0x0c, 0xcc, 0xcc, 0xcc], true),
+            ([1, 0x80, 0xc2, 0, 0, 0x02], false),
+            ([1, 0x80, 0xc2, 0, 0xcc, 0xcc], false),
+            ([1, 0, 0x0c, 0xcc, 0, 0x0e], false),
+            ([0xff; 6], false),
+        ] {
+            let frame = [&destination[..], &[0; 1494]].concat();
+            assert_eq!(passes(&program, &frame), right, "{destination:02x?}");
+        }
+        assert!(!passes(&program, &[1, 0x80, 0xc2]), "cut short");
+    }
+
+    #[test]
+    fn what_comes_in_does_not_leave() {
+        let lldp = [&[1, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 7, 0x88, 0xcc][..], &[0; 46]].concat();
+        assert!(!passes(&leaving(0x88cc), &lldp));
+    }
+}
