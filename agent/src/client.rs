@@ -8,6 +8,7 @@ use inventory::observation::{Fact, Table};
 use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient, UdpTransport};
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -24,6 +25,8 @@ pub struct Client {
     session: Mutex<Option<UdpClient>>,
     /// Rows each column of a table had last time; the pulse counts as the table `None`.
     rows: StdMutex<HashMap<Option<Table>, Vec<usize>>>,
+    /// Whether it was seen to count octets in 32 bits only.
+    narrow: AtomicBool,
 }
 
 /// Why a table could not be read.
@@ -58,6 +61,7 @@ impl Client {
             retries: timing.retries,
             session: Mutex::new(None),
             rows: StdMutex::default(),
+            narrow: AtomicBool::new(false),
         }
     }
 
@@ -79,8 +83,11 @@ impl Client {
     /// Reads what moves first when something changes, in as few messages as possible. Its failure means the whole
     /// device.
     pub async fn pulse(&self) -> Fact {
-        match self.walk(None, pulse::OBJECTS).await {
-            Ok(answers) => Fact::Pulse(pulse::read(&answers)),
+        match self.walk(None, pulse::objects(self.narrow.load(Relaxed))).await {
+            Ok(answers) => {
+                self.narrow.store(pulse::is_narrow(&answers), Relaxed);
+                Fact::Pulse(pulse::read(&answers))
+            }
             Err(Failure::Mute { problem, hint }) => Fact::Failed { table: None, problem: problem + &hint },
             Err(failure) => Fact::Failed { table: None, problem: failure.problem() },
         }

@@ -8,6 +8,7 @@
 mod agents;
 mod belief;
 mod candidate;
+mod damping;
 mod directions;
 mod event;
 mod reads;
@@ -23,7 +24,8 @@ use crate::loads::Meter;
 use crate::watch::{self, TrapKind};
 use agents::Agents;
 use belief::Belief;
-use candidate::{Absent, Candidate, Judgement, Settled};
+use candidate::{Absent, Candidate, Ground, Judgement, Settled};
+use damping::Damping;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source, Table};
 use inventory::topology::Alarm;
@@ -103,6 +105,7 @@ pub struct Core {
     judgement: Option<Judgement>,
     absent: Absent,
     belief: Belief,
+    damping: Damping,
     settled: Option<Settled>,
     task: Option<Task>,
     tickets: u64,
@@ -136,6 +139,7 @@ impl Core {
             judgement: None,
             absent: Absent::new(),
             belief: Belief::default(),
+            damping: Damping::default(),
             settled: None,
             task: None,
             tickets: 0,
@@ -181,6 +185,7 @@ impl Core {
             core.settled = resumed.current.map(|k| Settled::new(k.number, Candidate::new(k.network, k.file)));
             resumed.views.keys().filter(|name| core.inventory.switches.contains_key(*name)).for_each(|switch| core.reads.known(switch));
             core.views = resumed.views;
+            core.damping = resumed.damping;
             core.dirty = true;
         }
         core
@@ -189,7 +194,12 @@ impl Core {
     /// With what a journal goes on from here.
     pub fn header(&self) -> Header {
         let known = |s: &Settled| Known { number: s.number, network: s.network.clone(), file: s.key.clone() };
-        let resumed = Resumed { views: self.views.clone(), current: self.settled.as_ref().map(known), highest: self.highest };
+        let resumed = Resumed {
+            views: self.views.clone(),
+            current: self.settled.as_ref().map(known),
+            highest: self.highest,
+            damping: self.damping.clone(),
+        };
         let resumed = (!self.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();
         Header { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
@@ -205,7 +215,7 @@ impl Core {
         let patience = (looking || self.settled.is_none()).then(|| Millis(self.started.0 + self.options.patience));
         let retry = self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None });
         let belief = self.belief.deadline(self.reads.waiting());
-        let all = self.reads.deadlines().chain(gone).chain(patience).chain(retry).chain(belief);
+        let all = self.reads.deadlines().chain(gone).chain(patience).chain(retry).chain(belief).chain(self.damping.deadlines());
         all.filter(|at| *at > self.ticked).min()
     }
 
@@ -247,7 +257,9 @@ impl Core {
             let before = view.filter(|v| v.stale.is_none()).and_then(|v| v.pulse.as_ref());
             let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.looking(switch);
             let tables = if first_look { Vec::new() } else { watch::after_pulse(before, pulse) };
-            self.meter.record(observation.at, switch, pulse);
+            let interfaces = view.and_then(|v| v.interfaces.as_ref());
+            let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
+            self.meter.record(observation.at, switch, pulse, rate);
             if !tables.is_empty() {
                 self.belief.sign(now);
                 self.read(now, switch, tables, fx);
@@ -304,9 +316,11 @@ impl Core {
                 self.belief.sign(now);
                 self.agents.stirred = true;
             }
+            self.damping.compare(now, &self.topology, &topology);
             self.topology = topology;
         }
         self.direct(now, fx);
+        self.damping.settle(now);
         let judgement = self.judge(now, &looking);
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
@@ -332,9 +346,15 @@ impl Core {
         if !looking.is_empty() {
             return Judgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
         }
-        let gone_after = self.options.gone_after;
-        let mut judgement =
-            candidate::judge(now, &self.inventory, &self.views, &self.topology, self.settled.as_ref(), &mut self.absent, gone_after);
+        let ground = Ground {
+            inventory: &self.inventory,
+            views: &self.views,
+            topology: &self.topology,
+            settled: self.settled.as_ref(),
+            damping: &self.damping,
+            gone_after: self.options.gone_after,
+        };
+        let mut judgement = candidate::judge(now, &ground, &mut self.absent);
         if self.settled.is_none() && now.since(self.started) < self.options.patience {
             let silent = self.switches().filter(|(_, v)| v.stale.is_some()).map(|(name, _)| format!("switch \"{name}\" does not answer"));
             let unseen = |file: &TopologyFile| {

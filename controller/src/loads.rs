@@ -2,11 +2,16 @@
 use inventory::BitsPerSec;
 use inventory::Millis;
 use inventory::observation::Pulse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// Rates are taken over this time. Agents cache their counters for some seconds (net-snmp: 3 s) and repeat them
 /// meanwhile: repeated readings say nothing, until they have been repeated for longer than any cache.
 const WINDOW_MS: u64 = 4_000;
+
+/// A step of 32-bit counters is a reset, not a wrap, where the port would have had to carry more than so many times its
+/// rate. Counters that an agent caches come early or late, hence not one.
+const TOO_FAST: u128 = 2;
 
 /// Octets into and out of an interface at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,45 +21,93 @@ struct Reading {
     outward: u64,
 }
 
+/// Octets since counting began, when the counters were seen to have moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Total {
+    at: Millis,
+    inward: u128,
+    outward: u128,
+}
+
 /// An interface's counters lately.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Counters {
-    /// Readings that differ, oldest first.
-    moved: VecDeque<Reading>,
-    /// When the counters were read last.
-    read: Millis,
+    /// Since when they count without a break.
+    began: Millis,
+    last: Reading,
+    /// Oldest first. The first reading is none of them: how old it was then, only the agent's cache knows.
+    moved: VecDeque<Total>,
+}
+
+/// One switch's counters.
+#[derive(Debug, Clone, Default)]
+struct Switch {
+    uptime: u32,
+    narrow: bool,
+    interfaces: HashMap<u32, Counters>,
 }
 
 /// The last readings of every interface.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
-    switches: BTreeMap<String, HashMap<u32, Counters>>,
+    switches: BTreeMap<String, Switch>,
+}
+
+impl Reading {
+    /// Octets since a reading before; `None` where counters of 64 bits went back (interface made anew). Those of 32 bits
+    /// wrap at any time: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
+    fn since(self, before: Reading, narrow: bool) -> Option<(u64, u64)> {
+        let step = |now: u64, before: u64| match narrow {
+            true => Some(u64::from((now as u32).wrapping_sub(before as u32))),
+            false => now.checked_sub(before),
+        };
+        let forward = self.at > before.at;
+        step(self.inward, before.inward).zip(step(self.outward, before.outward)).filter(|_| forward)
+    }
 }
 
 impl Counters {
-    /// Takes a reading. Counters that went back (agent restarted, interface made anew) start over.
-    fn record(&mut self, now: Reading) {
-        self.read = now.at;
-        match self.moved.back_mut() {
-            Some(last) if now.inward < last.inward || now.outward < last.outward || now.at <= last.at => self.moved.clear(),
-            Some(last) if (now.inward, now.outward) == (last.inward, last.outward) => return,
-            // After a pause the new octets came within the window, not since the counters moved last.
-            Some(last) => last.at = Millis(last.at.0.max(now.at.0.saturating_sub(WINDOW_MS))),
-            None => {}
+    fn new(first: Reading) -> Counters {
+        Counters { began: first.at, last: first, moved: VecDeque::new() }
+    }
+
+    /// Takes a reading; `rate` is what the interface can carry. Counters that are not continued start over.
+    fn record(&mut self, now: Reading, narrow: bool, rate: impl Fn() -> Option<BitsPerSec>) {
+        let step = now.since(self.last, narrow);
+        self.last = now;
+        let Some((inward, outward)) = step else {
+            *self = Counters::new(now);
+            return;
+        };
+        if (inward, outward) == (0, 0) {
+            return;
         }
-        self.moved.push_back(now);
+        // After a pause the new octets came within the window, not since the counters moved last.
+        let mut before = self.moved.back().copied().unwrap_or(Total { at: self.began, ..Total::default() });
+        before.at = Millis(before.at.0.max(now.at.0.saturating_sub(WINDOW_MS)));
+        let most = || Some(u128::from(rate()?.0) * TOO_FAST * u128::from(now.at.since(before.at)) / 8_000);
+        if narrow && most().is_some_and(|most| u128::from(inward.max(outward)) > most) {
+            *self = Counters::new(now);
+            return;
+        }
+        if let Some(last) = self.moved.back_mut() {
+            *last = before;
+        }
+        let total = Total { at: now.at, inward: before.inward + u128::from(inward), outward: before.outward + u128::from(outward) };
+        self.moved.push_back(total);
         while self.moved.len() > 2 && now.at.since(self.moved[0].at) > WINDOW_MS {
             self.moved.pop_front();
         }
     }
 
     fn rate(&self) -> Option<Rate> {
-        let (first, last) = (self.moved.front()?, self.moved.back()?);
-        let ms = last.at.since(first.at);
-        if self.read.since(last.at) > WINDOW_MS {
+        let moved = self.moved.back().map_or(self.began, |last| last.at);
+        if self.last.at.since(moved) > WINDOW_MS {
             return Some(Rate { inward: BitsPerSec(0), outward: BitsPerSec(0) });
         }
-        let rate = |octets: u64| BitsPerSec(u64::try_from(u128::from(octets) * 8_000 / u128::from(ms)).unwrap_or(u64::MAX));
+        let (first, last) = (self.moved.front()?, self.moved.back()?);
+        let ms = last.at.since(first.at);
+        let rate = |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / u128::from(ms)).unwrap_or(u64::MAX));
         (ms > 0).then(|| Rate { inward: rate(last.inward - first.inward), outward: rate(last.outward - first.outward) })
     }
 }
@@ -77,19 +130,28 @@ impl Rate {
 }
 
 impl Meter {
-    /// Takes the counters of one pulse.
-    pub fn record(&mut self, at: Millis, switch: &str, pulse: &Pulse) {
-        let interfaces = self.switches.entry(switch.to_owned()).or_default();
+    /// Takes the counters of one pulse; `rate` is what an interface can carry, where that is known. An agent that
+    /// restarted, which its uptime tells, counts anew: what it says next is no traffic.
+    pub fn record(&mut self, at: Millis, switch: &str, pulse: &Pulse, rate: impl Fn(u32) -> Option<BitsPerSec>) {
+        let known = self.switches.entry(switch.to_owned()).or_default();
+        if pulse.uptime < known.uptime || pulse.narrow != known.narrow {
+            known.interfaces.clear();
+        }
+        (known.uptime, known.narrow) = (pulse.uptime, pulse.narrow);
         let there: HashSet<u32> = pulse.octets.iter().map(|o| o.0).collect();
-        interfaces.retain(|index, _| there.contains(index));
+        known.interfaces.retain(|index, _| there.contains(index));
         for &(index, inward, outward) in &pulse.octets {
-            interfaces.entry(index).or_default().record(Reading { at, inward, outward });
+            let now = Reading { at, inward, outward };
+            match known.interfaces.entry(index) {
+                Entry::Occupied(mut counters) => counters.get_mut().record(now, pulse.narrow, || rate(index)),
+                Entry::Vacant(slot) => drop(slot.insert(Counters::new(now))),
+            }
         }
     }
 
-    /// The rates of an interface; `None` before two readings.
+    /// The rates of an interface; `None` before its counters were seen to move twice, or to rest for a while.
     pub fn rate(&self, switch: &str, index: u32) -> Option<Rate> {
-        self.switches.get(switch)?.get(&index)?.rate()
+        self.switches.get(switch)?.interfaces.get(&index)?.rate()
     }
 
     /// Forgets a switch that left the inventory.
@@ -103,19 +165,32 @@ mod tests {
     use super::*;
 
     fn read(meter: &mut Meter, at: u64, octets: &[(u32, u64, u64)]) {
-        meter.record(Millis(at), "s0", &Pulse { octets: octets.to_vec(), ..Pulse::default() });
+        meter.record(Millis(at), "s0", &Pulse { octets: octets.to_vec(), ..Pulse::default() }, |_| None);
+    }
+
+    /// A switch with counters of 32 bits, at `at` ms; its port carries 1 Gbit/s.
+    fn read_narrow(meter: &mut Meter, at: u64, octets: u64) {
+        let pulse = Pulse { octets: vec![(1, octets % (1 << 32), 0)], narrow: true, uptime: at as u32, ..Pulse::default() };
+        meter.record(Millis(at), "s0", &pulse, |_| Some(BitsPerSec::GIGABIT));
+    }
+
+    fn inward(meter: &Meter) -> Option<u64> {
+        meter.rate("s0", 1).map(|r| r.inward.0)
     }
 
     #[test]
     fn counters_that_an_agent_caches_for_three_seconds_give_a_steady_rate() {
-        let mut m = Meter::default();
-        for at in 0..40 {
-            let octets = (at / 6) * 375_000; // read every 500 ms, refreshed every 3 s, 1 Mbit/s
-            read(&mut m, at * 500, &[(1, octets, 2 * octets)]);
-            let rate = m.rate("s0", 1);
-            match at {
-                0..=5 => assert_eq!(rate, None),
-                _ => assert_eq!(rate, Some(Rate { inward: BitsPerSec(1_000_000), outward: BitsPerSec(2_000_000) })),
+        for age in 0..6 {
+            let mut m = Meter::default();
+            for at in 0..40 {
+                let octets = ((at + age) / 6) * 375_000; // read every 500 ms, refreshed every 3 s, 1 Mbit/s
+                read(&mut m, at * 500, &[(1, octets, 2 * octets)]);
+                let rate = m.rate("s0", 1);
+                match at {
+                    0..=6 => assert_eq!(rate, None, "the first refresh says when, not since when"),
+                    12.. => assert_eq!(rate, Some(Rate { inward: BitsPerSec(1_000_000), outward: BitsPerSec(2_000_000) })),
+                    _ => assert!(rate.is_none_or(|r| r.inward == BitsPerSec(1_000_000)), "{rate:?}"),
+                }
             }
         }
     }
@@ -125,12 +200,20 @@ mod tests {
         let mut m = Meter::default();
         for at in 0..100 {
             read(&mut m, at * 500, &[(1, at.min(10) * 62_500 + at.saturating_sub(60) * 62_500, 0)]);
-            let rate = m.rate("s0", 1).map(|r| r.inward.0);
             match at {
-                1..=10 | 72..=99 => assert_eq!(rate, Some(1_000_000), "{at}"),
-                20..=60 => assert_eq!(rate, Some(0), "{at}"),
+                2..=10 | 72..=99 => assert_eq!(inward(&m), Some(1_000_000), "{at}"),
+                20..=60 => assert_eq!(inward(&m), Some(0), "{at}"),
                 _ => {}
             }
+        }
+    }
+
+    #[test]
+    fn an_idle_port_carries_nothing_and_says_so() {
+        let mut m = Meter::default();
+        for at in 0..=9 {
+            read(&mut m, at * 500, &[(1, 77, 77)]);
+            assert_eq!(inward(&m), (at == 9).then_some(0), "not before an agent's cache would have moved");
         }
     }
 
@@ -138,22 +221,71 @@ mod tests {
     fn a_counter_that_goes_back_starts_over_and_sixty_four_bits_hold() {
         let mut m = Meter::default();
         let high = u64::MAX - 1_000_000;
-        read(&mut m, 0, &[(1, high, 0)]);
-        read(&mut m, 1000, &[(1, high + 125, 0)]);
-        assert_eq!(m.rate("s0", 1).unwrap().inward, BitsPerSec(1000));
-        read(&mut m, 2000, &[(1, 5, 0)]);
-        assert_eq!(m.rate("s0", 1), None);
-        read(&mut m, 3000, &[(1, 130, 0)]);
-        assert_eq!(m.rate("s0", 1).unwrap().inward, BitsPerSec(1000));
-        read(&mut m, 4000, &[]);
-        assert_eq!(m.rate("s0", 1), None);
+        for (second, octets) in [high, high + 125, high + 250].into_iter().enumerate() {
+            read(&mut m, second as u64 * 1000, &[(1, octets, 0)]);
+        }
+        assert_eq!(inward(&m), Some(1000));
+        for (second, octets, rate) in [(3, 5, None), (4, 130, None), (5, 255, Some(1000))] {
+            read(&mut m, second * 1000, &[(1, octets, 0)]);
+            assert_eq!(inward(&m), rate);
+        }
+        read(&mut m, 6000, &[]);
+        assert_eq!(inward(&m), None);
+    }
+
+    #[test]
+    fn counters_of_thirty_two_bits_wrap_without_a_spike() {
+        let mut m = Meter::default();
+        for second in 0..200 {
+            read_narrow(&mut m, second * 1000, (1 << 32) - 500 + second * 100_000_000); // 800 Mbit/s: a wrap in 43 s
+            assert!(second < 2 || inward(&m) == Some(800_000_000), "{second}: {:?}", inward(&m));
+        }
+    }
+
+    #[test]
+    fn counters_cleared_by_an_operator_are_no_wrap() {
+        let mut m = Meter::default();
+        for second in 0..4 {
+            read_narrow(&mut m, second * 1000, 3_000_000_000 + second * 125);
+        }
+        assert_eq!(inward(&m), Some(1000));
+        for (second, octets, rate) in [(4, 0, None), (5, 125, None), (6, 250, Some(1000))] {
+            read_narrow(&mut m, second * 1000, octets);
+            assert_eq!(inward(&m), rate, "1.3 GB in a second are more than the port can carry");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_restarts_gives_no_spike_at_any_width() {
+        for narrow in [false, true] {
+            let mut m = Meter::default();
+            let mut most = 0;
+            for second in 0..20_u64 {
+                let (uptime, octets) = if second < 10 { (9000 + second, second * 125) } else { (second, 4_000_000 + second * 125) };
+                let pulse = Pulse { octets: vec![(1, octets, 0)], narrow, uptime: uptime as u32, ..Pulse::default() };
+                m.record(Millis(second * 1000), "s0", &pulse, |_| None);
+                most = most.max(inward(&m).unwrap_or_default());
+            }
+            assert_eq!((most, inward(&m)), (1000, Some(1000)), "{narrow}: not 4 MB at once");
+        }
+    }
+
+    #[test]
+    fn a_device_that_learns_to_count_wider_starts_over() {
+        let mut m = Meter::default();
+        for second in 0..3 {
+            read_narrow(&mut m, second * 1000, second * 125);
+        }
+        read(&mut m, 3000, &[(1, 1 << 40, 0)]);
+        assert_eq!(inward(&m), None);
     }
 
     #[test]
     fn absurd_counters_end_at_the_largest_rate() {
         let mut m = Meter::default();
-        read(&mut m, 0, &[(1, 0, 0)]);
-        read(&mut m, 1, &[(1, u64::MAX, 1)]);
+        for (at, octets) in [(0, (1, 0, 0)), (1, (1, 1, 1)), (2, (1, u64::MAX, 2))] {
+            read(&mut m, at, &[octets]);
+        }
         let rate = m.rate("s0", 1).unwrap();
         assert_eq!(rate, Rate { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(8_000) });
         assert_eq!(rate.plus(rate), Rate { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(16_000) });

@@ -62,6 +62,7 @@ mod tests {
             lldp_last_change: Some(700),
             up: vec![(2, true)],
             octets: vec![(2, 10, 20)],
+            narrow: false,
         }
     }
 

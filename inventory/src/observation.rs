@@ -309,6 +309,9 @@ pub struct Pulse {
     pub lldp_last_change: Option<u32>,
     /// ifOperStatus is up, per ifIndex.
     pub up: Vec<(u32, bool)>,
-    /// ifHCInOctets and ifHCOutOctets per ifIndex, for the load.
+    /// ifHCInOctets and ifHCOutOctets per ifIndex, for the load; ifInOctets and ifOutOctets where the device has no other.
     pub octets: Vec<(u32, u64, u64)>,
+    /// `octets` are of 32 bits, and wrap.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub narrow: bool,
 }

@@ -1,18 +1,30 @@
 //! The cheap poll: what moves first when something changes, in one message on a small switch.
-use super::interfaces::{HC_IN_OCTETS, HC_OUT_OCTETS, OPER_STATUS, UP};
+use super::interfaces::{HC_IN_OCTETS, HC_OUT_OCTETS, IN_OCTETS, OPER_STATUS, OUT_OCTETS, UP};
 use super::{Objects, bridge, lldp, number, system};
 use crate::walk::Answers;
 use inventory::observation::Pulse;
 use snmp::Value;
 
-pub(crate) const OBJECTS: Objects = Objects {
-    scalars: &[system::UPTIME, bridge::SINCE_TOP_CHANGE, bridge::TOP_CHANGES, lldp::LAST_CHANGE],
-    columns: &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, HC_OUT_OCTETS],
-};
+const SCALARS: &[&[u32]] = &[system::UPTIME, bridge::SINCE_TOP_CHANGE, bridge::TOP_CHANGES, lldp::LAST_CHANGE];
+
+/// What to ask. A device that was seen to have counters of 32 bits only is asked for those, and for one wide one, in case it
+/// has them after all.
+pub(crate) fn objects(narrow: bool) -> Objects {
+    const WIDE: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, HC_OUT_OCTETS];
+    const NARROW: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, IN_OCTETS, OUT_OCTETS];
+    Objects { scalars: SCALARS, columns: if narrow { NARROW } else { WIDE } }
+}
+
+/// Whether the device has interfaces and no wide counters.
+pub(crate) fn is_narrow(answers: &Answers) -> bool {
+    answers.column(HC_IN_OCTETS).next().is_none() && answers.column(OPER_STATUS).next().is_some()
+}
 
 pub(crate) fn read(answers: &Answers) -> Pulse {
     let rows = |column| answers.column(column).filter_map(|(index, value)| if let [n] = index { Some((*n, value)) } else { None });
     let octets = |index: u32, column| answers.cell(column, &[index]).and_then(Value::as_u64);
+    let pairs = |inward, outward| rows(inward).filter_map(move |(n, v)| Some((n, v.as_u64()?, octets(n, outward)?))).collect::<Vec<_>>();
+    let (wide, narrow) = (pairs(HC_IN_OCTETS, HC_OUT_OCTETS), pairs(IN_OCTETS, OUT_OCTETS));
     Pulse {
         uptime: number(answers.scalar(system::UPTIME)).unwrap_or_default(),
         top_changes: number(answers.scalar(bridge::TOP_CHANGES)),
@@ -20,7 +32,8 @@ pub(crate) fn read(answers: &Answers) -> Pulse {
         stp_states: rows(bridge::PORT_STATE).filter_map(|(n, v)| Some((n, bridge::state(number(Some(v))?)?))).collect(),
         lldp_last_change: number(answers.scalar(lldp::LAST_CHANGE)),
         up: rows(OPER_STATUS).map(|(n, v)| (n, number(Some(v)) == Some(UP))).collect(),
-        octets: rows(HC_IN_OCTETS).filter_map(|(n, v)| Some((n, v.as_u64()?, octets(n, HC_OUT_OCTETS)?))).collect(),
+        narrow: wide.is_empty() && !narrow.is_empty(),
+        octets: if wide.is_empty() { narrow } else { wide },
     }
 }
 
@@ -54,5 +67,21 @@ mod tests {
                 ..Pulse::default()
             }
         );
+    }
+
+    #[test]
+    fn counters_of_thirty_two_bits_count_where_there_are_no_others() {
+        let old = [
+            ("1.3.6.1.2.1.2.2.1.8.3", Value::Integer(1)),
+            ("1.3.6.1.2.1.2.2.1.10.3", Value::Counter32(10)),
+            ("1.3.6.1.2.1.2.2.1.16.3", Value::Counter32(20)),
+        ];
+        let pulse = read(&answers(&old));
+        assert_eq!((pulse.octets, pulse.narrow, is_narrow(&answers(&old))), (vec![(3, 10, 20)], true, true));
+        let new =
+            [&old[..], &[("1.3.6.1.2.1.31.1.1.1.6.3", Value::Counter64(1 << 40)), ("1.3.6.1.2.1.31.1.1.1.10.3", Value::Counter64(7))]];
+        let pulse = read(&answers(&new.concat()));
+        assert_eq!((pulse.octets, pulse.narrow, is_narrow(&answers(&new.concat()))), (vec![(3, 1 << 40, 7)], false, false));
+        assert!(!is_narrow(&Answers::default()), "nothing is known of it");
     }
 }

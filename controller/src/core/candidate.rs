@@ -3,6 +3,7 @@
 //!
 //! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way neither a
 //! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
+use super::damping::{self, Damping};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Interface, StpState};
 use inventory::topology::{Alarm, Grade, Link, LinkState, Node, NodeKind};
@@ -77,20 +78,29 @@ pub(crate) struct Judgement {
 /// Since when hosts of the published tree are seen nowhere.
 pub(crate) type Absent = BTreeMap<String, Millis>;
 
-/// Judges an inferred network at `now`. `absent` is kept up to date; a host is given up `gone_after` ms after
-/// it vanished, given evidence.
-pub(crate) fn judge(
-    now: Millis,
-    inventory: &Inventory,
-    views: &Views,
-    topology: &Topology,
-    settled: Option<&Settled>,
-    absent: &mut Absent,
-    gone_after: u64,
-) -> Judgement {
+/// What is judged, and against what.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) inventory: &'a Inventory,
+    pub(crate) views: &'a Views,
+    /// As inferred from the views.
+    pub(crate) topology: &'a Topology,
+    pub(crate) settled: Option<&'a Settled>,
+    /// What flaps, and so stays as it is published.
+    pub(crate) damping: &'a Damping,
+    /// A host is given up so many ms after it vanished, given evidence.
+    pub(crate) gone_after: u64,
+}
+
+/// Judges an inferred network at `now`. `absent` is kept up to date.
+pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Judgement {
+    let Ground { inventory, views, topology, settled, damping, gone_after } = *ground;
     let hosts = hosts(topology);
     let mut network = topology.clone();
     network.links.retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
+    if let Some(settled) = settled {
+        damping::freeze_hosts(damping, &mut network, settled);
+    }
     let mut alarms = Vec::new();
     let placed: HashSet<String> = network.links.iter().filter(|l| hosts.contains(l.b.as_str())).map(|l| l.b.clone()).collect();
     absent.retain(|host, _| !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host)));
@@ -104,11 +114,25 @@ pub(crate) fn judge(
                 continue;
             }
             alarms.push(absence(host, settled, elsewhere, gone, gone_after));
-            put_back(&mut network, settled, host);
+            put_back(&mut network, settled, host, "the host is seen nowhere now");
         }
     }
-    let candidate = whole(inventory, views, network);
+    let candidate = match whole(inventory, views, network) {
+        Ok(candidate) => match settled.filter(|_| damping.holds_trunks()) {
+            Some(settled) => frozen(inventory, views, &candidate, settled),
+            None => Ok(candidate),
+        },
+        torn => torn,
+    };
     Judgement { candidate, alarms }
+}
+
+/// A candidate with the links between switches as they are published.
+fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: &Settled) -> Result<Candidate, Vec<String>> {
+    let frozen = whole(inventory, views, damping::freeze_trunks(&candidate.network, settled));
+    frozen.map_err(|reasons| {
+        vec![format!("a link between switches flaps, and with those of epoch {}: {}", settled.number, reasons.join("; "))]
+    })
 }
 
 /// The tree of a network, or why it is none.
@@ -227,15 +251,15 @@ fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), Stri
     Alarm { about: host.to_owned(), text }
 }
 
-/// Puts a host back where the published network has it.
-fn put_back(network: &mut Topology, settled: &Settled, host: &str) {
+/// Puts a host back where the published network has it, and says why.
+pub(crate) fn put_back(network: &mut Topology, settled: &Settled, host: &str, why: &str) {
     let node = || settled.network.nodes.iter().find(|n| n.name == host).cloned();
     let named = || Node { name: host.to_owned(), kind: NodeKind::Host, chassis: None, stale: true };
     if !network.nodes.iter().any(|n| n.name == host) {
         network.nodes.push(node().unwrap_or_else(named));
     }
     if let Some(link) = settled.network.links.iter().find(|l| l.b == host) {
-        let evidence = vec![format!("as in epoch {}; the host is seen nowhere now", settled.number)];
+        let evidence = vec![format!("as in epoch {}; {why}", settled.number)];
         network.links.push(Link { state: LinkState::Forwarding, evidence, ..link.clone() });
     }
 }
@@ -281,7 +305,7 @@ pub(crate) mod tests {
     }
 
     /// Two switches, n0 on s0, n1 on s1, and n2 on `switch`.
-    fn network(switch: &str) -> Topology {
+    pub(crate) fn network(switch: &str) -> Topology {
         let nodes = ["s0", "s1"].map(|s| node(s, NodeKind::Switch)).into_iter();
         let nodes = nodes.chain(["n0", "n1", "n2"].map(|h| node(h, NodeKind::Host))).collect();
         let f = LinkState::Forwarding;
@@ -323,8 +347,14 @@ pub(crate) mod tests {
         t
     }
 
+    fn judged(now: u64, views: &Views, topology: &Topology, settled: Option<&Settled>, absent: &mut Absent) -> Judgement {
+        let (inventory, damping) = (inventory(), Damping::default());
+        let ground = Ground { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: GONE };
+        judge(Millis(now), &ground, absent)
+    }
+
     fn judge_at(now: u64, views: &Views, topology: &Topology, absent: &mut Absent) -> Judgement {
-        judge(Millis(now), &inventory(), views, topology, Some(&settled()), absent, GONE)
+        judged(now, views, topology, Some(&settled()), absent)
     }
 
     #[test]
@@ -384,7 +414,7 @@ pub(crate) mod tests {
     #[test]
     fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
         let reason = |topology: &Topology, state| {
-            judge(Millis(0), &inventory(), &views(true, state), topology, None, &mut Absent::new(), GONE).candidate.unwrap_err().join("; ")
+            judged(0, &views(true, state), topology, None, &mut Absent::new()).candidate.unwrap_err().join("; ")
         };
         let mut moving = network("s0");
         moving.links[0].state = LinkState::Unknown;

@@ -1,4 +1,5 @@
 //! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
+use super::damping::Damping;
 use super::directions::Rota;
 use crate::api::{EpochInfo, EventLine};
 use crate::watch::TrapKind;
@@ -164,6 +165,9 @@ pub struct Resumed {
     pub current: Option<Known>,
     /// The highest epoch number in use.
     pub highest: u64,
+    /// Which links flapped lately.
+    #[serde(default)]
+    pub(crate) damping: Damping,
 }
 
 impl fmt::Display for Event {

@@ -38,6 +38,7 @@ impl Core {
             }
         }
         alarms.extend(self.agents.alarms());
+        alarms.extend(self.damping.alarms(self.settled.as_ref().map(|s| s.number)));
         alarms.extend(self.troubles.iter().map(|(about, text)| Alarm { about: about.clone(), text: text.clone() }));
         alarms.sort();
         alarms.dedup();

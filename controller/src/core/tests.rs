@@ -123,6 +123,125 @@ fn a_flapping_cable_publishes_nothing() {
     assert_eq!(w.published.len(), 1);
 }
 
+/// n2 moves between its two ports every `period` ms, `times` times.
+fn restless(w: &mut World, times: u64, period: u64) {
+    for n in 0..times {
+        let (from, to) = if n % 2 == 0 { ("s1", "s0") } else { ("s0", "s1") };
+        w.unplug(from, 2);
+        w.host("n2", to, 2);
+        w.run(period);
+    }
+}
+
+#[test]
+fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
+    let mut w = running();
+    restless(&mut w, 100, 5_000);
+    let epochs = w.published.len();
+    assert!((4..=10).contains(&epochs), "not one for each of 100 moves: {epochs}");
+    assert!(w.alarmed("(swp2) - n2: flaps, ") && w.alarmed("\"n2\" stays as in epoch"), "{:?}", w.core.snapshot(w.now).alarms);
+    let told = w.said.iter().filter(|text| text.contains("flaps, ")).count();
+    assert!(told < 20, "a message must not flap: {told}");
+    // Another host moves meanwhile.
+    w.unplug("s1", 1);
+    w.host("n1", "s0", 3);
+    w.run(2_000);
+    assert_eq!((w.published.len(), w.place("n1")), (epochs + 1, "s0"));
+    // Calm: the host's last place counts, and nothing is left to tell.
+    w.run(361_000);
+    assert_eq!(
+        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (epochs + 1 + usize::from(w.published[epochs].file.hosts["n2"].switch != w.place("n2")), vec![])
+    );
+    restless(&mut w, 2, 5_000);
+    assert_eq!(w.published.len(), epochs + 3, "forgotten");
+}
+
+/// A ring of three switches; the link between s1 and s2 is blocked, and takes over when another goes down.
+fn ring() -> World {
+    let mut w = two_switches();
+    w.switch("s2");
+    w.cable("s0", 9, "s1", 9);
+    w.cable("s0", 8, "s2", 8);
+    w.cable("s1", 7, "s2", 7);
+    w.stp("s2", 7, StpState::Blocking);
+    w.start(None);
+    w.run(3_000);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    w
+}
+
+#[test]
+fn a_trunk_that_flaps_makes_no_epoch_each_time() {
+    let mut w = ring();
+    for _ in 0..50 {
+        w.unplug("s0", 9);
+        w.unplug("s1", 9);
+        w.stp("s2", 7, StpState::Forwarding);
+        w.run(5_000);
+        w.cable("s0", 9, "s1", 9);
+        w.stp("s2", 7, StpState::Blocking);
+        w.run(5_000);
+    }
+    let epochs = w.published.len();
+    assert!((4..=12).contains(&epochs), "not one for each of 100 changes: {epochs}");
+    assert!(w.alarmed("link s0 (swp9) - s1 (swp9): flaps, "), "{:?}", w.core.snapshot(w.now).alarms);
+    w.unplug("s1", 1);
+    w.host("n1", "s0", 3);
+    w.run(2_000);
+    assert_eq!((w.published.len(), w.place("n1")), (epochs + 1, "s0"), "a host's move is published all the same");
+    w.run(361_000);
+    assert_eq!(w.core.snapshot(w.now).alarms, []);
+    let last = w.published.last().unwrap();
+    assert!(
+        last.file.links.iter().all(|l| l.a != "s1" || l.b != "s2" || l.state == Some(inventory::topology::LinkState::Blocked)),
+        "{last:?}"
+    );
+}
+
+#[test]
+fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
+    let mut w = running();
+    for _ in 0..10 {
+        w.unplug("s0", 9);
+        w.unplug("s1", 9);
+        w.run(2_000);
+        assert!(w.alarmed("no whole tree to plan on"));
+        w.cable("s0", 9, "s1", 9);
+        w.run(2_000);
+    }
+    assert_eq!(w.published.len(), 1);
+    assert!(w.alarmed("flaps, 8 times"), "{:?}", w.core.snapshot(w.now).alarms);
+}
+
+#[test]
+fn clocks_that_jump_fire_nothing() {
+    let mut w = running();
+    // A device's clock goes back: its agent restarted, or lost count.
+    w.set_uptime_back("s1", 400_000);
+    w.run(5_000);
+    assert_eq!((w.published.len(), w.core.snapshot(w.now).alarms), (1, vec![]));
+    // The machine slept for five hours: nobody was asked meanwhile, and nobody is stale.
+    w.now.0 += 5 * 3_600_000;
+    w.run(5_000);
+    assert_eq!((w.published.len(), w.core.snapshot(w.now).alarms), (1, vec![]));
+    // A job's clock is hours ahead, or behind: it runs, and its story ends within the epoch's.
+    for (n, hours) in [5 * 3_600_000_i64, -5 * 3_600_000].into_iter().enumerate() {
+        let mut job = crate::jobs::tests::record(&format!("j{n}"), 1, 1, 1.0);
+        let theirs = Millis(w.now.0.saturating_add_signed(hours));
+        (job.started, job.updated, job.epoch_since) = (theirs, theirs, theirs);
+        w.event(Event::Job(job));
+    }
+    w.run(5_000);
+    let snapshot = w.core.snapshot(w.now);
+    assert!(snapshot.jobs.iter().all(|j| j.running), "{:?}", snapshot.jobs);
+    // A change is believed as ever.
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.run(2_000);
+    assert_eq!((w.published.len(), w.place("n2")), (2, "s0"));
+}
+
 #[test]
 fn a_switch_that_stops_answering_loses_nothing_and_is_named() {
     let mut w = running();

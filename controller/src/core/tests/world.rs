@@ -23,6 +23,8 @@ struct Device {
     lldp_change: u32,
     /// Ports that were removed and made anew: the agent still lists the dead interfaces.
     remade: Vec<u32>,
+    /// Its uptime counts from there.
+    restarted: u64,
 }
 
 pub(super) struct World {
@@ -132,6 +134,11 @@ impl World {
         self.devices.get_mut(switch).unwrap().lldp_change += 1;
     }
 
+    /// Its clock says `ms` less than before.
+    pub(super) fn set_uptime_back(&mut self, switch: &str, ms: u64) {
+        self.devices.get_mut(switch).unwrap().restarted += ms;
+    }
+
     pub(super) fn mute(&mut self, switch: &str) {
         self.mute.insert(switch.to_owned());
     }
@@ -232,13 +239,14 @@ impl World {
     fn pulse(&self, switch: &str) -> Fact {
         let device = &self.devices[switch];
         Fact::Pulse(Pulse {
-            uptime: (self.now.0 / 10) as u32,
+            uptime: (self.now.0.saturating_sub(device.restarted) / 10) as u32,
             top_changes: Some(device.top_changes),
             since_top_change: None,
             stp_states: device.ports.iter().map(|(n, p)| (*n, p.state)).collect(),
             lldp_last_change: Some(device.lldp_change),
             up: device.ports.iter().map(|(n, p)| (*n, p.up)).collect(),
             octets: device.ports.iter().map(|(n, p)| (*n, 0, p.octets)).collect(),
+            narrow: false,
         })
     }
 

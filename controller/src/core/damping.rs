@@ -1,0 +1,307 @@
+//! Flapping damped: a link that goes down again and again makes no epoch each time.
+//!
+//! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of a link adds a penalty,
+//! which decays by half in [`HALF_LIFE_MS`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
+//! penalty fell below [`FREE_BELOW`], and forgotten after calm. The ceiling bounds how long that takes.
+//! Deviations: a link held is not taken for gone but left as published, since the schedule of the last epoch stays right
+//! whatever the network does, only slower; a change of rate, as of an aggregate that loses a member, counts half.
+use super::candidate::{self, Settled};
+use inventory::topology::{Alarm, Link, NodeKind};
+use inventory::{BitsPerSec, Millis, Topology};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Penalty for a link that was lost, and for one whose rate changed.
+const LOST: f64 = 1_000.0;
+const CHANGED: f64 = 500.0;
+/// Held above this: the fourth loss in quick succession, or the seventh of one a minute.
+const HOLD_ABOVE: f64 = 3_000.0;
+/// Free again below this.
+const FREE_BELOW: f64 = 1_500.0;
+/// No penalty grows beyond: three half-lives of calm are always enough.
+const CEILING: f64 = 12_000.0;
+const HALF_LIFE_MS: f64 = 120_000.0;
+/// Penalties below this are forgotten.
+const FORGET_BELOW: f64 = 250.0;
+/// One loss shows in several inferences while tables are read one after the other.
+const ONCE_MS: u64 = 1_000;
+
+/// One link that was lost lately.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Flapping {
+    /// The ends.
+    ends: (String, String),
+    /// The host at the second end, where it is one.
+    host: bool,
+    /// As of the last loss.
+    penalty: f64,
+    last: Millis,
+    first: Millis,
+    times: u32,
+    /// What was told of it last, while it is held.
+    told: Option<Told>,
+}
+
+/// Figures of an alarm. They are told anew when they doubled or ran out, not with each loss: a message should not flap.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Told {
+    times: u32,
+    within_ms: u64,
+    until: Millis,
+}
+
+/// Links that were lost lately, by their name for operators.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Damping(BTreeMap<String, Flapping>);
+
+impl Flapping {
+    fn penalty(&self, now: Millis) -> f64 {
+        self.penalty * (-(now.since(self.last) as f64) / HALF_LIFE_MS).exp2()
+    }
+
+    /// When the penalty will have fallen so far, given calm.
+    fn below(&self, penalty: f64) -> Millis {
+        let half_lives = (self.penalty / penalty).log2().max(0.0);
+        Millis(self.last.0.saturating_add((half_lives * HALF_LIFE_MS).ceil() as u64 + 1))
+    }
+
+    fn add(&mut self, now: Millis, penalty: f64) {
+        if self.times > 0 && now.since(self.last) < ONCE_MS {
+            return;
+        }
+        self.penalty = (self.penalty(now) + penalty).min(CEILING);
+        self.last = now;
+        self.times = self.times.saturating_add(1);
+        if self.told.is_some() || self.penalty > HOLD_ABOVE {
+            self.tell(now);
+        }
+    }
+
+    fn tell(&mut self, now: Millis) {
+        let stale = |told: Told| self.times >= told.times.saturating_mul(2) || now >= told.until;
+        if self.told.is_none_or(stale) {
+            let until = self.below(FREE_BELOW);
+            self.told = Some(Told { times: self.times, within_ms: self.last.since(self.first), until });
+        }
+    }
+}
+
+impl Damping {
+    /// Compares two inferences in a row: links that carried frames and do not any more are lost.
+    pub(crate) fn compare(&mut self, now: Millis, before: &Topology, after: &Topology) {
+        let (then, here) = (carrying(before), carrying(after));
+        for (name, (link, rate)) in then {
+            let penalty = match here.get(&name) {
+                None => LOST,
+                Some((_, other)) if *other != rate => CHANGED,
+                Some(_) => continue,
+            };
+            let host = before.kind(&link.b) == Some(NodeKind::Host);
+            let ends = (link.a.clone(), link.b.clone());
+            let new = Flapping { ends, host, penalty: 0.0, last: now, first: now, times: 0, told: None };
+            self.0.entry(name).or_insert(new).add(now, penalty);
+        }
+    }
+
+    /// Frees links that were calm for long enough, and forgets them later.
+    pub(crate) fn settle(&mut self, now: Millis) {
+        for flapping in self.0.values_mut().filter(|f| f.told.is_some()) {
+            if now >= flapping.below(FREE_BELOW) {
+                flapping.told = None;
+            } else {
+                flapping.tell(now);
+            }
+        }
+        self.0.retain(|_, f| now < f.below(FORGET_BELOW));
+    }
+
+    /// When [`Damping::settle`] may free something.
+    pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
+        self.held().map(|(_, f, _)| f.below(FREE_BELOW))
+    }
+
+    /// Hosts whose place is held.
+    pub(crate) fn hosts(&self) -> BTreeSet<&str> {
+        self.held().filter(|(_, f, _)| f.host).map(|(_, f, _)| f.ends.1.as_str()).collect()
+    }
+
+    /// Whether a link between switches is held.
+    pub(crate) fn holds_trunks(&self) -> bool {
+        self.held().any(|(_, f, _)| !f.host)
+    }
+
+    fn held(&self) -> impl Iterator<Item = (&String, &Flapping, Told)> {
+        self.0.iter().filter_map(|(name, f)| Some((name, f, f.told?)))
+    }
+
+    /// What is held, how often it was lost in what time, and until when.
+    pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
+        let Some(epoch) = epoch else { return Vec::new() };
+        let alarm = |(name, f, told): (&String, &Flapping, Told)| {
+            let Told { times, within_ms, until } = told;
+            let what = if f.host { format!("host \"{}\" stays", f.ends.1) } else { "links between switches stay".to_owned() };
+            let within = within_ms.div_ceil(1000);
+            let until = clock(until);
+            let text = format!(
+                "link {name}: flaps, {times} times in {within} s; {what} as in epoch {epoch} until it was calm, not before {until} UTC; check cable and ports"
+            );
+            Alarm { about: format!("{}-{}", f.ends.0, f.ends.1), text }
+        };
+        self.held().map(alarm).collect()
+    }
+}
+
+/// Links that carry frames, by name, with their rates. A host's own port is left out: what says it comes and goes.
+fn carrying(topology: &Topology) -> BTreeMap<String, (&Link, BitsPerSec)> {
+    let name = |l: &Link| {
+        let end = |node: &str, port: &str| if port.is_empty() { node.to_owned() } else { format!("{node} ({port})") };
+        let host = topology.kind(&l.b) == Some(NodeKind::Host);
+        let (a, b) = (end(&l.a, &l.a_port), end(&l.b, if host { "" } else { &l.b_port }));
+        if host || a < b { format!("{a} - {b}") } else { format!("{b} - {a}") }
+    };
+    topology.links.iter().filter(|l| l.carries()).map(|l| (name(l), (l, l.rate_bps))).collect()
+}
+
+/// Puts every held host where it is published.
+pub(crate) fn freeze_hosts(damping: &Damping, network: &mut Topology, settled: &Settled) {
+    for host in damping.hosts() {
+        network.links.retain(|l| l.b != host);
+        if settled.key.hosts.contains_key(host) {
+            candidate::put_back(network, settled, host, "its link flaps");
+        }
+    }
+}
+
+/// The links between switches as they are published; hosts where they are now.
+pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
+    let is_host = |t: &Topology, l: &Link| t.kind(&l.b) == Some(NodeKind::Host);
+    let mut frozen = network.clone();
+    frozen.links.retain(|l| is_host(network, l));
+    frozen.links.extend(settled.network.links.iter().filter(|l| !is_host(&settled.network, l)).cloned());
+    let missing: Vec<_> =
+        settled.network.nodes.iter().filter(|n| n.kind != NodeKind::Host && network.kind(&n.name).is_none()).cloned().collect();
+    frozen.nodes.extend(missing);
+    frozen
+}
+
+/// The time of day, UTC.
+fn clock(at: Millis) -> String {
+    let seconds = at.0 / 1000 % 86_400;
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::candidate::tests::network;
+
+    /// n2 on s0, and without a place.
+    fn both() -> (Topology, Topology) {
+        let there = network("s0");
+        let mut gone = there.clone();
+        gone.links.pop();
+        (there, gone)
+    }
+
+    /// n2's link is lost `times` times, every `period` ms from 0 on.
+    fn flapped(times: u64, period: u64) -> Damping {
+        let (there, gone) = both();
+        let mut d = Damping::default();
+        for n in 0..times {
+            d.settle(Millis(n * period));
+            d.compare(Millis(n * period), &there, &gone);
+            d.compare(Millis(n * period + period / 2), &gone, &there);
+        }
+        d
+    }
+
+    #[test]
+    fn what_is_lost_now_and_then_is_not_held() {
+        for (times, period) in [(3, 2_000), (100, 180_000)] {
+            assert!(flapped(times, period).hosts().is_empty(), "{times} losses, one in {period} ms");
+        }
+        for (times, period) in [(4, 2_000), (7, 60_000)] {
+            assert_eq!(flapped(times, period).hosts(), BTreeSet::from(["n2"]), "{times} losses, one in {period} ms");
+        }
+    }
+
+    #[test]
+    fn it_is_told_how_often_in_what_time_and_until_when() {
+        let mut d = flapped(4, 2_000);
+        let text = |d: &Damping| d.alarms(Some(7)).into_iter().map(|a| a.text).collect::<Vec<_>>();
+        // From 4000 less a little to 1500 takes 1.4 half-lives.
+        let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until it was calm, not before 00:02:52 UTC; check cable and ports";
+        assert_eq!(text(&d), [told]);
+        let (there, gone) = both();
+        d.compare(Millis(8_000), &there, &gone);
+        assert_eq!(text(&d), [told], "not anew with each loss");
+        for n in 5..8 {
+            d.compare(Millis(n * 2_000), &there, &gone);
+        }
+        assert!(text(&d)[0].contains("8 times in 14 s"), "{:?}", text(&d));
+        assert_eq!(d.alarms(None), [], "nothing is published that could stay");
+    }
+
+    #[test]
+    fn calm_frees_and_later_forgets() {
+        let mut d = flapped(4, 2_000);
+        let due = d.deadlines().min().unwrap();
+        assert!((170_000..180_000).contains(&due.0), "{due:?}");
+        d.settle(Millis(due.0 - 100));
+        assert!(!d.hosts().is_empty());
+        d.settle(due);
+        assert!(d.hosts().is_empty() && d != Damping::default());
+        let (there, gone) = both();
+        let mut again = d.clone();
+        for n in 0..2 {
+            again.compare(Millis(due.0 + n * 2000), &there, &gone);
+        }
+        assert_eq!(again.hosts(), BTreeSet::from(["n2"]), "what flapped lately is held sooner");
+        d.settle(Millis(due.0 + 400_000));
+        assert_eq!(d, Damping::default());
+    }
+
+    #[test]
+    fn however_long_it_flaps_six_minutes_of_calm_are_enough() {
+        let mut d = flapped(5_000, 2_000);
+        let last = 4_999 * 2_000;
+        d.settle(Millis(last + 361_000));
+        assert!(d.hosts().is_empty());
+    }
+
+    #[test]
+    fn one_loss_seen_in_pieces_counts_once() {
+        let (there, gone) = both();
+        let mut d = Damping::default();
+        for n in 0..50 {
+            d.compare(Millis(n * 20), &there, &gone);
+        }
+        assert_eq!(d.0.values().map(|f| f.times).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_rate_that_comes_and_goes_is_damped_too() {
+        let whole = network("s0");
+        let mut less = whole.clone();
+        less.links[0].rate_bps = BitsPerSec(1);
+        let mut d = Damping::default();
+        for n in 0..8 {
+            let (before, after) = if n % 2 == 0 { (&whole, &less) } else { (&less, &whole) };
+            assert!(n > 6 || !d.holds_trunks());
+            d.compare(Millis(n * 2_000), before, after);
+        }
+        assert!(d.holds_trunks() && d.alarms(Some(1))[0].text.contains("links between switches stay"));
+    }
+
+    #[test]
+    fn clocks_that_jump_free_or_hold_but_never_break() {
+        let mut d = flapped(4, 2_000);
+        let (there, gone) = both();
+        d.compare(Millis(0), &there, &gone); // An hour back would be the same: nothing passed.
+        d.settle(Millis(0));
+        assert!(!d.hosts().is_empty());
+        d.settle(Millis(u64::MAX));
+        assert_eq!(d, Damping::default());
+    }
+}
