@@ -2,6 +2,7 @@
 use crate::Outcome;
 use anyhow::Context;
 use clap::Subcommand;
+use inventory::units::duration;
 use inventory::{BitsPerSec, TopologyFile};
 use lab::{Lab, Options};
 use std::ffi::OsString;
@@ -132,6 +133,12 @@ enum Command {
         /// The bridge
         bridge: String,
     },
+    /// What carries the cables with a delay
+    #[command(hide = true)]
+    Relay {
+        #[command(flatten)]
+        name: Name,
+    },
     /// What `up` starts as process 1 of a node
     #[command(hide = true)]
     NodeInit {
@@ -219,6 +226,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
         }
         Command::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
+        Command::Relay { name } => lab::relay::run(&name.get())?,
         Command::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
         Command::Agent { arguments } => std::process::exit(lab::enter::agent(&Name { name: None }.get(), arguments)?),
         Command::Session { program } => std::process::exit(lab::enter::session(program)?),
@@ -257,9 +265,10 @@ fn up(file: &PathBuf, name: &str, options: Options) -> anyhow::Result<()> {
     let lab = Lab::up(name, &topology, options, &program)?;
     let status = lab.status()?;
     eprintln!(
-        "lab \"{name}\" is up after {:.1} s: {} switches, {} hosts; try: heddle lab exec --name {name} ctl -- heddle discover --inventory {}",
+        "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name {name} ctl -- heddle discover --inventory {}",
         began.elapsed().as_secs_f64(),
         topology.switches.len(),
+        if topology.routers.is_empty() { String::new() } else { format!("{} routers, ", topology.routers.len()) },
         topology.hosts.len(),
         lab.inventory_path().display()
     );
@@ -284,10 +293,14 @@ fn status(status: &lab::Status, format: Format) -> anyhow::Result<()> {
             n.management,
             n.data.as_deref().unwrap_or("-")
         );
+        for (port, address) in &n.ports {
+            println!("  {:<12} {port:<8} {address}", "");
+        }
     }
     for c in &status.cables {
         let ends = format!("{}:{} - {}:{}", c.a.0, c.a.1, c.b.0, c.b.1);
-        println!("  {ends:<30} {:>6} {}", BitsPerSec(c.rate_bps).to_string(), c.state);
+        let delay = if c.delay_us == 0 { String::new() } else { format!(", {} away", duration::show(Duration::from_micros(c.delay_us))) };
+        println!("  {ends:<30} {:>6} {}{delay}", BitsPerSec(c.rate_bps).to_string(), c.state);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A host that says "I am here" so that every bridge knows its port: gratuitous ARP (RFC 5227, section 3).
+//! A host or router that says "I am here" so that every bridge knows its port: gratuitous ARP (RFC 5227, section 3).
 #![allow(unsafe_code, reason = "packet and netlink sockets have no safe wrapper for these addresses")]
 use inventory::Mac;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -8,11 +8,11 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Announces a host: now and then, and often after its cable was touched, for then the bridges have forgotten it and nobody
+/// Announces a node at each of its ports: now and then, and often after its cable was touched, for then the bridges have forgotten it and nobody
 /// knows when its new port starts to forward.
 pub(crate) struct Announcer {
-    frame: [u8; 42],
-    interface: libc::c_int,
+    /// By interface.
+    frames: Vec<(libc::c_int, [u8; 42])>,
     packets: OwnedFd,
     /// Hears of every link that comes or goes.
     links: OwnedFd,
@@ -26,21 +26,24 @@ const BUSY: Duration = Duration::from_millis(100);
 const BUSY_FOR: Duration = Duration::from_secs(10);
 
 impl Announcer {
-    /// For the host that owns `mac` and `address` on interface `name`.
-    pub(crate) fn new(name: &str, mac: Mac, address: Ipv4Addr) -> io::Result<Announcer> {
-        let interface = nix::net::if_::if_nametoindex(name)? as libc::c_int;
+    /// For the node that owns these interfaces, each with a name, a MAC address and an address.
+    pub(crate) fn new<'a>(interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>) -> io::Result<Announcer> {
+        let frame = |(name, mac, address)| Ok((nix::net::if_::if_nametoindex(name)? as libc::c_int, frame(mac, address)));
+        let frames = interfaces.map(frame).collect::<io::Result<_>>()?;
         // Protocol 0: it only sends.
         let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let links = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
         bind(links.as_raw_fd(), &NetlinkAddr::new(0, libc::RTMGRP_LINK as u32))?;
-        Ok(Announcer { frame: frame(mac, address), interface, packets, links, busy_until: Instant::now() + BUSY_FOR })
+        Ok(Announcer { frames, packets, links, busy_until: Instant::now() + BUSY_FOR })
     }
 
-    /// Sends one announcement, then waits until the next is due.
+    /// Sends an announcement from each port, then waits until the next is due.
     pub(crate) fn step(&mut self) {
-        // A host whose cable is out has nobody to tell.
-        let _ = self.send();
+        for (interface, frame) in &self.frames {
+            // A port whose cable is out has nobody to tell.
+            let _ = self.send(*interface, frame);
+        }
         let wait = if Instant::now() < self.busy_until { BUSY } else { CALM };
         let timeout = PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX);
         let ready = poll(&mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)], timeout);
@@ -52,12 +55,12 @@ impl Announcer {
         }
     }
 
-    fn send(&self) -> io::Result<()> {
+    fn send(&self, interface: libc::c_int, frame: &[u8; 42]) -> io::Result<()> {
         // SAFETY: all-zero is a valid sockaddr_ll: integers only.
         let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         to.sll_family = libc::AF_PACKET as u16;
-        to.sll_ifindex = self.interface;
-        let (data, length) = (self.frame.as_ptr().cast(), self.frame.len());
+        to.sll_ifindex = interface;
+        let (data, length) = (frame.as_ptr().cast(), frame.len());
         let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         // SAFETY: `data` points to `length` readable octets and `to` to a sockaddr_ll of `size` octets.
         match unsafe { libc::sendto(self.packets.as_raw_fd(), data, length, 0, (&raw const to).cast(), size) } {

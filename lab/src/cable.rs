@@ -1,4 +1,5 @@
 //! Recabling a lab that is up.
+use crate::address;
 use crate::error::{Error, Result};
 use crate::name::LabName;
 use crate::plan::{Cable, End, Kind, Plan};
@@ -7,6 +8,7 @@ use crate::status::namespace;
 use crate::up::{connect, plug_in};
 use crate::wire::{Plug, Wire};
 use inventory::BitsPerSec;
+use std::time::Duration;
 
 /// Takes the switch's end of a host's cable out and plugs it into a free port of another switch.
 pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> Result<(End, End)> {
@@ -22,12 +24,17 @@ pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> Result
     if cable.b.node == switch {
         return Err(Error::Refused(format!("move {host} {switch}: it is there already, on port {}", cable.b.port)));
     }
+    let segment = |node: &str| plan.places(node).next().map(|(segment, _)| segment.network);
+    if segment(host) != segment(switch) {
+        let hint = "its address would be reached there by nobody; move it to a switch on this side of the router";
+        return Err(Error::Refused(format!("move {host} {switch}: there is a router between; {hint}")));
+    }
     let from = std::mem::replace(&mut cable.b, plan.free_port(switch));
     cable.cut = false;
     let (old, new, own) = (wire(lab, &from.node)?, wire(lab, switch)?, wire(lab, host)?);
     old.give(&from.port, &Plug { wire: &new, port: &cable.b.port, mac: plan.port_mac(&cable.b) }).await?;
     own.set_up("eth0", true).await?;
-    plug_in(plan, &new, &cable.b.port, &cable).await?;
+    plug_in(plan, &new, &cable.b, &cable).await?;
     let to = cable.b.clone();
     state.plan.cables[index] = cable;
     state.save()?;
@@ -73,7 +80,8 @@ async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPe
             if cut {
                 wire.set_up(&end.port, false).await?;
             } else {
-                plug_in(&state.plan, &wire, &end.port, &cable).await?;
+                plug_in(&state.plan, &wire, end, &cable).await?;
+                address::again(&state.plan, &wire, &end.node, &end.port).await?;
             }
         }
         state.plan.cables[index] = cable.clone();
@@ -87,9 +95,10 @@ async fn add(plan: &mut Plan, lab: &LabName, a: &str, b: &str, rate: BitsPerSec)
     if a == b || plan.node(a)?.kind != Kind::Switch || plan.node(b)?.kind != Kind::Switch {
         return Err(Error::Refused(format!("join {a}-{b}: no cut cable between them, and a new one goes between two switches")));
     }
-    let cable = Cable { a: plan.free_port(a), b: plan.free_port(b), rate, cut: false, expect_blocked: false };
+    let delay = Duration::ZERO;
+    let cable = Cable { a: plan.free_port(a), b: plan.free_port(b), rate, delay, cut: false, expect_blocked: false };
     let wires = [a, b].map(|node| Ok((node, wire(lab, node)?))).into_iter().collect::<Result<_>>()?;
-    connect(plan, &wires, &cable).await?;
+    connect(plan, &wires, plan.cables.len(), &cable).await?;
     plan.cables.push(cable.clone());
     Ok(cable)
 }

@@ -27,7 +27,7 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
     match node.kind {
         Kind::Control => Ok(()),
         Kind::Host => lldpd(node, logs),
-        Kind::Switch => {
+        Kind::Switch | Kind::Router => {
             fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan)).during(|| "/run/snmp/snmpd.conf".into())?;
             let log = logs.join(format!("{}-snmpd.log", node.name));
             let log = format!("-Lf{}", log.display());
@@ -37,8 +37,10 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
             // Not taken: loads are seen a little later.
             let _ = probe::set(INTERFACE_CACHE, INTERFACE_CACHE_SECONDS, Duration::from_secs(1));
             lldpd(node, logs)?;
-            // snmpd starts the program at the first question; it has to be there to count topology changes.
-            await_answer(node, "heddle lab bridge-mib", DOT1D_BRIDGE)?;
+            if node.kind == Kind::Switch {
+                // snmpd starts the program at the first question; it has to be there to count topology changes.
+                await_answer(node, "heddle lab bridge-mib", DOT1D_BRIDGE)?;
+            }
             await_answer(node, "lldpd", LLDP_LOCAL)
         }
     }
@@ -48,7 +50,7 @@ fn lldpd(node: &Node, logs: &Path) -> Result<()> {
     fs::write("/run/lldpd.conf", lldpd_conf(node)).during(|| "/run/lldpd.conf".into())?;
     let mut command = daemon("lldpd");
     command.args(["-d", "-O", "/run/lldpd.conf", "-u", "/run/lldpd.socket"]);
-    if node.kind == Kind::Switch {
+    if node.kind != Kind::Host {
         command.args(["-x", "-X", "unix:/run/agentx/master"]);
     }
     spawn(node, logs, &mut command)
@@ -82,17 +84,22 @@ fn await_answer(node: &Node, program: &str, subtree: &[u8]) -> Result<()> {
     Err(Error::NotReady(format!("{}: {program} does not answer over SNMP after {} s", node.name, PATIENCE.as_secs())))
 }
 
-/// The switch's snmpd: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256, AES) with pass phrases `authpass12` and
-/// `privpass12`, traps to the head node, the lab's BRIDGE-MIB, lldpd's LLDP-MIB over AgentX.
+/// The snmpd of a switch or router: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256, AES) with pass phrases `authpass12` and
+/// `privpass12`, traps to the head node, the lab's BRIDGE-MIB for a switch, lldpd's LLDP-MIB over AgentX.
 fn snmpd_conf(node: &Node, plan: &Plan) -> String {
     let name = &node.name;
     let sink = plan.nodes[0].management;
+    // Layers as sysServices counts them (RFC 3418): 2 is a bridge, 4 a router.
+    let (services, bridge) = match node.kind {
+        Kind::Router => (4, ""),
+        _ => (2, "pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0\n"),
+    };
     let interfaces: String = port_rates(node, plan).iter().map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0)).collect();
     format!(
         "agentaddress udp:161
 sysName {name}
 sysLocation lab
-sysServices 2
+sysServices {services}
 master agentx
 agentxsocket unix:/run/agentx/master
 agentxTimeout 5
@@ -110,8 +117,7 @@ monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkUpTrap \"
 monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkDownTrap \"Generate linkDown\" .1.3.6.1.2.1.2.2.1.8 == 2
 notificationEvent linkUpTrap .1.3.6.1.6.3.1.1.5.4 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
 notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
-pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0
-{interfaces}"
+{bridge}{interfaces}"
     )
 }
 
@@ -125,6 +131,9 @@ fn port_rates(node: &Node, plan: &Plan) -> Vec<(String, BitsPerSec)> {
             }
         }
     }
+    if node.kind == Kind::Router {
+        return rates;
+    }
     let spare = plan.cables.iter().filter(|c| c.a.port == "eth0").map(|c| c.rate).max().unwrap_or(BitsPerSec::GIGABIT);
     let known = rates.len();
     rates.extend((known + 1..=known + 16).map(|k| (format!("swp{k}"), spare)));
@@ -132,7 +141,11 @@ fn port_rates(node: &Node, plan: &Plan) -> Vec<(String, BitsPerSec)> {
 }
 
 fn lldpd_conf(node: &Node) -> String {
-    let ports = if node.kind == Kind::Switch { "swp*" } else { "eth0" };
+    let ports = match node.kind {
+        Kind::Switch => "swp*",
+        Kind::Router => "ge*",
+        _ => "eth0",
+    };
     format!(
         "configure system hostname {}
 configure system interface pattern {ports}

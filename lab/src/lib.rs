@@ -2,12 +2,14 @@
 //!
 //! A host is a set of namespaces, a switch is one with a Linux bridge that runs STP, snmpd and lldpd; a link is a veth pair
 //! shaped to its rate by a token bucket filter with a shallow queue. One more node, [`plan::CONTROL`], is the head node.
-//! Nothing of a lab is in the root network namespace, so two labs stand side by side with the same addresses.
+//! Routers part the network into segments, each with a spanning tree and a subnet of its own. Nothing of a lab is in the root network namespace, so two labs stand side by side with the same addresses.
 //!
 //! | module | one idea |
 //! |---|---|
 //! | [`plan`] | topology file to nodes, addresses, ports (pure) |
 //! | `up`, `down`, `cable` | building, removing, recabling |
+//! | `address` | a node's addresses, neighbours and routes |
+//! | [`relay`] | the cables that have a delay |
 //! | `wire`, `tbf`, `netns` | netlink: interfaces, queues, namespaces |
 //! | [`node`] | the init of a node, its `daemons`, a host's `announce` |
 //! | [`enter`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
@@ -15,6 +17,7 @@
 //! | [`status`] | what is there and what STP made of it |
 //! | [`state`](crate::Lab::dir) | what is on disk |
 //! | `name` | which names a lab may have |
+mod address;
 mod announce;
 pub mod bridge_mib;
 mod cable;
@@ -29,6 +32,7 @@ mod netns;
 pub mod node;
 pub mod plan;
 mod probe;
+pub mod relay;
 mod state;
 pub mod status;
 mod tbf;

@@ -40,6 +40,21 @@ pub(crate) fn create(path: &Path) -> Result<()> {
         .during(|| format!("network namespace {}: making it", path.display()))
 }
 
+/// Makes a namespace forward IP as a router does: it answers each packet whose time to live ends there, under the address the
+/// packet came in by, and believes that routes are as they are meant.
+pub(crate) fn forward(path: &Path) -> Result<()> {
+    let settings = [
+        ("ipv4/ip_forward", "1"),
+        ("ipv4/icmp_ratelimit", "0"),
+        ("ipv4/icmp_errors_use_inbound_ifaddr", "1"),
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+        ("ipv4/conf/all/send_redirects", "0"),
+        ("ipv4/conf/default/send_redirects", "0"),
+    ];
+    within(path, || set(&settings))
+}
+
 /// The namespaces of a lab that have a name.
 pub(crate) fn of_lab(lab: &LabName) -> Vec<PathBuf> {
     let prefix = prefix(lab);
@@ -80,7 +95,7 @@ fn shared_directory() -> io::Result<()> {
 }
 
 fn settings() -> io::Result<()> {
-    for (key, value) in [
+    set(&[
         ("ipv6/conf/all/disable_ipv6", "1"),
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv4/conf/all/arp_accept", "1"),
@@ -89,7 +104,11 @@ fn settings() -> io::Result<()> {
         ("bridge/bridge-nf-call-iptables", "0"),
         ("bridge/bridge-nf-call-ip6tables", "0"),
         ("bridge/bridge-nf-call-arptables", "0"),
-    ] {
+    ])
+}
+
+fn set(settings: &[(&str, &str)]) -> io::Result<()> {
+    for (key, value) in settings {
         match fs::write(Path::new("/proc/sys/net").join(key), value) {
             // A kernel without IPv6 or without the bridge's firewall hooks needs no switching off.
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io::Error::new(e.kind(), format!("net/{key}: {e}"))),

@@ -9,7 +9,7 @@ use crate::enter::{AGENT, AGENT_SCRIPT};
 use crate::error::{During, Error, Result};
 use crate::name::LabName;
 use crate::netns;
-use crate::plan::{CONTROL, Kind, Node};
+use crate::plan::{CONTROL, Kind, Node, RELAY};
 use crate::state::{self, Identity, State};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -35,12 +35,12 @@ pub fn init(lab: &str, name: &str) -> Result<()> {
 }
 
 /// Tells `up` that the node is ready, or why it is not.
-fn tell(lab: &LabName, name: &str, word: &str) {
+pub(crate) fn tell(lab: &LabName, name: &str, word: &str) {
     // If this fails too nobody is left to tell; `up` then waits in vain and says so.
     let _ = state::write(&state::directory(lab).join(format!("nodes/{name}.ready")), word.as_bytes());
 }
 
-const READY: &str = "ready";
+pub(crate) const READY: &str = "ready";
 
 fn begin(state: &State, node: &Node) -> Result<()> {
     let name = &node.name;
@@ -65,19 +65,26 @@ fn live(state: &State, node: &Node) -> Result<Infallible> {
     let lab = &state.name;
     let directory = state::directory(lab);
     let logs = directory.join("logs");
-    let place = |what: &str| format!("{}: {what}", node.name);
+    let name = &node.name;
+    let place = |what: &str| format!("{name}: {what}");
     // Away from the terminal of whoever typed `up`.
     let _ = setsid();
     Identity::of_self().during(|| place("reading its process number"))?.save(lab, &node.name)?;
     if node.name == CONTROL {
         start_others(state, &logs)?;
+        if state.plan.has_delays() {
+            start_relay(lab, &logs)?;
+        }
     }
     own_files(&directory, &state.plan.etc_hosts(node)).during(|| place("mounting its own files"))?;
     launcher_agent().during(|| place(AGENT))?;
     sethostname(&node.name).during(|| place("setting its host name"))?;
-    let mut announcer = match (node.kind, node.data) {
-        (Kind::Host, Some(address)) => Some(Announcer::new("eth0", node.mac, address).during(|| place("announcing"))?),
-        _ => None,
+    let mut announcer = match node.kind {
+        Kind::Host | Kind::Router => {
+            let places = state.plan.places(name).map(|(_, m)| (m.port.as_str(), m.mac, m.address));
+            Some(Announcer::new(places).during(|| place("announcing"))?)
+        }
+        Kind::Control | Kind::Switch => None,
     };
     daemons::start(node, &state.plan, &logs)?;
     tell(lab, &node.name, READY);
@@ -101,13 +108,31 @@ fn start_others(state: &State, logs: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Starts what carries the cables with a delay, and waits until it does: afterwards it could not find its namespace.
+fn start_relay(lab: &LabName, logs: &Path) -> Result<()> {
+    let mut relay = run(Path::new("/proc/self/exe"), &["lab", "relay", "--name", lab.as_str()], RELAY, logs)?;
+    loop {
+        if let Some(outcome) = outcome(lab, RELAY) {
+            return outcome;
+        }
+        if let Some(status) = relay.try_wait().during(|| "relay: waiting for it".into())? {
+            return Err(Error::NotReady(format!("relay: {status} before it carried anything")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Starts the init of a node as a process of its own.
 pub(crate) fn spawn(program: &Path, lab: &LabName, node: &str, logs: &Path) -> Result<Child> {
+    run(program, &["lab", "node-init", "--name", lab.as_str(), node], node, logs)
+}
+
+fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> Result<Child> {
     let path = logs.join(format!("{node}.log"));
     let log = File::create(&path).during(|| path.display().to_string())?;
     let copy = log.try_clone().during(|| path.display().to_string())?;
     let mut command = Command::new(program);
-    command.args(["lab", "node-init", "--name", lab.as_str(), node]).stdin(Stdio::null()).stdout(log).stderr(copy);
+    command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(copy);
     command.current_dir("/").spawn().during(|| format!("{node}: starting {}", program.display()))
 }
 

@@ -4,9 +4,14 @@
 //!
 //! | network | who | addresses |
 //! |---|---|---|
-//! | 10.77.0.0/16 | data: the hosts' `eth0`, the switches' `br0` | hosts from 10.77.0.1, switches from 10.77.254.1 |
-//! | 10.78.0.0/16 | management, unshaped, beside the switches | `ctl` 10.78.255.254, switches from 10.78.1.1, hosts from 10.78.128.1 |
+//! | 10.77.0.0/16 | data: the hosts' `eth0`, the switches' `br0` | hosts from 10.77.0.1, switches from 10.77.254.1; with routers by [`Segment`] |
+//! | 10.78.0.0/16 | management, unshaped, beside the switches | `ctl` 10.78.255.254, switches from 10.78.1.1, routers from 10.78.64.1, hosts from 10.78.128.1 |
+mod segments;
+
 use crate::error::{Error, Result};
+pub(crate) use segments::Route;
+pub use segments::{Member, Segment};
+
 use inventory::{BitsPerSec, Mac, TopologyFile};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -14,6 +19,9 @@ use std::time::Duration;
 
 /// The head node: controller, terminal interface and `mpirun` run here.
 pub const CONTROL: &str = "ctl";
+
+/// What carries the cables that have a delay; no node can have this name.
+pub(crate) const RELAY: &str = ".relay";
 
 /// Prefix length of both networks.
 pub(crate) const PREFIX: u8 = 16;
@@ -56,6 +64,8 @@ pub enum Kind {
     Control,
     /// A bridge with snmpd and lldpd.
     Switch,
+    /// Forwards IP between segments, with snmpd and lldpd.
+    Router,
     /// A host with lldpd.
     Host,
 }
@@ -69,9 +79,9 @@ pub struct Node {
     pub kind: Kind,
     /// Address on the management network.
     pub management: Ipv4Addr,
-    /// Address on the data network; the head node has none.
+    /// Address on the data network, a router's at its first port; the head node has none.
     pub data: Option<Ipv4Addr>,
-    /// Address of its `eth0` (host) or its bridge (switch).
+    /// Address of its `eth0` (host) or its bridge (switch); a router's ports count from it.
     pub mac: Mac,
     /// STP bridge priority of a switch.
     pub priority: u16,
@@ -82,19 +92,21 @@ pub struct Node {
 pub struct End {
     /// Node.
     pub node: String,
-    /// Interface there: `swp3` of a switch, `eth0` of a host.
+    /// Interface there: `swp3` of a switch, `ge1` of a router, `eth0` of a host.
     pub port: String,
 }
 
 /// A cable and whether it is plugged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cable {
-    /// A host or a switch.
+    /// A host, a switch or a router.
     pub a: End,
-    /// A switch.
+    /// A switch or a router.
     pub b: End,
     /// What it carries in each direction.
     pub rate: BitsPerSec,
+    /// How long a frame is on its way.
+    pub delay: Duration,
     /// Cut: both ends are down.
     pub cut: bool,
     /// The topology file expects STP to block it.
@@ -113,10 +125,12 @@ impl Cable {
 pub struct Plan {
     /// How it is built.
     pub options: Options,
-    /// The head node, then switches and hosts in the order of the file.
+    /// The head node, then switches, routers and hosts in the order of the file.
     pub nodes: Vec<Node>,
     /// Trunks in the order of the file, then the hosts' cables.
     pub cables: Vec<Cable>,
+    /// The subnets: one, or those that routers part.
+    pub segments: Vec<Segment>,
 }
 
 impl Plan {
@@ -125,54 +139,39 @@ impl Plan {
     /// # Errors
     /// [`Error::Refused`] for names the lab cannot use and for more nodes than it has addresses for.
     pub fn new(file: &TopologyFile, options: Options) -> Result<Plan> {
-        let mut nodes = vec![Node {
-            name: CONTROL.into(),
-            kind: Kind::Control,
-            management: Ipv4Addr::new(10, 78, 255, 254),
-            data: None,
-            mac: mac(0, 0),
-            priority: 0,
-        }];
-        for (i, name) in file.switches.iter().enumerate() {
-            nodes.push(Node {
-                name: name.clone(),
-                kind: Kind::Switch,
-                management: address(78, 1, i)?,
-                data: Some(Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1)),
-                mac: mac(1, i),
-                // The file's order decides which bridge is better: priority in the steps of the standard, then the address.
-                priority: 4096 * (i as u16 + 1).min(8),
-            });
-        }
-        for (i, name) in file.hosts.keys().enumerate() {
-            nodes.push(Node {
-                name: name.clone(),
-                kind: Kind::Host,
-                management: address(78, 128, i)?,
-                data: Some(address(77, 0, i)?),
-                mac: mac(2, i),
-                priority: 0,
-            });
-        }
-        for node in &nodes[1..] {
-            // Names become host names and parts of file names.
-            if node.name == CONTROL || node.name.starts_with(['.', '-']) {
-                return Err(Error::Refused(format!("node \"{}\": the lab cannot use this name; choose another", node.name)));
-            }
-        }
-        let mut plan = Plan { options, nodes, cables: Vec::new() };
+        let mut plan = Plan { options, nodes: nodes(file)?, cables: Vec::new(), segments: Vec::new() };
         for link in &file.links {
             let blocked = link.state == Some(inventory::topology::LinkState::Blocked);
+            let between_switches = [&link.a, &link.b].into_iter().all(|end| file.switches.contains(end));
+            if blocked && !between_switches {
+                let text = format!("link {}-{}: state blocked: a router takes no part in STP; leave the link out", link.a, link.b);
+                return Err(Error::Refused(text));
+            }
             let a = plan.free_port(&link.a);
             let b = plan.free_port(&link.b);
-            plan.cables.push(Cable { a, b, rate: link.rate, cut: false, expect_blocked: blocked });
+            plan.cables.push(Cable { a, b, rate: link.rate, delay: link.delay, cut: false, expect_blocked: blocked });
         }
         for (name, host) in &file.hosts {
             let a = End { node: name.clone(), port: "eth0".into() };
             let b = plan.free_port(&host.switch);
-            plan.cables.push(Cable { a, b, rate: host.rate, cut: false, expect_blocked: false });
+            plan.cables.push(Cable { a, b, rate: host.rate, delay: host.delay, cut: false, expect_blocked: false });
         }
+        plan.part()?;
         Ok(plan)
+    }
+
+    /// Parts the network at its routers, and gives everybody the addresses of its segments.
+    fn part(&mut self) -> Result<()> {
+        if self.routers().next().is_none() {
+            self.segments = segments::one(&self.nodes);
+            return Ok(());
+        }
+        self.segments = segments::between(&self.nodes, &self.cables, |end| self.port_mac(end))?;
+        for node in &mut self.nodes {
+            let mut own = self.segments.iter().flat_map(|s| &s.members).filter(|m| m.node == node.name);
+            node.data = own.next().map(|m| m.address);
+        }
+        Ok(())
     }
 
     /// The node of this name.
@@ -191,24 +190,46 @@ impl Plan {
         self.nodes.iter().filter(|n| n.kind == Kind::Switch)
     }
 
+    /// The routers, in order.
+    pub fn routers(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|n| n.kind == Kind::Router)
+    }
+
     /// The hosts, in order.
     pub fn hosts(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|n| n.kind == Kind::Host)
     }
 
-    /// The lowest port of a switch without a cable.
-    pub(crate) fn free_port(&self, switch: &str) -> End {
-        let taken = |port: &str| self.cables.iter().flat_map(|c| [&c.a, &c.b]).any(|e| e.node == switch && e.port == port);
-        let port = (1..).map(|k| format!("swp{k}")).find(|p| !taken(p)).unwrap_or_else(|| unreachable!("an endless range"));
-        End { node: switch.to_owned(), port }
+    /// A node's interfaces in the segments it is in.
+    pub fn places<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a Segment, &'a Member)> {
+        self.segments.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).filter(move |(_, m)| m.node == node)
+    }
+
+    /// How a node reaches the segments it is not in.
+    pub(crate) fn routes(&self, node: &str) -> Vec<Route> {
+        segments::routes(&self.segments, &self.nodes, node)
+    }
+
+    /// The lowest port of a switch or router without a cable.
+    pub(crate) fn free_port(&self, node: &str) -> End {
+        let kind = if self.routers().any(|r| r.name == node) { "ge" } else { "swp" };
+        let taken = |port: &str| self.cables.iter().flat_map(|c| [&c.a, &c.b]).any(|e| e.node == node && e.port == port);
+        let port = (1..).map(|k| format!("{kind}{k}")).find(|p| !taken(p)).unwrap_or_else(|| unreachable!("an endless range"));
+        End { node: node.to_owned(), port }
     }
 
     /// The address of a port's own interface, derived from its node's, so that it is the same in every run.
     pub(crate) fn port_mac(&self, end: &End) -> Mac {
         let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else { return Mac::default() };
-        let number: u8 = end.port.strip_prefix("swp").and_then(|n| n.parse().ok()).unwrap_or(0);
+        let number = end.port.strip_prefix("swp").or_else(|| end.port.strip_prefix("ge"));
+        let number: u8 = number.and_then(|n| n.parse().ok()).unwrap_or(0);
         let [a, b, c, d, e, _] = node.mac.0;
         Mac([a, b, c, d, e, number])
+    }
+
+    /// Whether a cable's frames take time on their way: the relay carries it.
+    pub(crate) fn has_delays(&self) -> bool {
+        self.cables.iter().any(|c| !c.delay.is_zero())
     }
 
     /// `/etc/hosts` of a node. A host's name is its data address on switches and hosts, its management address on the head node,
@@ -225,11 +246,11 @@ impl Plan {
         text
     }
 
-    /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of the switches, names of the
-    /// hosts, and nothing of how they are cabled.
+    /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of the switches and routers, names
+    /// of the hosts, and nothing of how they are cabled.
     pub(crate) fn inventory(&self, ranks: impl Fn(&str) -> u32) -> String {
         let mut text = String::from("# written by heddle lab up\nswitches:\n");
-        for switch in self.switches() {
+        for switch in self.switches().chain(self.routers()) {
             text += &format!("  {}: {{address: {}}}\n", switch.name, switch.management);
         }
         text += "snmp:\n  default: {version: 2c, community: public}\nhosts:\n";
@@ -242,6 +263,31 @@ impl Plan {
         text += &format!("timing: {{hold_down: 500ms, poll: 500ms}}\ntraps: {{listen: \"{}:162\"}}\n", self.nodes[0].management);
         text
     }
+}
+
+/// The head node, then switches, routers and hosts.
+fn nodes(file: &TopologyFile) -> Result<Vec<Node>> {
+    let node = |name: &str, kind, management, data, mac| Node { name: name.to_owned(), kind, management, data, mac, priority: 0 };
+    let mut nodes = vec![node(CONTROL, Kind::Control, Ipv4Addr::new(10, 78, 255, 254), None, mac(0, 0))];
+    for (i, name) in file.switches.iter().enumerate() {
+        let data = Some(Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1));
+        // The file's order decides which bridge is better: priority in the steps of the standard, then the address.
+        let priority = 4096 * (i as u16 + 1).min(8);
+        nodes.push(Node { priority, ..node(name, Kind::Switch, address(78, 1, i)?, data, mac(1, i)) });
+    }
+    for (i, name) in file.routers.iter().enumerate() {
+        nodes.push(node(name, Kind::Router, address(78, 64, i)?, None, mac(3, i)));
+    }
+    for (i, name) in file.hosts.keys().enumerate() {
+        nodes.push(node(name, Kind::Host, address(78, 128, i)?, Some(address(77, 0, i)?), mac(2, i)));
+    }
+    for node in &nodes[1..] {
+        // Names become host names and parts of file names.
+        if node.name == CONTROL || node.name.starts_with(['.', '-']) {
+            return Err(Error::Refused(format!("node \"{}\": the lab cannot use this name; choose another", node.name)));
+        }
+    }
+    Ok(nodes)
 }
 
 /// STP path cost of a rate: IEEE 802.1D-1998, table 8-5, and 1000 divided by the rate in Mbit/s below its slowest entries, for

@@ -1,9 +1,10 @@
 //! How a lab is: its nodes, its cables, what STP made of them.
 use crate::error::Result;
 use crate::name::LabName;
-use crate::plan::{Kind, Plan};
+use crate::plan::{Kind, Plan, RELAY};
 use crate::state::{Identity, State};
 use crate::wire::{PortState, Wire};
+use inventory::Mac;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ pub struct Status {
     pub directory: PathBuf,
     /// Every node runs.
     pub up: bool,
-    /// Nodes: the head node, switches, hosts.
+    /// Nodes: the head node, switches, routers, hosts.
     pub nodes: Vec<NodeStatus>,
     /// Trunks, then the hosts' cables.
     pub cables: Vec<CableStatus>,
@@ -32,8 +33,11 @@ pub struct NodeStatus {
     pub kind: Kind,
     /// Management address.
     pub management: String,
-    /// Address on the data network.
+    /// Address on the data network, a router's at its first port.
     pub data: Option<String>,
+    /// A router's ports with their addresses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<(String, String)>,
     /// Process number of its init as the caller sees it; none: it does not run.
     pub pid: Option<i32>,
 }
@@ -47,7 +51,10 @@ pub struct CableStatus {
     pub b: (String, String),
     /// Bit/s in each direction.
     pub rate_bps: u64,
-    /// `forwarding`, `blocking`, `listening`, `learning`, `down`: the worse of its two ends.
+    /// How long a frame is on its way, in microseconds.
+    pub delay_us: u64,
+    /// `forwarding`, `blocking`, `listening`, `learning`, `down`: the worse of its two ends. A router's end forwards while it has
+    /// link.
     pub state: String,
     /// The topology file marks it `blocked`.
     pub expect_blocked: bool,
@@ -68,6 +75,10 @@ pub(crate) async fn status(state: &State) -> Result<Status> {
         kind: n.kind,
         management: n.management.to_string(),
         data: n.data.map(|a| a.to_string()),
+        ports: match n.kind {
+            Kind::Router => plan.places(&n.name).map(|(_, m)| (m.port.clone(), m.address.to_string())).collect(),
+            _ => Vec::new(),
+        },
         pid: Identity::pid(&state.name, &n.name),
     };
     let nodes: Vec<NodeStatus> = plan.nodes.iter().map(node).collect();
@@ -77,12 +88,18 @@ pub(crate) async fn status(state: &State) -> Result<Status> {
             ports.insert(switch.name.as_str(), Wire::open(&switch.name, &path)?.ports().await?);
         }
     }
+    for router in plan.routers() {
+        if let Some(path) = namespace(&state.name, &router.name) {
+            ports.insert(router.name.as_str(), forwarding(plan, &Wire::open(&router.name, &path)?, &router.name).await?);
+        }
+    }
+    let carried = !plan.has_delays() || Identity::pid(&state.name, RELAY).is_some();
     Ok(Status {
         name: state.name.to_string(),
         directory: crate::state::directory(&state.name),
-        up: nodes.iter().all(|n| n.pid.is_some()),
+        up: carried && nodes.iter().all(|n| n.pid.is_some()),
         nodes,
-        cables: cables(plan, &ports),
+        cables: cables(plan, &ports, carried),
     })
 }
 
@@ -91,18 +108,31 @@ pub(crate) fn namespace(lab: &LabName, node: &str) -> Option<PathBuf> {
     Identity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
 }
 
-fn cables(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Vec<CableStatus> {
+/// A router's ports, as if they were a bridge's.
+async fn forwarding(plan: &Plan, wire: &Wire, router: &str) -> Result<Vec<PortState>> {
+    let mut ports = Vec::new();
+    for (_, member) in plan.places(router) {
+        let carrier = wire.port(&member.port).await?.carrier;
+        ports.push(PortState { name: member.port.clone(), carrier, state: FORWARDING, root: (0, Mac::default()) });
+    }
+    Ok(ports)
+}
+
+/// `carried`: the cables with a delay have their relay.
+fn cables(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>, carried: bool) -> Vec<CableStatus> {
     let end_state = |end: &crate::plan::End| {
         let port = ports.get(end.node.as_str()).and_then(|p| p.iter().find(|p| p.name == end.port));
         port.map(|p| if p.carrier { p.state } else { DISABLED })
     };
     let cable = |c: &crate::plan::Cable| {
         // Of the two ends the one that lets less through decides.
-        let worse = [&c.a, &c.b].into_iter().filter_map(end_state).min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s));
+        let ends = [&c.a, &c.b].into_iter().filter_map(end_state);
+        let worse = ends.min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s)).filter(|_| carried || c.delay.is_zero());
         CableStatus {
             a: (c.a.node.clone(), c.a.port.clone()),
             b: (c.b.node.clone(), c.b.port.clone()),
             rate_bps: c.rate.0,
+            delay_us: c.delay.as_micros() as u64,
             state: state_name(worse.unwrap_or(DISABLED)).to_owned(),
             expect_blocked: c.expect_blocked,
         }
@@ -111,6 +141,7 @@ fn cables(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Vec<CableStatus
 }
 
 const DISABLED: u8 = 0;
+const FORWARDING: u8 = 3;
 const BLOCKING: u8 = 4;
 
 /// The word for a port state in the kernel's numbering.

@@ -1,10 +1,10 @@
 //! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree stands.
 use crate::error::{During, Error, Result};
 use crate::name::LabName;
-use crate::plan::{Cable, Kind, Node, Options, Plan};
+use crate::plan::{Cable, End, Kind, Node, Options, PREFIX, Plan, RELAY};
 use crate::state::{self, Lock, State};
 use crate::wire::{self, Plug, PortState, Wire};
-use crate::{down, netns, node};
+use crate::{address, down, netns, node, relay};
 use futures_util::future::try_join_all;
 use inventory::{Mac, TopologyFile};
 use std::collections::HashMap;
@@ -63,13 +63,21 @@ async fn build(state: &State) -> Result<()> {
     for node in &plan.nodes {
         let path = netns::path(&state.name, &node.name);
         netns::create(&path)?;
+        if node.kind == Kind::Router {
+            netns::forward(&path)?;
+        }
         wires.insert(node.name.as_str(), Wire::open(&node.name, &path)?);
     }
+    if plan.has_delays() {
+        let path = netns::path(&state.name, RELAY);
+        netns::create(&path)?;
+        wires.insert(RELAY, Wire::open(RELAY, &path)?);
+    }
     try_join_all(plan.switches().map(|s| wires[s.name.as_str()].add_stp_bridge("br0", s.mac, s.priority, &plan.options))).await?;
-    try_join_all(plan.cables.iter().map(|c| connect(plan, &wires, c))).await?;
+    try_join_all(plan.cables.iter().enumerate().map(|(number, c)| connect(plan, &wires, number, c))).await?;
     // After the cables: lldpd takes the first interface's address for the chassis, and that should be one the bridges see.
     wire_management(plan, &wires).await?;
-    try_join_all(plan.nodes.iter().map(|n| address(plan, &wires[n.name.as_str()], n))).await?;
+    try_join_all(plan.nodes.iter().map(|n| address::all(plan, &wires[n.name.as_str()], &n.name))).await?;
     let logs = state::directory(&state.name).join("logs");
     let mut init = node::spawn(&state.program, &state.name, crate::plan::CONTROL, &logs)?;
     let status = init.wait().during(|| "ctl: its init".into())?;
@@ -85,7 +93,7 @@ async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()>
     let control = &wires[crate::plan::CONTROL];
     control.set_up("lo", true).await?;
     control.add_plain_bridge(MANAGEMENT).await?;
-    control.add_address(MANAGEMENT, plan.nodes[0].management).await?;
+    control.add_address(MANAGEMENT, plan.nodes[0].management, PREFIX).await?;
     try_join_all(plan.nodes.iter().enumerate().skip(1).map(|(i, node)| async move {
         let wire = &wires[node.name.as_str()];
         let (port, there) = (management_port(node.kind), format!("m{i}"));
@@ -95,7 +103,7 @@ async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()>
         control.enslave(&there, MANAGEMENT, None).await?;
         wire.set_up("lo", true).await?;
         wire.set_up(port, true).await?;
-        wire.add_address(port, node.management).await
+        wire.add_address(port, node.management, PREFIX).await
     }))
     .await
     .map(drop)
@@ -103,43 +111,39 @@ async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()>
 
 /// The name of a node's management interface.
 pub(crate) fn management_port(kind: Kind) -> &'static str {
-    if kind == Kind::Switch { "eth0" } else { "mgmt0" }
+    if matches!(kind, Kind::Switch | Kind::Router) { "eth0" } else { "mgmt0" }
 }
 
-/// Makes a cable between two nodes and plugs both ends.
-pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, cable: &Cable) -> Result<()> {
+/// Makes a cable between two nodes, the plan's of this number, and plugs both ends. One with a delay goes by the relay.
+pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, number: usize, cable: &Cable) -> Result<()> {
     let (a, b) = (&wires[cable.a.node.as_str()], &wires[cable.b.node.as_str()]);
-    let (a_mac, b_mac) = (plan.port_mac(&cable.a), plan.port_mac(&cable.b));
-    wire::cable(&Plug { wire: a, port: &cable.a.port, mac: a_mac }, &Plug { wire: b, port: &cable.b.port, mac: b_mac }).await?;
-    plug_in(plan, a, &cable.a.port, cable).await?;
-    plug_in(plan, b, &cable.b.port, cable).await
+    let a_plug = Plug { wire: a, port: &cable.a.port, mac: plan.port_mac(&cable.a) };
+    let b_plug = Plug { wire: b, port: &cable.b.port, mac: plan.port_mac(&cable.b) };
+    if cable.delay.is_zero() {
+        wire::cable(&a_plug, &b_plug).await?;
+    } else {
+        let relay = &wires[RELAY];
+        for (plug, (port, end)) in [a_plug, b_plug].iter().zip(relay::ports(number).iter().zip(0..)) {
+            let mac = Mac([0x02, 0x4c, 4, (number >> 8) as u8, number as u8, end]);
+            wire::cable(plug, &Plug { wire: relay, port, mac }).await?;
+            relay.set_up(port, true).await?;
+        }
+    }
+    plug_in(plan, a, &cable.a, cable).await?;
+    plug_in(plan, b, &cable.b, cable).await
 }
 
 /// Shapes one end of a cable and sets it up, on the bridge if the node is a switch.
-pub(crate) async fn plug_in(plan: &Plan, wire: &Wire, port: &str, cable: &Cable) -> Result<()> {
-    if port == "eth0" {
-        wire.shape(port, cable.rate, plan.options.host_buffer).await?;
-        wire.set_up(port, true).await
-    } else {
-        wire.shape(port, cable.rate, plan.options.port_buffer).await?;
-        wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate))).await
+pub(crate) async fn plug_in(plan: &Plan, wire: &Wire, end: &End, cable: &Cable) -> Result<()> {
+    let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
+    let buffer = if kind == Kind::Host { plan.options.host_buffer } else { plan.options.port_buffer };
+    wire.shape(port, cable.rate, buffer).await?;
+    if !cable.delay.is_zero() {
+        wire.complete_checksums(port)?;
     }
-}
-
-/// Gives a node its place on the data network; hosts know each other's addresses without asking.
-async fn address(plan: &Plan, wire: &Wire, node: &Node) -> Result<()> {
-    match (node.kind, node.data) {
-        (Kind::Switch, Some(address)) => wire.add_address("br0", address).await,
-        (Kind::Host, Some(address)) => {
-            wire.add_data_address("eth0", address).await?;
-            let index = wire.index("eth0").await?;
-            let others = plan.hosts().filter(|h| h.name != node.name).filter_map(|h| Some((h.data?, h.mac)));
-            for (address, mac) in others {
-                wire.add_neighbour(index, address, mac).await?;
-            }
-            Ok(())
-        }
-        _ => Ok(()),
+    match kind {
+        Kind::Switch => wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate))).await,
+        _ => wire.set_up(port, true).await,
     }
 }
 
@@ -197,7 +201,8 @@ fn unsettled(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Option<Strin
             return Some(format!("{switch}: port {} is {}", p.name, crate::status::state_name(p.state)));
         }
     }
-    for cable in plan.cables.iter().filter(|c| c.a.port != "eth0") {
+    let bridges = |c: &&Cable| [&c.a, &c.b].iter().all(|end| plan.switches().any(|s| s.name == end.node));
+    for cable in plan.cables.iter().filter(bridges) {
         let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
         if roots[0] != roots[1] {
             return Some(format!("{} and {} do not agree on the root bridge", cable.a.node, cable.b.node));

@@ -1,7 +1,8 @@
 //! Interfaces inside the lab's namespaces, by netlink. Every function names the object in its error.
 #![allow(unsafe_code, reason = "the offloads of an interface have no netlink request in rtnetlink: an ioctl switches them")]
 use crate::error::{During, Error, Result};
-use crate::plan::{Options, PREFIX};
+use crate::plan::Options;
+use crate::relay::Port;
 use crate::{netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::{BitsPerSec, Mac};
@@ -10,7 +11,7 @@ use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
 use rtnetlink::packet_route::link::{
     BridgeStpState, InfoBridgePort, InfoData, InfoPortData, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
-use rtnetlink::packet_route::route::{RouteAttribute, RouteMetric};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric};
 use rtnetlink::{LinkBridge, LinkBridgePort, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
 use std::fs::File;
 use std::io;
@@ -64,29 +65,34 @@ impl Wire {
         self.handle.link().change(message).execute().await.during(|| self.place(port, if up { "setting it up" } else { "setting it down" }))
     }
 
-    /// Gives an interface an address of the lab's two networks.
-    pub(crate) async fn add_address(&self, port: &str, address: Ipv4Addr) -> Result<()> {
+    /// Gives an interface an address and the route to its subnet.
+    pub(crate) async fn add_address(&self, port: &str, address: Ipv4Addr, prefix: u8) -> Result<()> {
         let index = self.index(port).await?;
-        let request = self.handle.address().add(index, address.into(), PREFIX);
+        let request = self.handle.address().add(index, address.into(), prefix).replace();
         request.execute().await.during(|| self.place(port, "adding its address"))
     }
 
     /// Like [`Wire::add_address`], with a route of its own that names TCP's congestion control: per route is the only place
     /// where a namespace may choose it.
-    pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr) -> Result<()> {
+    pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr, subnet: (Ipv4Addr, u8)) -> Result<()> {
         let index = self.index(port).await?;
-        let mut request = self.handle.address().add(index, address.into(), PREFIX);
+        let mut request = self.handle.address().add(index, address.into(), subnet.1).replace();
         request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Noprefixroute));
         request.execute().await.during(|| self.place(port, "adding its address"))?;
-        let [a, b, ..] = address.octets();
-        let mut route = RouteMessageBuilder::<Ipv4Addr>::new()
-            .destination_prefix(Ipv4Addr::new(a, b, 0, 0), PREFIX)
-            .output_interface(index)
-            .pref_source(address)
-            .scope(rtnetlink::packet_route::route::RouteScope::Link)
-            .build();
+        let route = RouteMessageBuilder::<Ipv4Addr>::new().scope(rtnetlink::packet_route::route::RouteScope::Link);
+        self.route(port, route.destination_prefix(subnet.0, subnet.1).output_interface(index).pref_source(address).build()).await
+    }
+
+    /// Sends what is for another subnet to a router; `source` is the interface's own address.
+    pub(crate) async fn add_route(&self, port: &str, subnet: (Ipv4Addr, u8), via: Ipv4Addr, source: Ipv4Addr) -> Result<()> {
+        let route = RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(subnet.0, subnet.1).gateway(via);
+        self.route(port, route.output_interface(self.index(port).await?).pref_source(source).build()).await
+    }
+
+    async fn route(&self, port: &str, mut route: RouteMessage) -> Result<()> {
         route.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo("cubic".into())]));
-        self.handle.route().add(route).execute().await.during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
+        let request = self.handle.route().add(route).replace();
+        request.execute().await.during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
     }
 
     /// Pins the address of a neighbour, so that no schedule waits for ARP.
@@ -131,9 +137,7 @@ impl Wire {
     /// pass a shallow queue as one.
     pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> Result<()> {
         let index = self.index(port).await?;
-        for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO] {
-            switch_off(&self.socket, port, command).during(|| self.place(port, "switching its offloads off"))?;
-        }
+        self.switch_off(port, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
         let mut handle = self.handle.clone();
         let mut answers = handle.request(tbf::request(index, rate, buffer)).during(|| self.place(port, "shaping it"))?;
         while let Some(answer) = answers.next().await {
@@ -142,6 +146,16 @@ impl Wire {
             }
         }
         Ok(())
+    }
+
+    /// Makes an interface send frames with their checksums in them: what takes them in is no kernel that knows they are right.
+    pub(crate) fn complete_checksums(&self, port: &str) -> Result<()> {
+        self.switch_off(port, &[ETHTOOL_STXCSUM])
+    }
+
+    fn switch_off(&self, port: &str, offloads: &[u32]) -> Result<()> {
+        let mut all = offloads.iter().map(|command| switch_off(&self.socket, port, *command));
+        all.try_for_each(|done| done).during(|| self.place(port, "switching its offloads off"))
     }
 
     /// Moves an interface into another namespace under another name and address. It loses its bridge and its queue.
@@ -157,6 +171,14 @@ impl Wire {
         let index = to.wire.index(&passing).await?;
         let named = LinkUnspec::new_with_index(index).name(to.port.to_owned()).address(to.mac.0.to_vec()).build();
         to.wire.handle.link().change(named).execute().await.during(|| to.wire.place(to.port, "naming it"))
+    }
+
+    /// Whether an interface is set up, and whether it sees the other end.
+    pub(crate) async fn port(&self, port: &str) -> Result<Port> {
+        let mut links = self.handle.link().get().match_name(port.to_owned()).execute();
+        let link = links.try_next().await.during(|| self.place(port, "looking at it"))?;
+        let flags = link.map(|l| l.header.flags).unwrap_or_default();
+        Ok(Port { up: flags.contains(LinkFlags::Up), carrier: flags.contains(LinkFlags::Up | LinkFlags::LowerUp) })
     }
 
     /// Every bridge port with its STP state (kernel numbering: 0 disabled, 1 listening, 2 learning, 3 forwarding, 4 blocking)
@@ -226,6 +248,7 @@ fn centiseconds(duration: std::time::Duration) -> u32 {
 }
 
 /// Commands of linux/ethtool.h.
+const ETHTOOL_STXCSUM: u32 = 0x17;
 const ETHTOOL_STSO: u32 = 0x1f;
 const ETHTOOL_SGSO: u32 = 0x24;
 const ETHTOOL_SGRO: u32 = 0x2c;

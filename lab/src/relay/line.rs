@@ -1,0 +1,110 @@
+//! Frames on their way through a cable: what goes in comes out in the same order, each after the same time.
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Room for a frame: an Ethernet frame with any header in use, and some.
+pub(super) const ROOM: usize = 2048;
+
+/// How many frames are on the way at most; what comes on top is dropped, as where a queue is full.
+const MOST: usize = 32_768;
+
+/// A frame and its length.
+pub(super) struct Frame {
+    pub(super) octets: Box<[u8; ROOM]>,
+    pub(super) length: usize,
+}
+
+impl Frame {
+    fn new() -> Frame {
+        Frame { octets: Box::new([0; ROOM]), length: 0 }
+    }
+}
+
+/// One direction of a cable.
+pub(super) struct Line {
+    delay: Duration,
+    /// When each is to be out, and itself; the first is the next.
+    way: VecDeque<(Instant, Frame)>,
+    /// Frames to use again.
+    spare: Vec<Frame>,
+}
+
+impl Line {
+    pub(super) fn new(delay: Duration) -> Line {
+        Line { delay, way: VecDeque::new(), spare: Vec::new() }
+    }
+
+    /// Empty frames to read into.
+    pub(super) fn blank(&mut self, count: usize) -> Vec<Frame> {
+        (0..count).map(|_| self.spare.pop().unwrap_or_else(Frame::new)).collect()
+    }
+
+    /// Takes frames that came in at `now`, and leaves empty ones in their place.
+    pub(super) fn put(&mut self, now: Instant, frames: &mut [Frame]) {
+        let room = MOST - self.way.len();
+        for frame in frames.iter_mut().take(room) {
+            let blank = self.spare.pop().unwrap_or_else(Frame::new);
+            self.way.push_back((now + self.delay, std::mem::replace(frame, blank)));
+        }
+    }
+
+    /// The first frames, up to `most`, that are to be out at `now`.
+    pub(super) fn due(&self, now: Instant, most: usize) -> impl ExactSizeIterator<Item = &[u8]> {
+        let count = self.way.iter().take(most).take_while(|(due, _)| *due <= now).count();
+        self.way.range(..count).map(|(_, frame)| &frame.octets[..frame.length])
+    }
+
+    /// Takes the first `count` away.
+    pub(super) fn remove(&mut self, count: usize) {
+        self.spare.extend(self.way.drain(..count).map(|(_, frame)| frame));
+    }
+
+    /// When the next frame is to be out.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.way.front().map(|(due, _)| *due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn enter(line: &mut Line, now: Instant, number: u8) {
+        let mut frames = line.blank(1);
+        frames[0].octets[0] = number;
+        frames[0].length = usize::from(number);
+        line.put(now, &mut frames);
+    }
+
+    fn leave(line: &mut Line, now: Instant) -> Vec<(u8, usize)> {
+        let due: Vec<(u8, usize)> = line.due(now, 3).map(|f| (f[0], f.len())).collect();
+        line.remove(due.len());
+        due
+    }
+
+    #[test]
+    fn frames_come_out_in_order_each_after_its_time() {
+        let (mut line, start) = (Line::new(10 * MS), Instant::now());
+        assert_eq!(line.next(), None);
+        for number in 1..=5 {
+            enter(&mut line, start + u32::from(number / 5) * MS, number);
+        }
+        assert_eq!(line.next(), Some(start + 10 * MS));
+        assert_eq!(leave(&mut line, start + 9 * MS), []);
+        assert_eq!(leave(&mut line, start + 10 * MS), [(1, 1), (2, 2), (3, 3)], "as many as asked for");
+        assert_eq!(leave(&mut line, start + 10 * MS), [(4, 4)], "the last came a millisecond later");
+        assert_eq!((leave(&mut line, start + 11 * MS), line.next()), (vec![(5, 5)], None));
+    }
+
+    #[test]
+    fn a_full_cable_drops_what_comes_on_top_and_goes_on() {
+        let (mut line, start) = (Line::new(10 * MS), Instant::now());
+        (0..MOST + 7).for_each(|_| enter(&mut line, start, 1));
+        assert_eq!(line.due(start + 10 * MS, usize::MAX).len(), MOST);
+        line.remove(MOST);
+        enter(&mut line, start + 11 * MS, 2);
+        assert_eq!(leave(&mut line, start + 21 * MS), [(2, 2)]);
+    }
+}

@@ -1,0 +1,110 @@
+//! The cables that take time: a process that takes every frame in at one end and lets it out at the other a while later.
+//!
+//! The kernel's own way (netem) is missing in many kernels. A cable with a delay is two veth pairs whose inner ends lie in a
+//! namespace of the relay's own; per direction one thread moves frames between packet sockets. The rate is that of the outer
+//! ends, where a token bucket filter sits as on any other cable: the relay only has to keep up. A cable is transparent: it
+//! carries BPDUs, LLDP and whatever else, and when one end is down so is the other.
+//!
+//! Limits: frames of up to 2,048 octets; the tag of an 802.1Q frame is lost on the way (the lab sends none); 32,768 frames on
+//! the way in each direction, more are dropped as by a full queue.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | `line` | frames in the order of their time (pure) |
+//! | `socket` | many frames at once from and to an interface |
+//! | `carrier` | a link that is down at one end is down at the other |
+mod carrier;
+mod line;
+mod socket;
+
+pub(crate) use carrier::Port;
+
+use crate::error::{During, Error, Result};
+use crate::name::LabName;
+use crate::node::{READY, tell};
+use crate::plan::RELAY;
+use crate::state::{Identity, State};
+use crate::wire::Wire;
+use crate::{block_on, netns};
+use line::Line;
+use nix::sched::{CloneFlags, setns};
+use socket::Socket;
+use std::convert::Infallible;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How many frames one system call moves.
+const BATCH: usize = 64;
+
+/// The relay's interfaces for the cable of this number in the plan, at its ends `a` and `b`.
+pub(crate) fn ports(cable: usize) -> [String; 2] {
+    [format!("c{cable}a"), format!("c{cable}b")]
+}
+
+/// Carries the lab's cables that have a delay, until it is killed. Run it in a process without threads.
+///
+/// # Errors
+/// [`Error`] if the lab is not there or its interfaces cannot be opened.
+pub fn run(lab: &str) -> Result<()> {
+    let state = State::load(&LabName::new(lab)?)?;
+    let Err(error) = serve(&state);
+    tell(&state.name, RELAY, &error.to_string());
+    Err(error)
+}
+
+fn serve(state: &State) -> Result<Infallible> {
+    let path = netns::path(&state.name, RELAY);
+    let namespace = File::open(&path).during(|| path.display().to_string())?;
+    setns(namespace, CloneFlags::CLONE_NEWNET).during(|| "relay: entering its network namespace".into())?;
+    let mut pairs = Vec::new();
+    let mut directions: Vec<JoinHandle<io::Result<Infallible>>> = Vec::new();
+    for (number, cable) in state.plan.cables.iter().enumerate().filter(|(_, c)| !c.delay.is_zero()) {
+        let place = || format!("relay: cable {}:{} - {}:{}", cable.a.node, cable.a.port, cable.b.node, cable.b.port);
+        let [a, b] = ports(number);
+        let (from, to) = (Arc::new(Socket::open(&a).during(place)?), Arc::new(Socket::open(&b).during(place)?));
+        for (from, to) in [(from.clone(), to.clone()), (to, from)] {
+            let delay = cable.delay;
+            directions.push(std::thread::spawn(move || carry(&from, &to, delay)));
+        }
+        pairs.push([a, b]);
+    }
+    block_on(async {
+        let wire = Wire::open(RELAY, Path::new("/proc/self/ns/net"))?;
+        Identity::of_self().during(|| "relay: reading its process number".into())?.save(&state.name, RELAY)?;
+        tell(&state.name, RELAY, READY);
+        loop {
+            carrier::pass_on(&wire, &pairs).await?;
+            tokio::time::sleep(carrier::LOOK).await;
+            // Better no relay than half of one: status then shows its cables down.
+            if directions.iter().any(JoinHandle::is_finished) {
+                return Err(Error::NotReady("relay: a cable cannot be read any more".into()));
+            }
+        }
+    })
+}
+
+/// One direction of a cable.
+fn carry(from: &Socket, to: &Socket, delay: Duration) -> io::Result<Infallible> {
+    // The least there is: what is due is not to wait for other timers.
+    let _ = nix::sys::prctl::set_timerslack(1);
+    let mut line = Line::new(delay);
+    let mut taken = line.blank(BATCH);
+    loop {
+        from.wait(line.next().map(|due| due.saturating_duration_since(Instant::now())))?;
+        let count = from.receive(&mut taken)?;
+        line.put(Instant::now(), &mut taken[..count]);
+        loop {
+            let due = line.due(Instant::now(), BATCH);
+            if due.len() == 0 {
+                break;
+            }
+            // What an interface does not take, because it is down, is lost as on any cable.
+            let sent = to.send(due);
+            line.remove(sent.max(1));
+        }
+    }
+}
