@@ -91,7 +91,7 @@ impl Announcement {
         }
         put(tlv::PORT_ID, &written(&self.port));
         if let Some(Capabilities { bridge, router }) = self.capabilities {
-            put(tlv::CAPABILITIES, &[0, 0, 0, u8::from(bridge) * SWITCH | u8::from(router) * ROUTER]);
+            put(tlv::CAPABILITIES, &[0, 0, 0, (u8::from(bridge) * SWITCH) | (u8::from(router) * ROUTER)]);
         }
         if !self.name.is_empty() {
             put(tlv::SYSTEM_NAME, cut(&self.name, LONGEST_TEXT));

@@ -211,7 +211,7 @@ fn capabilities(value: &[u8]) -> Option<Capabilities> {
 fn bits(capabilities: Capabilities) -> u16 {
     match capabilities {
         Capabilities { bridge: false, router: false } => capability::STATION_ONLY,
-        Capabilities { bridge, router } => u16::from(bridge) * capability::BRIDGE | u16::from(router) * capability::ROUTER,
+        Capabilities { bridge, router } => (u16::from(bridge) * capability::BRIDGE) | (u16::from(router) * capability::ROUTER),
     }
 }
 

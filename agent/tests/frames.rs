@@ -1,0 +1,143 @@
+//! Cards on real cables: a kernel bridge with STP and an lldpd at the other end. Needs root.
+mod cable;
+
+use cable::{Lldpd, plug, run, until};
+use heddle_agent::host::{Announcement, Announcer, Card, Ear, Seeder};
+use inventory::Mac;
+use inventory::host_report::{Heard, Protocol, Said};
+use inventory::observation::{BridgeId, Capabilities, Id};
+use std::time::Duration;
+
+fn mac(text: &str) -> Mac {
+    text.parse().unwrap()
+}
+
+fn heard(ear: &mut Ear) -> Vec<Heard> {
+    ear.heard(heddle_agent::now(), &Card::all())
+}
+
+fn neighbours(heard: &[Heard]) -> Vec<&Said> {
+    heard.iter().map(|h| &h.said).filter(|said| matches!(said, Said::Neighbour { .. })).collect()
+}
+
+fn bpdus(heard: &[Heard]) -> Vec<&Said> {
+    heard.iter().map(|h| &h.said).filter(|said| matches!(said, Said::Bpdu { .. })).collect()
+}
+
+fn announcer() -> Announcer {
+    let said = Announcement { host: "n3".into(), description: "a host of the test".into(), every: Duration::from_secs(30) };
+    Announcer::open(said).expect("root may open packet sockets")
+}
+
+/// Runs something without any privilege: user "nobody", of this thread only.
+fn unprivileged<T: Send>(what: impl FnOnce() -> T + Send) -> T {
+    let run = || {
+        #[allow(unsafe_code, reason = "the C library would change the user of all threads")]
+        // SAFETY: the system call takes three numbers.
+        let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
+        assert_eq!(changed, 0, "{}", std::io::Error::last_os_error());
+        what()
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().expect("the test says why"))
+}
+
+#[test]
+fn the_bridge_and_its_port_are_heard_and_age_out() {
+    let switch = plug();
+    let lldpd = switch.lldpd(2);
+    let mut ear = Ear::open().unwrap();
+    let said = until("LLDP and a BPDU are heard", || {
+        let heard = heard(&mut ear);
+        (heard.len() == 2 && heard.iter().all(|h| h.nic == "eth0")).then_some(heard)
+    });
+    let bridge = BridgeId { priority: 0x1000, address: mac("02:00:00:00:0a:00") };
+    assert_eq!(bpdus(&said), [&Said::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port: 0x8001 }]);
+    let [Said::Neighbour { protocol, chassis, port, name, capabilities, .. }] = neighbours(&said)[..] else { panic!("{said:?}") };
+    assert_eq!((protocol, name.as_str(), port), (&Protocol::Lldp, "s1", &Id::Text("swp3".into())));
+    assert!(matches!(chassis, Id::Mac(_)) && *capabilities == Some(Capabilities { bridge: true, router: false }), "{said:?}");
+
+    drop(lldpd);
+    let said = until("killed without farewell, lldpd ages out after its 2 s", || {
+        let heard = heard(&mut ear);
+        neighbours(&heard).is_empty().then_some(heard)
+    });
+    assert_eq!(bpdus(&said).len(), 1, "the bridge speaks on: {said:?}");
+    switch.run("ip link set br0 type bridge stp_state 0");
+    until("without BPDUs the bridge ages out after its 6 s", || heard(&mut ear).is_empty().then_some(()));
+}
+
+#[test]
+fn a_pulled_cable_is_forgotten_and_a_new_card_is_heard_without_privileges() {
+    let switch = plug();
+    let mut ear = Ear::open().unwrap();
+    let on = |ear: &mut Ear, nic: &str| {
+        let heard = unprivileged(|| heard(ear));
+        heard.iter().any(|h| h.nic == nic && matches!(h.said, Said::Bpdu { .. })).then_some(())
+    };
+    until("a BPDU is heard", || on(&mut ear, "eth0"));
+    run("ip link set eth0 down");
+    run("ip link set eth0 name data0");
+    run("ip link set data0 up");
+    until("a renamed card is heard under its new name", || on(&mut ear, "data0"));
+    switch.run("ip link set swp3 down");
+    until("without a carrier nothing holds", || heard(&mut ear).is_empty().then_some(()));
+    run("ip link del data0");
+    assert_eq!(unprivileged(|| heard(&mut ear)), []);
+    switch.cable();
+    until("a card that came after the sockets were open is heard", || on(&mut ear, "eth0"));
+}
+
+#[test]
+fn the_switch_knows_the_host_until_it_says_farewell() {
+    let switch = plug();
+    let lldpd = switch.lldpd(4);
+    let mut announcer = announcer();
+    let known = until("lldpd names the host", || {
+        unprivileged(|| announcer.step(&Card::all()));
+        Some(lldpd.neighbours()).filter(|known| known.contains("chassis.name=n3\n"))
+    });
+    for line in [
+        "port.ifname=eth0",
+        "chassis.mac=02:00:00:00:0b:01",
+        "chassis.descr=a host of the test",
+        "port.ttl=90",
+        "chassis.Station.enabled=on",
+    ] {
+        assert!(known.contains(line), "{line} in:\n{known}");
+    }
+    assert!(!known.contains("Bridge.enabled=on") && !known.contains("Router.enabled=on"), "{known}");
+    unprivileged(|| drop(announcer));
+    until("its farewell counts, long before 90 s are over", || lldpd.neighbours().is_empty().then_some(()));
+}
+
+#[test]
+fn another_program_has_the_word_while_it_speaks() {
+    let switch = plug();
+    let there = switch.lldpd(4);
+    let here = Lldpd::on_host("n3-by-lldpd");
+    let known = |name: &str| there.neighbours().contains(&format!("chassis.name={name}\n"));
+    until("the other program announces the host", || known("n3-by-lldpd").then_some(()));
+    let mut announcer = announcer();
+    for _ in 0..40 {
+        announcer.step(&Card::all());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(!known("n3") && known("n3-by-lldpd"), "heddle stands aside: {}", there.neighbours());
+    here.end();
+    until("heddle has the word again", || {
+        announcer.step(&Card::all());
+        (known("n3") && !known("n3-by-lldpd")).then_some(())
+    });
+}
+
+#[test]
+fn a_seed_is_learned_by_the_bridge() {
+    let switch = plug();
+    let seeder = Seeder::open().unwrap();
+    until("the port learns", || switch.run("bridge -d link show dev swp3").contains("state forwarding").then_some(()));
+    let learned = || switch.run("bridge fdb show br br0").lines().any(|line| line.starts_with("02:5e:ed:00:00:01 dev swp3"));
+    assert!(!learned());
+    let card = Card::all().into_iter().find(|card| card.name == "eth0").unwrap();
+    unprivileged(|| seeder.seed(&[Card { mac: mac("02:5e:ed:00:00:01"), ..card }]));
+    until("the bridge knows where the host is", || learned().then_some(()));
+}
