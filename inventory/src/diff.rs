@@ -264,6 +264,7 @@ mod tests {
             clusters: vec![Cluster { name: "cluster".into(), hosts: vec!["n2".into(), "n3".into(), "n10".into()], reasons: vec![] }],
             alarms: vec![],
             root_bridge: Some("s0".into()),
+            further_root_bridges: vec![],
         }
     }
 

@@ -11,7 +11,8 @@ use std::fmt::Write;
 pub fn text(topology: &Topology) -> String {
     let mut drawing = Drawing { topology, out: String::new(), drawn: HashSet::new(), used: HashSet::new() };
     let inner = topology.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
-    for name in topology.root_bridge.as_deref().into_iter().chain(inner) {
+    let roots = topology.root_bridge.iter().chain(&topology.further_root_bridges).map(String::as_str);
+    for name in roots.chain(inner) {
         if drawing.drawn.insert(name) {
             let _ = writeln!(drawing.out, "{name}{}", drawing.remark(name));
             drawing.below(name, "");
@@ -68,7 +69,7 @@ impl<'a> Drawing<'a> {
     }
 
     fn remark(&self, name: &str) -> String {
-        let root = if self.topology.root_bridge.as_deref() == Some(name) { "  root bridge" } else { "" };
+        let root = if self.topology.is_root_bridge(name) { "  root bridge" } else { "" };
         let node = self.topology.nodes.iter().find(|n| n.name == name);
         let stale = if node.is_some_and(|n| n.stale) { "  stale" } else { "" };
         let kind = match node.map(|n| n.kind) {
@@ -214,7 +215,7 @@ mod tests {
             link("s1", "swp6", "n2", "eth0", f),
             link("s2", "swp5", "n3", "", f),
         ];
-        Topology { nodes, links, clusters: vec![], alarms: vec![], root_bridge: Some("s0".into()) }
+        Topology { nodes, links, clusters: vec![], alarms: vec![], root_bridge: Some("s0".into()), further_root_bridges: vec![] }
     }
 
     #[test]

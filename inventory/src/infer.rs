@@ -12,6 +12,7 @@ mod device;
 mod identity;
 mod kinds;
 mod lag;
+mod routed;
 mod seats;
 mod statements;
 mod stp;
@@ -71,15 +72,13 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     let statements = statements::statements(&devices, scope.strangers);
     let mut directory = Directory::new(scope, &devices, &mut found);
     directory.introduce(&devices, &statements);
-    if scope.strangers == Strangers::Shown {
-        kinds::settle(&devices, &directory, &statements, &mut found);
-    }
+    kinds::settle(scope.strangers, &devices, &directory, &statements, &mut found);
     let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
     trunks.extend(unspoken::unspoken(&devices, &directory, &statements, &trunks, &mut found));
     seats::seats(scope, &devices, &directory, &trunks, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
-    let root_bridge = stp::settle(&devices, &mut found);
-    found.finish(scope, views, root_bridge)
+    let roots = stp::settle(&devices, &mut found);
+    found.finish(scope, views, roots)
 }
 
 /// What is found on the way.
@@ -119,7 +118,7 @@ impl Found {
     }
 
     /// Everything in its order: switches before hosts, then by name.
-    fn finish(mut self, scope: &Scope<'_>, views: &Views, root_bridge: Option<String>) -> Topology {
+    fn finish(mut self, scope: &Scope<'_>, views: &Views, roots: Vec<String>) -> Topology {
         let kinds: HashMap<&str, NodeKind> = self.nodes.iter().map(|(n, node)| (n.as_str(), node.kind)).collect();
         let rank = |name: &str| (kinds.get(name) == Some(&NodeKind::Host), natural(name));
         for link in &mut self.links {
@@ -134,7 +133,15 @@ impl Found {
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
         let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated: scope.clusters });
         self.alarms.extend(contradictions);
-        Topology { nodes, links: self.links, clusters, alarms: self.alarms.into_iter().collect(), root_bridge }
+        let mut roots = roots.into_iter();
+        Topology {
+            nodes,
+            links: self.links,
+            clusters,
+            alarms: self.alarms.into_iter().collect(),
+            root_bridge: roots.next(),
+            further_root_bridges: roots.collect(),
+        }
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Topology {
     /// The name of the STP root bridge, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_bridge: Option<String>,
+    /// Those of the other spanning trees, where routers part the network into several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further_root_bridges: Vec<String>,
 }
 
 /// A switch, host, or something between them.
@@ -181,7 +184,7 @@ impl Topology {
     fn as_file(&self) -> TopologyFile {
         let bridges = self.nodes.iter().filter(|n| matches!(n.kind, NodeKind::Switch | NodeKind::Unmanaged));
         let mut switches: Vec<String> = bridges.map(|n| n.name.clone()).collect();
-        switches.sort_by_key(|s| Some(s) != self.root_bridge.as_ref());
+        switches.sort_by_key(|s| (Some(s) != self.root_bridge.as_ref(), !self.further_root_bridges.contains(s)));
         // A file has no router that joins nothing.
         let linked = |name: &&str| self.links.iter().any(|l| (l.a == *name || l.b == *name) && self.kind(&l.b) != Some(NodeKind::Host));
         let routers = self.of(NodeKind::Router).filter(linked).map(str::to_owned).collect();
@@ -238,12 +241,25 @@ impl Topology {
         let mut plain = self.clone();
         let clusters = plain.clusters.iter_mut().flat_map(|c| &mut c.hosts);
         let links = plain.links.iter_mut().flat_map(|l| [&mut l.a, &mut l.b]);
-        for name in plain.nodes.iter_mut().map(|n| &mut n.name).chain(clusters).chain(links).chain(&mut plain.root_bridge) {
+        for name in plain
+            .nodes
+            .iter_mut()
+            .map(|n| &mut n.name)
+            .chain(clusters)
+            .chain(links)
+            .chain(&mut plain.root_bridge)
+            .chain(&mut plain.further_root_bridges)
+        {
             if let Some(new) = names.get(name.as_str()) {
                 name.clone_from(new);
             }
         }
         plain
+    }
+
+    /// Whether a spanning tree hangs from this switch.
+    pub fn is_root_bridge(&self, name: &str) -> bool {
+        self.root_bridge.iter().chain(&self.further_root_bridges).any(|r| r == name)
     }
 
     /// What a node is; `None` for a name the topology does not have.
@@ -313,7 +329,7 @@ mod tests {
         ];
         let nodes = switches.into_iter().chain(hosts).collect();
         let clusters = vec![Cluster { name: "cluster".into(), hosts: vec!["02:00:00:00:00:01".into()], reasons: vec![] }];
-        let t = Topology { nodes, links, clusters, alarms: vec![], root_bridge: Some("core/1".into()) };
+        let t = Topology { nodes, links, clusters, alarms: vec![], root_bridge: Some("core/1".into()), further_root_bridges: vec![] };
         let file = t.to_file();
         assert_eq!(file.switches, ["core-1-3", "core-1-2", "core-1"], "the root bridge first");
         assert_eq!(file.hosts.keys().collect::<Vec<_>>(), ["02-00-00-00-00-01"]);

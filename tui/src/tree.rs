@@ -110,9 +110,10 @@ impl<'a> Walk<'a> {
 
     /// The root bridge, then switches, then everything else.
     fn candidates(&self) -> Vec<usize> {
-        let root = self.topology.root_bridge.as_deref();
         let mut all: Vec<usize> = (0..self.names.len()).collect();
-        let rank = |n: usize| (Some(self.names[n]) != root, self.nodes[n].is_none_or(|n| n.kind == inventory::topology::NodeKind::Host));
+        let rank = |n: usize| {
+            (!self.topology.is_root_bridge(self.names[n]), self.nodes[n].is_none_or(|n| n.kind == inventory::topology::NodeKind::Host))
+        };
         all.sort_by_key(|&n| rank(n));
         all
     }

@@ -154,10 +154,9 @@ fn whole(inventory: &Inventory, views: &Views, network: Topology) -> Result<Cand
     if reasons.is_empty() { Ok(Candidate::new(network, file)) } else { Err(reasons) }
 }
 
-/// The network as a topology file: hosts in inventory order, only switches that forwarding links connect.
+/// The network as a topology file: hosts in inventory order, only switches and routers that forwarding links connect.
 fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
     let mut file = network.to_file();
-    file.routers.clear(); // Beyond a router there is another tree.
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
     file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
     for (name, host) in &mut file.hosts {
@@ -166,15 +165,16 @@ fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
     let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
     let reached = reached(&file);
     file.switches.retain(|s| reached.contains(s) || needed.contains(s));
-    // Whatever else is plugged in somewhere (a phone, a printer, a host nobody listed) matters to no schedule.
+    file.routers.retain(|r| reached.contains(r));
+    // Whatever else is plugged in somewhere (a phone, a printer, a host nobody listed, the way to the world) matters to no schedule.
     let cables = |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
-    while let Some(i) =
-        file.switches.iter().position(|s| !needed.contains(s) && !inventory.switches.contains_key(s) && cables(&file, s) < 2)
-    {
-        let leaf = file.switches.remove(i);
+    let stranger = |s: &String| !needed.contains(s) && !inventory.switches.contains_key(s);
+    while let Some(leaf) = file.switches.iter().chain(&file.routers).find(|s| stranger(s) && cables(&file, s) < 2).cloned() {
+        file.switches.retain(|s| *s != leaf);
+        file.routers.retain(|r| *r != leaf);
         file.links.retain(|l| l.a != leaf && l.b != leaf);
     }
-    let keep: HashSet<&String> = file.switches.iter().collect();
+    let keep: HashSet<&String> = file.switches.iter().chain(&file.routers).collect();
     file.links.retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
     file
 }
@@ -201,7 +201,10 @@ fn cut_off(file: &TopologyFile) -> Option<String> {
     let reached = reached(file);
     let lost: Vec<&str> = file.hosts.iter().filter(|(_, h)| !reached.contains(&h.switch)).map(|(n, _)| n.as_str()).collect();
     let first = file.hosts.keys().next()?;
-    (!lost.is_empty()).then(|| format!("no forwarding link leads from \"{first}\" to {}", lost.join(", ")))
+    (!lost.is_empty()).then(|| format!(
+            "no forwarding link leads from \"{first}\" to {}; where a router joins them that cannot be asked, state it under routers and its cables under links in the inventory",
+            lost.join(", ")
+        ))
 }
 
 /// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.

@@ -94,7 +94,7 @@ impl Core {
                 address: switch.address.to_string(),
                 seen: view.and_then(|v| v.seen),
                 problem: view.and_then(|v| v.stale.as_ref()).map(|(_, problem)| problem.clone()),
-                root_bridge: self.topology.root_bridge.as_deref() == Some(name),
+                root_bridge: self.topology.is_root_bridge(name),
                 top_changes: view.and_then(|v| v.pulse.as_ref()).and_then(|p| p.top_changes),
             }
         };

@@ -1,8 +1,9 @@
-//! What a recorded device is, where no inventory calls it a switch: by its own word, its neighbours', or its tables.
-use super::Found;
+//! What a device is: by its own word, its neighbours', or its tables. What an inventory calls a switch is one, unless it routes and does
+//! not bridge.
 use super::device::Device;
 use super::identity::{Directory, Known, Who};
 use super::statements::Statement;
+use super::{Found, Strangers};
 use crate::observation::Capabilities;
 use crate::topology::NodeKind;
 use std::collections::HashMap;
@@ -11,7 +12,13 @@ use std::collections::HashMap;
 const BRIDGES: u32 = 0x02;
 const ROUTES: u32 = 0x04;
 
-pub(super) fn settle(devices: &[Device<'_>], directory: &Directory<'_>, statements: &[Statement<'_>], found: &mut Found) {
+pub(super) fn settle(
+    strangers: Strangers,
+    devices: &[Device<'_>],
+    directory: &Directory<'_>,
+    statements: &[Statement<'_>],
+    found: &mut Found,
+) {
     let mut said: HashMap<&str, Capabilities> = HashMap::new();
     for statement in statements {
         if let (Some(c), Who::Known { node: Known::Switch(name), .. }) = (statement.row.capabilities, directory.who(&statement.row)) {
@@ -21,7 +28,12 @@ pub(super) fn settle(devices: &[Device<'_>], directory: &Directory<'_>, statemen
     }
     for device in devices {
         let word = device.lldp().and_then(|l| l.capabilities).or_else(|| said.get(device.name).copied());
-        found.node(device.name, NodeKind::Switch).kind = kind(device, word);
+        let kind = match strangers {
+            Strangers::Shown => kind(device, word),
+            Strangers::Told if only_routes(device, word) => NodeKind::Router,
+            Strangers::Told => NodeKind::Switch,
+        };
+        found.node(device.name, kind).kind = kind;
     }
 }
 
@@ -37,4 +49,9 @@ fn kind(device: &Device<'_>, word: Option<Capabilities>) -> NodeKind {
         None if services & ROUTES != 0 && services & BRIDGES == 0 => NodeKind::Router,
         None => NodeKind::Switch,
     }
+}
+
+/// A switch some of whose tables cannot be read looks like a router by its tables; its word does not.
+fn only_routes(device: &Device<'_>, word: Option<Capabilities>) -> bool {
+    word == Some(Capabilities { bridge: false, router: true }) && kind(device, word) == NodeKind::Router
 }

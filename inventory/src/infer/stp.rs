@@ -1,16 +1,17 @@
 //! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a loop.
-use super::Found;
 use super::device::Device;
-use crate::observation::StpState;
+use super::{Found, routed};
+use crate::observation::{BridgeId, StpState};
 use crate::topology::{Grade, LinkState, NodeKind};
+use indexmap::IndexMap;
 use petgraph::algo::bridges::bridges;
 use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap};
 
-/// Sets the state of every link, alarms about loops, and gives the root bridge's name.
-pub(super) fn settle(devices: &[Device<'_>], found: &mut Found) -> Option<String> {
+/// Sets the state of every link, alarms about loops, and gives the root bridges' names.
+pub(super) fn settle(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
     let state = |switch: &str, port: &str| devices.iter().find(|d| d.name == switch)?.state_of(port);
     let mut open = Vec::new();
     for (i, link) in found.links.iter_mut().enumerate() {
@@ -26,8 +27,9 @@ pub(super) fn settle(devices: &[Device<'_>], found: &mut Found) -> Option<String
         }
     }
     only_ways(found, &open);
+    routed::settle(found, &open);
     loops(found);
-    root_bridge(devices, found)
+    root_bridges(devices, found)
 }
 
 /// Both ends forward, or one does not. Where a host hangs, there is but one end to ask, and a switch without STP
@@ -111,24 +113,53 @@ fn loops(found: &mut Found) {
     }
 }
 
-/// The switch whose bridge address all that answer name as the root's. While they disagree there is none.
-fn root_bridge(devices: &[Device<'_>], found: &mut Found) -> Option<String> {
-    let said = |fresh: bool| {
-        let named = devices.iter().filter(|d| !(fresh && d.stale())).filter_map(|d| d.view.bridge.as_ref()?.root_bridge);
-        named.collect::<BTreeSet<_>>()
-    };
-    let mut roots = said(true);
-    if roots.is_empty() {
-        roots = said(false);
+/// Of each part without a router between its switches: the switch whose bridge address all of them that answer name as the root's. While they
+/// disagree the part has none.
+fn root_bridges(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
+    let mut owners = Vec::new();
+    let mut unwatched = BTreeSet::new();
+    for part in parts(devices, found) {
+        let Some(root) = root_bridge(&part) else { continue };
+        match devices.iter().find(|d| d.view.bridge.as_ref().and_then(|b| b.address) == Some(root.address)) {
+            Some(owner) if owners.iter().any(|o| o == owner.name) => {}
+            Some(owner) => owners.push(owner.name.to_owned()),
+            None => drop(unwatched.insert(root)),
+        }
     }
-    let root = roots.first().copied().filter(|_| roots.len() == 1)?;
-    let owner = devices.iter().find(|d| d.view.bridge.as_ref().and_then(|b| b.address) == Some(root.address));
-    if owner.is_none() {
+    for root in unwatched {
         let text = format!(
             "root bridge {:04x}.{}: no switch of the inventory has this address; the tree hangs from a switch that is not watched",
             root.priority, root.address
         );
         found.alarm("root bridge", text);
     }
-    owner.map(|d| d.name.to_owned())
+    owners
+}
+
+/// The bridges of each part, in the order of their first.
+fn parts<'d, 'a>(devices: &'d [Device<'a>], found: &Found) -> Vec<Vec<&'d Device<'a>>> {
+    let numbers: HashMap<&str, usize> = found.nodes.keys().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+    let routes = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Router);
+    let mut joined = UnionFind::new(numbers.len());
+    for link in found.links.iter().filter(|l| !routes(&l.a) && !routes(&l.b)) {
+        if let (Some(&a), Some(&b)) = (numbers.get(link.a.as_str()), numbers.get(link.b.as_str())) {
+            joined.union(a, b);
+        }
+    }
+    let mut parts: IndexMap<Option<usize>, Vec<&Device<'_>>> = IndexMap::new();
+    for device in devices.iter().filter(|d| !routes(d.name)) {
+        parts.entry(numbers.get(device.name).map(|n| joined.find(*n))).or_default().push(device);
+    }
+    parts.into_values().collect()
+}
+
+/// The root bridge all fresh devices name, or all of them where none is.
+fn root_bridge(part: &[&Device<'_>]) -> Option<BridgeId> {
+    let said = |fresh: bool| {
+        let named = part.iter().filter(|d| !(fresh && d.stale())).filter_map(|d| d.view.bridge.as_ref()?.root_bridge);
+        named.collect::<BTreeSet<_>>()
+    };
+    let fresh = said(true);
+    let roots = if fresh.is_empty() { said(false) } else { fresh };
+    roots.first().copied().filter(|_| roots.len() == 1)
 }

@@ -1,4 +1,6 @@
 //! Inference on hand-made views.
+mod routers;
+
 use super::infer;
 use crate::inventory_file::Inventory;
 use crate::observation::{

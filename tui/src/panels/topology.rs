@@ -94,7 +94,7 @@ fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
         });
         cells.extend([down, up].map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
     } else {
-        let root = view.snapshot.topology.root_bridge.as_deref() == Some(branch.name);
+        let root = view.snapshot.topology.is_root_bridge(branch.name);
         let word = match (stale(view, branch), root) {
             (true, _) => Line::styled("× stale", p.bad),
             (false, true) => Line::styled("root", p.accent),
@@ -112,7 +112,7 @@ fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
 
 fn name(view: &View<'_>, branch: &Branch<'_>) -> Line<'static> {
     let p = view.palette;
-    let root = view.snapshot.topology.root_bridge.as_deref() == Some(branch.name);
+    let root = view.snapshot.topology.is_root_bridge(branch.name);
     let mark = match branch.node.map(|n| n.kind) {
         _ if branch.outside => "",
         Some(NodeKind::Switch) if root => "◆ ",
@@ -146,7 +146,7 @@ fn trouble<'a>(view: &View<'a>, name: &str) -> Option<&'a str> {
 fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
     let topology = &view.snapshot.topology;
     let node = topology.nodes.iter().find(|n| n.name == name);
-    let root = topology.root_bridge.as_deref() == Some(name);
+    let root = topology.is_root_bridge(name);
     let what = match node.map(|n| n.kind) {
         Some(NodeKind::Switch) if root => "switch, root bridge",
         Some(NodeKind::Switch) => "switch",

@@ -1,0 +1,50 @@
+//! What routers let through. Spanning tree ends at them, so their links carry frames unless an end says otherwise. Routed networks may have
+//! loops, and which of several ways packets take stands in routing tables nobody asks: the first way counts, and an alarm says so.
+use super::Found;
+use crate::order::natural;
+use crate::topology::{Link, LinkState, NodeKind};
+use petgraph::unionfind::UnionFind;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// Settles the links at routers among `open`: those of which no end says that it does not forward.
+pub(super) fn settle(found: &mut Found, open: &[usize]) {
+    let numbers: HashMap<String, usize> = found.nodes.keys().enumerate().map(|(i, n)| (n.clone(), i)).collect();
+    let routes = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Router);
+    let ends = |l: &Link| Some((*numbers.get(&l.a)?, *numbers.get(&l.b)?));
+    let mut joined = UnionFind::new(numbers.len());
+    for link in found.links.iter().filter(|l| l.carries()) {
+        ends(link).map(|(a, b)| joined.union(a, b));
+    }
+    // Whom each router reaches without another router's help.
+    let bridged = joined.clone();
+    let mut beside = Vec::new();
+    let mut routed: Vec<usize> = open.iter().copied().filter(|&i| routes(&found.links[i].a) || routes(&found.links[i].b)).collect();
+    routed.sort_by_cached_key(|&i| {
+        let link = &found.links[i];
+        let mut ends = [(&link.a, &link.a_port), (&link.b, &link.b_port)].map(|(n, p)| (!routes(n), natural(n), natural(p)));
+        ends.sort();
+        (Reverse(link.rate_bps), ends)
+    });
+    let mut alarms = Vec::new();
+    for i in routed {
+        let link = &mut found.links[i];
+        let Some((a, b)) = ends(link) else { continue };
+        let sides = [bridged.find(a), bridged.find(b)];
+        if joined.union(a, b) {
+            link.state = LinkState::Forwarding;
+            link.evidence.push("routed: no spanning tree across".to_owned());
+            beside.push(sides);
+        } else {
+            link.evidence.push("routed: there is another way, and nothing tells which one packets take".to_owned());
+            if !beside.contains(&sides) && !beside.contains(&[sides[1], sides[0]]) {
+                let name = format!("{}-{}", link.a, link.b);
+                let text = format!(
+                    "link {name}: routers join both ends by another way, too; schedules count that one: state this link in the inventory, with state forwarding, if packets take it"
+                );
+                alarms.push((name, text));
+            }
+        }
+    }
+    alarms.into_iter().for_each(|(about, text)| found.alarm(&about, text));
+}
