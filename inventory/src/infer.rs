@@ -6,9 +6,11 @@
 //!
 //! ```text
 //! Views --device--> ports and states --identity--> who each neighbour is
+//!       --words--> what hosts' agents add
 //!       --trunks, unspoken--> cables between switches --seats--> where each host hangs --stp--> what carries frames
 //! ```
 mod device;
+mod hosts;
 mod identity;
 mod kinds;
 mod lag;
@@ -19,6 +21,7 @@ mod stp;
 mod strangers;
 mod trunks;
 mod unspoken;
+mod words;
 
 use crate::clusters::{Seen, clusters};
 use crate::inventory_file::{Host, Inventory};
@@ -70,12 +73,13 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
         found.switch(name, place, views);
     }
     let statements = statements::statements(&devices, scope.strangers);
-    let mut directory = Directory::new(scope, &devices, &mut found);
+    let words = words::words(scope, views);
+    let mut directory = Directory::new(scope, &devices, &words, &mut found);
     directory.introduce(&devices, &statements);
     kinds::settle(scope.strangers, &devices, &directory, &statements, &mut found);
     let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
     trunks.extend(unspoken::unspoken(&devices, &directory, &statements, &trunks, &mut found));
-    seats::seats(scope, &devices, &directory, &trunks, &mut found);
+    seats::seats(scope, &devices, &directory, &trunks, &words, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
     let roots = stp::settle(&devices, &mut found);
     found.finish(scope, views, roots)

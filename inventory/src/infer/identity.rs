@@ -3,6 +3,7 @@
 use super::device::{Device, show};
 use super::statements::Statement;
 use super::strangers::Called;
+use super::words::{Words, own_addresses, own_macs};
 use super::{Found, Scope, Strangers};
 use crate::Mac;
 use crate::observation::{Id, LldpNeighbour};
@@ -58,7 +59,7 @@ impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> Index<K, V> {
 }
 
 impl<'a> Directory<'a> {
-    pub(super) fn new(scope: &Scope<'a>, devices: &[Device<'a>], found: &mut Found) -> Directory<'a> {
+    pub(super) fn new(scope: &Scope<'a>, devices: &[Device<'a>], words: &Words<'a>, found: &mut Found) -> Directory<'a> {
         let mut directory = Directory {
             chassis: Index(HashMap::new()),
             macs: Index(HashMap::new()),
@@ -95,7 +96,33 @@ impl<'a> Directory<'a> {
             directory.host(name, macs, found);
         }
         directory.heard(devices, found);
+        directory.told(words, found);
         directory
+    }
+
+    /// What hosts' agents say of themselves: it adds to what is known otherwise, and takes nothing from anybody.
+    fn told(&mut self, words: &Words<'a>, found: &mut Found) {
+        for (name, mac) in own_macs(words, found) {
+            match self.macs.0.get(&mac) {
+                None => drop(self.macs.claim(mac, Known::Host(name))),
+                Some(Some(Known::Host(owner))) if *owner == name => {}
+                Some(owner) => {
+                    let owner = match owner {
+                        Some(Known::Host(other)) => format!("host \"{other}\""),
+                        Some(Known::Switch(other)) => format!("switch \"{other}\""),
+                        None => "several others".to_owned(),
+                    };
+                    let text =
+                        format!("host \"{name}\": its agent claims MAC address {mac}, which is that of {owner}; the claim is not believed");
+                    found.alarm(name, text);
+                    continue;
+                }
+            }
+            self.host_macs.entry(name).or_default().insert(mac);
+        }
+        for (name, address) in own_addresses(words) {
+            self.chassis.0.entry(Id::Address(address)).or_insert(Some(Known::Host(name)));
+        }
     }
 
     fn host(&mut self, name: &'a str, macs: BTreeSet<Mac>, found: &mut Found) {

@@ -1,43 +1,97 @@
-//! Where each host hangs: by LLDP, else by the edge port its MAC address is learned on. A host has one seat; where
-//! the evidence fits several, all are shown as ambiguous and an alarm says so.
+//! Where each host hangs: by LLDP, heard by its switch or by itself, else by the edge port its MAC address is learned on
+//! and by what else it hears. A host has one seat; where the evidence fits several, all are shown as ambiguous and an alarm
+//! says so.
 use super::device::{Device, Port, show};
+use super::hosts;
 use super::identity::{Directory, Known, Who};
 use super::trunks::{Trunk, slower};
+use super::words::Words;
 use super::{Found, Scope};
-use crate::Mac;
 use crate::observation::Id;
 use crate::order::natural;
-use crate::topology::{Grade, Link, LinkState, NodeKind};
+use crate::topology::{Grade, Link, LinkState, Member, NodeKind};
+use crate::{BitsPerSec, Mac};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A place where a host may hang.
-struct Seat<'d, 'a> {
-    device: &'d Device<'a>,
-    port: Port,
-    host_port: String,
-    grade: Grade,
-    evidence: String,
-    trunk: bool,
+pub(super) struct Seat<'d, 'a> {
+    pub(super) device: &'d Device<'a>,
+    pub(super) port: Port,
+    pub(super) host_port: String,
+    /// The rate of the host's end, where the host says it.
+    pub(super) rate: Option<BitsPerSec>,
+    pub(super) grade: Grade,
+    pub(super) evidence: Vec<String>,
+    pub(super) trunk: bool,
+    /// Whether who says so is silent by now.
+    pub(super) old: bool,
+    /// Whether no switch says so, only the host.
+    pub(super) own: bool,
+    /// The cables of an aggregate.
+    pub(super) members: Vec<Member>,
+}
+
+impl Seat<'_, '_> {
+    pub(super) fn is_at(&self, device: &Device<'_>, port: &Port) -> bool {
+        self.device.name == device.name && self.port == *port
+    }
+
+    pub(super) fn place(&self) -> String {
+        format!("{} port {}", self.device.name, self.port.name)
+    }
+
+    /// The rate of the slower end.
+    pub(super) fn slower(&self) -> Option<BitsPerSec> {
+        [self.device.rate(&self.port), self.rate].into_iter().flatten().min()
+    }
+
+    /// The same place by the host's own word: it knows best what its card is called.
+    pub(super) fn join(&mut self, word: Seat<'_, '_>) {
+        (self.host_port, self.rate) = (word.host_port, word.rate.or(self.rate));
+        self.evidence.extend(word.evidence);
+        self.old &= word.old;
+    }
 }
 
 /// Ports by the MAC addresses learned on them.
-type Learned<'d, 'a> = HashMap<Mac, Vec<(&'d Device<'a>, Port)>>;
+pub(super) type Learned<'d, 'a> = HashMap<Mac, Vec<(&'d Device<'a>, Port)>>;
 
 /// Finds every host of the inventory its seat and adds node, link and alarms.
-pub(super) fn seats<'a>(scope: &Scope<'a>, devices: &[Device<'a>], directory: &Directory<'a>, trunks: &[Trunk], found: &mut Found) {
+pub(super) fn seats<'a>(
+    scope: &Scope<'a>,
+    devices: &[Device<'a>],
+    directory: &Directory<'a>,
+    trunks: &[Trunk],
+    words: &Words<'a>,
+    found: &mut Found,
+) {
     let is_trunk = |device: &Device<'_>, port: &Port| trunks.iter().any(|t| t.ends_at(device, port));
     let toward = toward_switches(devices, directory);
     let is_inner = |device: &Device<'_>, port: &Port| is_trunk(device, port) || toward.contains(&(device.name, port.clone()));
     let learned = learned(devices, directory, scope);
     let mut announced = announced(devices, directory, &is_trunk);
+    let occupants = occupants(devices, directory);
     let mut seated: BTreeMap<(String, String), Vec<Link>> = BTreeMap::new();
     for name in scope.hosts.keys() {
         let macs: BTreeSet<Mac> = directory.macs_of_host(name).collect();
         found.node(name, NodeKind::Host).chassis = macs.iter().next().copied();
-        let by_lldp = narrow(announced.remove(name.as_str()).unwrap_or_default(), &macs, &learned);
-        let seats = if by_lldp.is_empty() { narrow(edges(&macs, &learned, &is_inner), &macs, &learned) } else { by_lldp };
+        let word = words.get(name.as_str());
+        let claims = word.map(|w| hosts::claims(name, w, devices, directory, &is_trunk)).unwrap_or_default();
+        let taken = |claim: &Seat<'_, '_>| occupants.of(claim, name);
+        let mut seats = hosts::confirm(name, announced.remove(name.as_str()).unwrap_or_default(), claims.certain, taken, found);
+        if seats.iter().all(|s| s.own) {
+            let edges = edges(&macs, &learned, &is_inner);
+            seats = match (seats.is_empty(), word) {
+                (false, Some(word)) => hosts::weigh(seats, edges, word, &learned),
+                _ => hosts::support(edges, claims.inferred),
+            };
+        }
+        let seats = narrow(hosts::bonded(seats, word), &macs, &learned);
         match &seats[..] {
+            [] if hosts::beyond(name, &claims.mute, found) => {}
             [] => nowhere(name, &macs, &learned, found),
+            // An aggregate without a name is no other one's port.
+            [seat] if !seat.trunk && seat.port.name.is_empty() => found.links.push(link(name, seat, seat.grade)),
             [seat] if !seat.trunk => {
                 seated.entry((seat.device.name.to_owned(), seat.port.name.clone())).or_default().push(link(name, seat, seat.grade));
             }
@@ -73,12 +127,41 @@ fn announced<'d, 'a>(
                 _ => row.port_descr.clone(),
             };
             let old = if device.stale() { ", as last seen" } else { "" };
-            let evidence = format!("LLDP: {} {} names {host} by {by}{old}", device.name, port.name);
-            let trunk = is_trunk(device, &port);
-            seats.push(Seat { device, port, host_port, grade: Grade::Certain, evidence, trunk });
+            let evidence = vec![format!("LLDP: {} {} names {host} by {by}{old}", device.name, port.name)];
+            let (trunk, old) = (is_trunk(device, &port), device.stale());
+            let (grade, rate, members) = (Grade::Certain, None, vec![]);
+            seats.push(Seat { device, port, host_port, rate, grade, evidence, trunk, old, own: false, members });
         }
     }
     seats
+}
+
+/// Whom switches that answer hear on their ports by LLDP.
+struct Occupants<'a>(HashMap<(&'a str, Port), BTreeSet<Known<'a>>>);
+
+fn occupants<'a>(devices: &[Device<'a>], directory: &Directory<'a>) -> Occupants<'a> {
+    let mut occupants: HashMap<_, BTreeSet<Known<'_>>> = HashMap::new();
+    for device in devices.iter().filter(|d| !d.stale()) {
+        for row in device.lldp().into_iter().flat_map(|l| &l.neighbours) {
+            if let Who::Known { node, .. } = directory.who(row) {
+                occupants.entry((device.name, device.local_port(row.local_port))).or_default().insert(node);
+            }
+        }
+    }
+    Occupants(occupants)
+}
+
+impl Occupants<'_> {
+    /// Who else is where a host says it is, in words.
+    fn of(&self, claim: &Seat<'_, '_>, host: &str) -> Option<String> {
+        let others = self.0.get(&(claim.device.name, claim.port.clone()))?.iter().filter(|o| **o != Known::Host(host));
+        let named = |o: &Known<'_>| match o {
+            Known::Switch(name) => format!("switch \"{name}\""),
+            Known::Host(name) => format!("host \"{name}\""),
+        };
+        let names: Vec<String> = others.map(named).collect();
+        (!names.is_empty()).then(|| format!("that switch hears {} there", names.join(" and ")))
+    }
 }
 
 /// Where the hosts' MAC addresses are learned.
@@ -118,8 +201,9 @@ fn edges<'d, 'a>(macs: &BTreeSet<Mac>, learned: &Learned<'d, 'a>, is_inner: &dyn
                 continue;
             }
             let old = if device.stale() { ", as last seen" } else { "" };
-            let evidence = format!("FDB: {} learned {mac} on edge port {}{old}", device.name, port.name);
-            seats.push(Seat { device, port: port.clone(), host_port: String::new(), grade: Grade::Inferred, evidence, trunk: false });
+            let evidence = vec![format!("FDB: {} learned {mac} on edge port {}{old}", device.name, port.name)];
+            let (port, host_port, grade, old) = (port.clone(), String::new(), Grade::Inferred, device.stale());
+            seats.push(Seat { device, port, host_port, rate: None, grade, evidence, trunk: false, old, own: false, members: vec![] });
         }
     }
     seats
@@ -128,12 +212,11 @@ fn edges<'d, 'a>(macs: &BTreeSet<Mac>, learned: &Learned<'d, 'a>, is_inner: &dyn
 /// Leaves the seats that the better evidence speaks for: switches that answer before stale ones, edge ports before
 /// trunks, and of a host that just moved the port where its frames come in.
 fn narrow<'d, 'a>(mut seats: Vec<Seat<'d, 'a>>, macs: &BTreeSet<Mac>, learned: &Learned<'d, 'a>) -> Vec<Seat<'d, 'a>> {
-    prefer(&mut seats, |s| !s.device.stale());
+    prefer(&mut seats, |s| !s.old);
     prefer(&mut seats, |s| !s.trunk);
-    let heard = |s: &Seat<'_, '_>| {
-        macs.iter().flat_map(|m| learned.get(m).into_iter().flatten()).any(|(d, p)| d.name == s.device.name && *p == s.port)
-    };
-    if seats.iter().filter(|s| heard(s)).count() == 1 {
+    let heard = |s: &Seat<'_, '_>| macs.iter().flat_map(|m| learned.get(m).into_iter().flatten()).any(|(d, p)| s.is_at(d, p));
+    let disputed = seats.iter().any(|s| s.grade == Grade::Ambiguous);
+    if !disputed && seats.iter().filter(|s| heard(s)).count() == 1 {
         prefer(&mut seats, heard);
     }
     seats
@@ -147,14 +230,14 @@ fn prefer<'d, 'a>(seats: &mut Vec<Seat<'d, 'a>>, fits: impl Fn(&Seat<'d, 'a>) ->
 }
 
 fn link(host: &str, seat: &Seat<'_, '_>, grade: Grade) -> Link {
-    let mut evidence = vec![seat.evidence.clone()];
+    let mut evidence = seat.evidence.clone();
     Link {
         a: seat.device.name.to_owned(),
         a_port: seat.port.name.clone(),
         b: host.to_owned(),
         b_port: seat.host_port.clone(),
-        members: vec![],
-        rate_bps: slower([seat.device.rate(&seat.port), None], &mut evidence),
+        members: seat.members.clone(),
+        rate_bps: slower([seat.device.rate(&seat.port), seat.rate], &mut evidence),
         state: LinkState::Unknown,
         grade,
         evidence,
@@ -175,7 +258,7 @@ fn nowhere(host: &str, macs: &BTreeSet<Mac>, learned: &Learned<'_, '_>, found: &
 }
 
 fn contradiction(host: &str, seats: &[Seat<'_, '_>], found: &mut Found) {
-    let mut places: Vec<String> = seats.iter().map(|s| format!("{} port {}", s.device.name, s.port.name)).collect();
+    let mut places: Vec<String> = seats.iter().map(Seat::place).collect();
     places.sort_by_cached_key(|p| natural(p));
     let what = match &places[..] {
         [one] => format!("seen behind {one}, which leads to another switch"),

@@ -1,4 +1,5 @@
 //! Inference on hand-made views.
+mod hosts;
 mod routers;
 
 use super::infer;
