@@ -2,12 +2,14 @@
 //!
 //! The first line of a file says with what the core began. When a file is full it becomes `FILE.1` and a new one
 //! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
-//! serializes without them. Pulses that tell nothing new are left out; nothing is decided on them.
+//! serializes without them. Pulses and host reports that tell nothing new are left out; nothing is decided on them.
 use crate::core::{Core, Event, Options, Resumed};
 use crate::watch;
 use inventory::Millis;
+use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Pulse};
+use inventory::view::same_but_moments;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -49,6 +51,7 @@ pub struct Journal {
     bytes: u64,
     limit: u64,
     pulses: HashMap<String, Pulse>,
+    reports: HashMap<String, HostReport>,
 }
 
 impl Journal {
@@ -58,7 +61,7 @@ impl Journal {
     /// The system's refusal.
     pub fn begin(path: &Path, limit: u64, header: &Header) -> io::Result<Journal> {
         let file = fresh(path)?;
-        let mut journal = Journal { path: path.to_owned(), file, bytes: 0, limit, pulses: HashMap::new() };
+        let mut journal = Journal { path: path.to_owned(), file, bytes: 0, limit, pulses: HashMap::new(), reports: HashMap::new() };
         journal.write(header)?;
         Ok(journal)
     }
@@ -79,7 +82,7 @@ impl Journal {
         self.write(&Line { at, event: event.clone() })
     }
 
-    /// Whether an event is a pulse that says what the one before it said.
+    /// Whether an event is a pulse or report that says what the one before it said.
     fn is_quiet(&mut self, event: &Event) -> bool {
         let Event::Observed(observation) = event else { return false };
         match &observation.fact {
@@ -87,9 +90,14 @@ impl Journal {
                 let before = self.pulses.insert(observation.reporter.clone(), pulse.clone());
                 before.is_some_and(|before| watch::after_pulse(Some(&before), pulse).is_empty())
             }
-            // The next pulse says that the device is back.
+            Fact::Host(report) => {
+                let before = self.reports.insert(observation.reporter.clone(), report.clone());
+                before.is_some_and(|before| same_but_moments(&before, report))
+            }
+            // The next one says that the device is back.
             Fact::Failed { table: None, .. } => {
                 self.pulses.remove(&observation.reporter);
+                self.reports.remove(&observation.reporter);
                 false
             }
             _ => false,

@@ -74,9 +74,9 @@ pub struct Host {
     /// Its address there; some device's ARP table then gives the MAC address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// How many ranks it runs.
-    #[serde(default = "one")]
-    pub ranks: u32,
+    /// How many ranks it runs; where not stated, as many as its agent offers, else one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
 }
 
 /// How often and how patiently the network is asked.
@@ -109,7 +109,7 @@ pub struct Traps {
 
 impl Default for Host {
     fn default() -> Host {
-        Host { mac: None, address: None, ranks: 1 }
+        Host { mac: None, address: None, ranks: None }
     }
 }
 
@@ -166,7 +166,7 @@ impl Inventory {
     pub fn rank(&self, file: &mut TopologyFile) {
         file.hosts.sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
         for (name, host) in &mut file.hosts {
-            host.ranks = self.hosts.get(name).map_or(host.ranks, |h| h.ranks);
+            host.ranks = self.hosts.get(name).and_then(|h| h.ranks).unwrap_or(host.ranks);
         }
     }
 }
@@ -209,10 +209,6 @@ impl TryFrom<Written> for Inventory {
 
 fn default_credential() -> String {
     "default".to_owned()
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// The port of SNMP agents (RFC 3417).

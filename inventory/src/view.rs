@@ -122,18 +122,21 @@ fn same_but_octets(a: &[Interface], b: &[Interface]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| plain(x) == plain(y))
 }
 
-/// Nor do the times at which a frame was heard again, and round trips that differ by less than a factor of about four.
-fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
+/// Whether two reports of a host tell the same. Counters always move, frames are heard again, and round trips differ from
+/// probe to probe: by less than a factor of four that is no change of the network.
+pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
     let plain = |report: &HostReport| {
         let mut plain = report.clone();
         plain.nics.iter_mut().for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
         plain.heard.iter_mut().for_each(|h| h.at = Millis::default());
-        for trip in plain.paths.iter_mut().flat_map(|p| &mut p.round_trip) {
-            *trip = RoundTrip { min_us: trip.min_us.max(1).ilog2() / 2, median_us: 0, samples: 0 };
-        }
+        plain.paths.iter_mut().for_each(|p| p.round_trip = None);
         plain
     };
-    plain(a) == plain(b)
+    let near = |x: &Option<RoundTrip>, y: &Option<RoundTrip>| match (x, y) {
+        (Some(x), Some(y)) => x.min_us.max(1).max(y.min_us) / x.min_us.min(y.min_us).max(1) < 4,
+        (x, y) => x == y,
+    };
+    plain(a) == plain(b) && a.paths.iter().zip(&b.paths).all(|(x, y)| near(&x.round_trip, &y.round_trip))
 }
 
 #[cfg(test)]
@@ -176,5 +179,21 @@ mod tests {
         assert_eq!(views["s0"].fdb, Some(vec![]), "what was known stays");
         assert!(apply(&mut views, &said(Fact::Fdb(vec![]))), "being back is a change");
         assert_eq!(views["s0"].stale, None);
+    }
+
+    #[test]
+    fn round_trips_that_waver_are_no_change_and_a_longer_way_is() {
+        let path = |min_us| crate::host_report::Path {
+            to: "n1".into(),
+            address: "10.0.0.1".parse().unwrap(),
+            hops: vec![],
+            reached: true,
+            round_trip: Some(RoundTrip { min_us, median_us: min_us, samples: 3 }),
+        };
+        let report = |min_us| HostReport { paths: vec![path(min_us)], ..HostReport::default() };
+        for (a, b, same) in [(1023, 1025, true), (100, 399, true), (100, 400, false), (0, 3, true), (0, 0, true)] {
+            assert_eq!(same_but_moments(&report(a), &report(b)), same, "{a} {b}");
+            assert_eq!(same_but_moments(&report(b), &report(a)), same, "{b} {a}");
+        }
     }
 }

@@ -117,7 +117,7 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
             put_back(&mut network, settled, host, "the host is seen nowhere now");
         }
     }
-    let candidate = match whole(inventory, views, network) {
+    let candidate = match whole(inventory, views, network, settled) {
         Ok(candidate) => match settled.filter(|_| damping.holds_trunks()) {
             Some(settled) => frozen(inventory, views, &candidate, settled),
             None => Ok(candidate),
@@ -129,14 +129,14 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
 
 /// A candidate with the links between switches as they are published.
 fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: &Settled) -> Result<Candidate, Vec<String>> {
-    let frozen = whole(inventory, views, damping::freeze_trunks(&candidate.network, settled));
+    let frozen = whole(inventory, views, damping::freeze_trunks(&candidate.network, settled), Some(settled));
     frozen.map_err(|reasons| {
         vec![format!("a link between switches flaps, and with those of epoch {}: {}", settled.number, reasons.join("; "))]
     })
 }
 
 /// The tree of a network, or why it is none.
-fn whole(inventory: &Inventory, views: &Views, network: Topology) -> Result<Candidate, Vec<String>> {
+fn whole(inventory: &Inventory, views: &Views, network: Topology, settled: Option<&Settled>) -> Result<Candidate, Vec<String>> {
     let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(network.kind(n), Some(NodeKind::Switch | NodeKind::Unmanaged)));
     let doubt = |l: &Link| match l.state {
         LinkState::Unknown if in_transition(views, l) => Some("STP is between states"),
@@ -146,7 +146,7 @@ fn whole(inventory: &Inventory, views: &Views, network: Topology) -> Result<Cand
     };
     let mut reasons: Vec<String> =
         network.links.iter().filter(between).filter_map(|l| Some(format!("link {}-{}: {}", l.a, l.b, doubt(l)?))).collect();
-    let file = file(inventory, &network);
+    let file = file(inventory, views, &network, settled);
     reasons.extend(cut_off(&file));
     if reasons.is_empty() {
         reasons.extend(file.tree().err().map(|e| e.to_string()));
@@ -155,12 +155,12 @@ fn whole(inventory: &Inventory, views: &Views, network: Topology) -> Result<Cand
 }
 
 /// The network as a topology file: hosts in inventory order, only switches and routers that forwarding links connect.
-fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
+fn file(inventory: &Inventory, views: &Views, network: &Topology, settled: Option<&Settled>) -> TopologyFile {
     let mut file = network.to_file();
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
     file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
     for (name, host) in &mut file.hosts {
-        host.ranks = inventory.hosts.get(name).map_or(host.ranks, |h| h.ranks);
+        host.ranks = ranks(inventory, views, name, settled).unwrap_or(host.ranks);
     }
     let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
     let reached = reached(&file);
@@ -177,6 +177,14 @@ fn file(inventory: &Inventory, network: &Topology) -> TopologyFile {
     let keep: HashSet<&String> = file.switches.iter().chain(&file.routers).collect();
     file.links.retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
     file
+}
+
+/// How many ranks a host runs: as stated, else as its agent offers; what is published stays until an agent says so again.
+fn ranks(inventory: &Inventory, views: &Views, host: &str, settled: Option<&Settled>) -> Option<u32> {
+    let stated = inventory.hosts.get(host).and_then(|h| h.ranks);
+    let offered = || views.get(host)?.host.as_ref().map(|report| report.slots).filter(|slots| (1..=65_536).contains(slots));
+    let published = || settled?.key.hosts.get(host).map(|h| h.ranks);
+    stated.or_else(offered).or_else(published)
 }
 
 /// The switches that forwarding links connect to the first host's.
@@ -318,7 +326,7 @@ pub(crate) mod tests {
 
     /// A candidate with n2 on `switch`.
     pub(crate) fn candidate(switch: &str) -> Candidate {
-        whole(&inventory(), &Views::new(), network(switch)).unwrap()
+        whole(&inventory(), &Views::new(), network(switch), None).unwrap()
     }
 
     fn inventory() -> Inventory {
@@ -367,7 +375,7 @@ pub(crate) mod tests {
         let mut turned = network("s0");
         turned.links.reverse();
         turned.nodes.reverse();
-        assert_eq!(whole(&Inventory::default(), &Views::new(), turned).unwrap().key, c.key);
+        assert_eq!(whole(&Inventory::default(), &Views::new(), turned, None).unwrap().key, c.key);
         assert_ne!(candidate("s1").key, c.key);
     }
 
@@ -437,6 +445,25 @@ pub(crate) mod tests {
     fn a_switch_without_hosts_that_nothing_connects_is_left_out() {
         let mut t = network("s0");
         t.nodes.push(node("s7", NodeKind::Switch));
-        assert_eq!(whole(&inventory(), &Views::new(), t).unwrap().key, candidate("s0").key);
+        assert_eq!(whole(&inventory(), &Views::new(), t, None).unwrap().key, candidate("s0").key);
+    }
+
+    #[test]
+    fn ranks_are_as_stated_else_as_offered_else_as_published() {
+        let mut inventory = inventory();
+        inventory.hosts["n0"].ranks = Some(2);
+        let mut views = views(true, StpState::Forwarding);
+        for (host, slots) in [("n0", 8), ("n1", 4), ("n2", 0)] {
+            let report = inventory::host_report::HostReport { host: host.into(), slots, ..Default::default() };
+            views.insert(host.into(), View { host: Some(report), ..View::default() });
+        }
+        let ranks = |views: &Views, settled: Option<&Settled>| {
+            let file = whole(&inventory, views, network("s0"), settled).unwrap().file;
+            ["n0", "n1", "n2"].map(|h| file.hosts[h].ranks)
+        };
+        assert_eq!(ranks(&views, None), [2, 4, 1]);
+        let settled = Settled::new(4, whole(&inventory, &views, network("s0"), None).unwrap());
+        views.retain(|name, _| name.starts_with('s'));
+        assert_eq!(ranks(&views, Some(&settled)), [2, 4, 1], "agents that did not report yet are no reason for an epoch");
     }
 }

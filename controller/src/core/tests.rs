@@ -1,4 +1,5 @@
 //! The core in virtual time, on a network that answers as real agents do.
+mod agents;
 mod world;
 
 use super::*;

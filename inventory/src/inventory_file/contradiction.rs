@@ -54,8 +54,8 @@ impl Inventory {
             if let Some(mac) = host.mac.filter(|m| !m.is_station()) {
                 return at("hosts", name, format!("host \"{name}\": MAC address {mac} is none of a station"));
             }
-            if host.ranks == 0 || host.ranks > 65_536 {
-                return at("hosts", name, format!("host \"{name}\": ranks {}: expected 1 to 65536", host.ranks));
+            if let Some(ranks) = host.ranks.filter(|r| !(1..=65_536).contains(r)) {
+                return at("hosts", name, format!("host \"{name}\": ranks {ranks}: expected 1 to 65536"));
             }
         }
         if let Some(contradiction) = self.cluster_contradiction() {

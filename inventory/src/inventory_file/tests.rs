@@ -24,7 +24,7 @@ fn reads_what_the_operator_writes() {
     assert_eq!(i.switches["s1"].address, "10.78.1.2:1161".parse().unwrap());
     assert!(matches!(i.credential(&i.switches["s0"]), Some(Credential::Community(c)) if c.expose() == Some("public")));
     assert!(matches!(i.credential(&i.switches["s1"]), Some(Credential::User(u)) if u.name == "mon" && u.privacy.is_some()));
-    assert_eq!((i.hosts["n0"].ranks, i.hosts["n1"].ranks), (1, 2));
+    assert_eq!((i.hosts["n0"].ranks, i.hosts["n1"].ranks), (None, Some(2)));
     assert_eq!((i.timing.hold_down, i.timing.poll, i.timing.retries), (Duration::from_secs(1), Duration::from_millis(250), 2));
     let list = Inventory::parse(
         "i.yaml",

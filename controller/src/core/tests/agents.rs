@@ -1,0 +1,113 @@
+//! Host agents: with them more is known; without them, or with bad ones, nothing is lost.
+use super::*;
+use inventory::host_report::{HostReport, Nic};
+use inventory::{BitsPerSec, Mac};
+
+fn report(host: &str, card: u8) -> HostReport {
+    let nic = Nic {
+        name: "eth0".into(),
+        mac: Some(Mac([2, 0xa, 0, 0, 0, card])),
+        addresses: vec![(format!("10.77.0.{card}").parse().unwrap(), 24)],
+        rate: Some(BitsPerSec::GIGABIT),
+        up: true,
+        ..Nic::default()
+    };
+    HostReport { host: host.into(), slots: 4, nics: vec![nic], ..HostReport::default() }
+}
+
+impl World {
+    fn hears(&mut self, host: &str, fact: Fact) {
+        self.event(Event::Observed(Observation { at: self.now, reporter: host.into(), source: Source::Agent, fact }));
+        self.run(50);
+    }
+
+    fn told(&self, part: &str) -> usize {
+        self.said.iter().filter(|s| s.contains(part)).count()
+    }
+}
+
+fn silence() -> Fact {
+    Fact::Failed { table: None, problem: "no report for 11 s".into() }
+}
+
+#[test]
+fn hosts_are_told_to_probe_those_on_other_switches() {
+    let mut w = running();
+    assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
+    assert!(w.rota.values().all(|d| d.peers.is_empty() && d.every_ms == 2_000));
+    for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
+        w.hears(host, Fact::Host(report(host, card)));
+    }
+    let peers = |host: &str| w.rota[host].peers.iter().map(|p| p.host.as_str()).collect::<Vec<_>>();
+    assert_eq!((peers("n0").len(), peers("n1"), peers("n2")), (1, vec!["n0"], vec![]), "one probe for each pair of switches");
+}
+
+#[test]
+fn slots_are_ranks_and_one_epoch() {
+    let mut w = running();
+    for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
+        w.hears(host, Fact::Host(report(host, card)));
+    }
+    w.run(3_000);
+    assert_eq!((w.published.len(), w.published[1].file.hosts["n1"].ranks), (2, 4));
+    w.hears("n1", silence());
+    w.run(100_000);
+    assert_eq!(w.published.len(), 2);
+}
+
+#[test]
+fn a_silent_agent_is_told_once_and_changes_nothing_else() {
+    let mut w = running();
+    w.hears("n1", Fact::Host(report("n1", 11)));
+    w.run(3_000);
+    let (epochs, alarms) = (w.published.len(), w.core.snapshot(w.now).alarms);
+    w.hears("n1", silence());
+    w.hears("n1", silence());
+    w.run(60_000);
+    assert_eq!((w.told("its agent is silent: no report for 11 s"), w.published.len()), (1, epochs));
+    assert_eq!(w.core.snapshot(w.now).alarms, alarms);
+    assert!(w.rota["n0"].peers.iter().all(|p| p.host == "n1"), "nobody else on that switch reports: it is probed all the same");
+    w.hears("n1", Fact::Host(report("n1", 11)));
+    assert_eq!(w.told("reports again"), 1);
+}
+
+#[test]
+fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
+    let mut w = running();
+    w.hears("n1", Fact::Host(report("n1", 11)));
+    w.hears("n1", Fact::Host(report("n1", 21)));
+    assert!(!w.alarmed("two machines report"), "a new board in the old place");
+    w.hears("n1", Fact::Host(report("n1", 11)));
+    assert!(w.alarmed("host \"n1\": two machines report under this name in turn, with cards 02:0a:00:00:00:15 and 02:0a:00:00:00:0b"));
+    for _ in 0..61 {
+        w.run(10_000);
+        w.hears("n1", Fact::Host(report("n1", 11)));
+    }
+    assert!(!w.alarmed("two machines report"), "one of them is gone");
+}
+
+#[test]
+fn who_is_refused_is_told_once_and_seldom() {
+    let mut w = running();
+    let refused = |problem: String| Event::ReportRefused { from: "10.9.9.9".parse().unwrap(), problem };
+    for _ in 0..5 {
+        w.event(refused("host \"x\": reports, but the inventory does not list it".into()));
+    }
+    assert_eq!(w.told("(from 10.9.9.9); its reports are refused"), 1);
+    (0..1000).for_each(|i| w.event(refused(format!("host \"x{i}\": unknown"))));
+    assert!(w.told("its reports are refused") <= 64);
+}
+
+#[test]
+fn late_reports_of_hosts_that_left_are_nothing() {
+    let mut w = running();
+    w.hears("n7", Fact::Host(report("n7", 17)));
+    w.hears("n2", Fact::Host(report("n2", 12)));
+    let mut smaller = w.inventory.clone();
+    smaller.hosts.shift_remove("n2");
+    w.event(Event::InventoryChanged(Box::new(smaller)));
+    assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+    w.hears("n2", Fact::Host(report("n2", 12)));
+    w.run(1_000);
+    assert!(!w.rota.contains_key("n2") && !w.rota.contains_key("n7"));
+}
