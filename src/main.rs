@@ -1,4 +1,5 @@
 //! The one binary. Each subcommand is a file of its own: flags and wiring, no logic.
+mod agent;
 mod bench;
 mod check;
 mod completions;
@@ -52,6 +53,8 @@ enum Command {
     History(history::Args),
     /// Run the daemon: watch the network, plan, publish
     Controller(controller::Args),
+    /// Run the host agent on a compute node: report cards, neighbours and distances to the controller
+    Agent(agent::Args),
     /// Show topology, load, jobs and epochs in the terminal
     Tui(tui::Args),
     /// Emulate a switched-Ethernet cluster on this machine
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Publish(args) => publish::run(&args),
         Command::History(args) => history::run(&args),
         Command::Controller(args) => controller::run(&args),
+        Command::Agent(args) => agent::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -26,6 +26,37 @@ pub struct HostReport {
     pub heard: Vec<Heard>,
     /// Ways to other hosts, as probed.
     pub paths: Vec<Path>,
+    /// What changed lately, oldest first: what happened while nobody took reports is told later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// Something that changed at a card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, by the host's clock.
+    pub at: Millis,
+    /// The card's name.
+    pub nic: String,
+    /// What.
+    pub what: Changed,
+}
+
+/// What can change at a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Changed {
+    /// It got a carrier.
+    Up,
+    /// It lost its carrier.
+    Down,
+    /// It is new, or has new addresses, another rate or another master.
+    Made,
+    /// It is gone.
+    Gone,
+    /// It hears another neighbour or bridge than before.
+    Neighbour,
 }
 
 /// One network card.
@@ -160,7 +191,8 @@ impl HostReport {
     /// # Errors
     /// Place and problem, for the agent's operator.
     pub fn check(&self) -> Result<(), String> {
-        for (list, length) in [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len())] {
+        let lists = [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len()), ("changes", self.changes.len())];
+        for (list, length) in lists {
             if length > MOST {
                 return Err(format!("{list}: {length} entries; expected at most {MOST}"));
             }
@@ -189,7 +221,8 @@ impl HostReport {
             [("heard.nic", Some(h.nic.as_str()))].into_iter().chain(said.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
-        let texts = std::iter::once(("host", Some(self.host.as_str()))).chain(nics).chain(heard).chain(paths);
+        let changes = self.changes.iter().map(|c| ("changes.nic", Some(c.nic.as_str())));
+        let texts = std::iter::once(("host", Some(self.host.as_str()))).chain(nics).chain(heard).chain(paths).chain(changes);
         texts.filter_map(|(place, text)| Some((place, text?)))
     }
 }

@@ -7,20 +7,31 @@
 //! | [`capture`] | hears on the cards |
 //! | `heard` | what frames said, until it ages out |
 //! | [`announce`] | LLDP under the host's name, unless another program speaks |
+//! | `changes` | what is worth telling at once |
+//! | [`daemon`] | all of it, once a second and at every change |
 //! | [`nics`] | all that is reported of the cards, by netlink |
+//! | [`privileges`] | given up once all sockets are open |
+//! | [`probe`] | how far other hosts are: routers between, round trips |
+//! | [`reporter`] | reports to the controller, directions back |
 //! | [`seed`] | a broadcast, so that every bridge has learned this host |
 //!
 //! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes later works without.
 pub mod announce;
 pub mod capture;
 pub mod card;
+mod changes;
+pub mod daemon;
 mod heard;
 pub mod nics;
 pub mod packets;
+pub mod privileges;
+pub mod probe;
+pub mod reporter;
 pub mod seed;
 
 pub use announce::{Announcement, Announcer};
 pub use capture::Ear;
 pub use card::Card;
+pub use daemon::{HostAgent, Settings};
 pub use packets::SocketError;
 pub use seed::Seeder;

@@ -44,6 +44,8 @@ pub struct NicsError {
 
 /// The kernel's view of the cards, and news of it.
 pub struct Cards {
+    /// The only ones that count; all where empty.
+    only: Vec<String>,
     handle: rtnetlink::Handle,
     /// A socket of the namespace, for ioctls.
     socket: UdpSocket,
@@ -52,11 +54,12 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// Connects to the kernel; no privilege is needed. Call it inside a tokio runtime.
+    /// Connects to the kernel; no privilege is needed. Only the cards named count, whatever they are; all do where none is
+    /// named. Call it inside a tokio runtime.
     ///
     /// # Errors
     /// [`NicsError`] where sockets are refused.
-    pub fn open() -> Result<Cards, NicsError> {
+    pub fn open(only: &[String]) -> Result<Cards, NicsError> {
         let refused = |e: io::Error| NicsError { doing: "opening a netlink socket", problem: e.to_string() };
         let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
         let (connection, handle, mut messages) = new_multicast_connection(&groups).map_err(refused)?;
@@ -69,7 +72,7 @@ impl Cards {
                 told.notify_one();
             }
         });
-        Ok(Cards { handle, socket, news, tasks: [tokio::spawn(connection), drain] })
+        Ok(Cards { only: only.to_vec(), handle, socket, news, tasks: [tokio::spawn(connection), drain] })
     }
 
     /// Waits until a card or an address changed since the last call.
@@ -86,7 +89,7 @@ impl Cards {
         let links: Vec<LinkMessage> = self.handle.link().get().execute().try_collect().await.map_err(refused("listing them"))?;
         let addresses: Vec<AddressMessage> =
             self.handle.address().get().execute().try_collect().await.map_err(refused("listing their addresses"))?;
-        let mut found = cards(&links, &addresses);
+        let mut found = cards(&links, &addresses, &self.only);
         for one in &mut found {
             one.nic.rate = rate(&self.socket, &one.nic.name);
         }
@@ -119,7 +122,7 @@ struct Interface<'a> {
 
 /// Cards that lead out of the host and what is built upon them. A virtual Ethernet counts where it has an address and no
 /// bridge: then it is the card of a container, not the host's end of one.
-fn cards(links: &[LinkMessage], addresses: &[AddressMessage]) -> Vec<Found> {
+fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -> Vec<Found> {
     let mut of: BTreeMap<u32, Vec<(IpAddr, u8)>> = BTreeMap::new();
     for (index, address) in addresses.iter().filter_map(address) {
         let list = of.entry(index).or_default();
@@ -132,7 +135,8 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage]) -> Vec<Found> {
         .filter(|l| l.header.link_layer_type == LinkLayerType::Ether)
         .map(|l| Interface::new(l, of.remove(&l.header.index).unwrap_or_default()))
         .collect();
-    let plugged: BTreeSet<u32> = interfaces.iter().filter(|i| i.is_plugged()).map(|i| i.index).take(MOST_CARDS).collect();
+    let counts = |i: &&Interface<'_>| if only.is_empty() { i.is_plugged() } else { only.iter().any(|name| name == i.name()) };
+    let plugged: BTreeSet<u32> = interfaces.iter().filter(counts).map(|i| i.index).take(MOST_CARDS).collect();
     let told = with_what_is_upon(&interfaces, &plugged);
     let named: BTreeMap<u32, (&str, Option<&InfoKind>)> = interfaces.iter().map(|i| (i.index, (i.name(), i.kind))).collect();
     interfaces

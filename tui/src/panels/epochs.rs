@@ -45,8 +45,7 @@ impl Panel for Epochs {
             view,
             "plan",
             format!(
-                "{}{} for {}, bottleneck {}",
-                if epoch.bound_only { "at least " } else { "" },
+                "{} for {}, bottleneck {}",
                 figures::count(epoch.phases as usize, "phase"),
                 figures::count(epoch.hosts as usize, "host"),
                 edge(epoch)

@@ -36,7 +36,7 @@ fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
         link(3, "bond0", Some(InfoKind::Bond), std::slice::from_ref(&shared)),
         link(4, "bond0.7", Some(InfoKind::Vlan), &[LinkAttribute::Link(3), shared]),
     ];
-    let cards = cards(&links, &[at(4, AddressScope::Universe, 1), at(4, AddressScope::Link, 2)]);
+    let cards = cards(&links, &[at(4, AddressScope::Universe, 1), at(4, AddressScope::Link, 2)], &[]);
     assert_eq!(names(&cards), [("eth0", true), ("eth1", true), ("bond0", false), ("bond0.7", false)]);
     assert_eq!(cards[0].nic.mac, Some(Mac([2, 0, 0, 0, 1, 1])), "a member is known by its permanent address");
     assert_eq!((cards[0].nic.master.as_deref(), cards[2].nic.mac), (Some("bond0"), Some(Mac(ALL))));
@@ -57,15 +57,17 @@ fn what_containers_and_tunnels_bring_is_not_a_card() {
         link(8, "br0", Some(InfoKind::Bridge), &[]),
         link(9, "eth1", None, &[LinkAttribute::Controller(8)]),
     ];
-    let cards = cards(&links, &[at(2, AddressScope::Universe, 1), at(7, AddressScope::Universe, 2)]);
+    let cards = cards(&links, &[at(2, AddressScope::Universe, 1), at(7, AddressScope::Universe, 2)], &[]);
     assert_eq!(names(&cards), [("eth0", true), ("macvlan0", false), ("br0", false), ("eth1", true)]);
+    let stated = super::cards(&links, &[], &["eth1".into(), "dummy0".into()]);
+    assert_eq!(names(&stated), [("dummy0", true), ("br0", false), ("eth1", true)], "the operator's word counts");
 }
 
 #[test]
 fn a_container_sees_its_own_end_of_a_pair_as_its_card() {
     let elsewhere = [LinkAttribute::Link(7), LinkAttribute::LinkNetNsId(0)];
     let links = [link(1, "eth0", Some(InfoKind::Veth), &elsewhere), link(2, "net1", Some(InfoKind::MacVlan), &elsewhere)];
-    let cards = cards(&links, &[at(1, AddressScope::Universe, 1), at(2, AddressScope::Site, 2)]);
+    let cards = cards(&links, &[at(1, AddressScope::Universe, 1), at(2, AddressScope::Site, 2)], &[]);
     assert_eq!(names(&cards), [("eth0", true), ("net1", true)]);
 }
 
@@ -75,7 +77,7 @@ fn counters_have_64_bits_and_a_card_without_carrier_is_down() {
     (stats.rx_bytes, stats.tx_bytes) = (1 << 40, u64::MAX);
     let mut one = link(1, "eth0", None, &[LinkAttribute::Stats64(stats)]);
     one.header.flags = LinkFlags::Up;
-    let nic = &cards(&[one], &[])[0].nic;
+    let nic = &cards(&[one], &[], &[])[0].nic;
     assert_eq!((nic.in_octets, nic.out_octets, nic.up), (1 << 40, u64::MAX, false));
 }
 
@@ -83,7 +85,7 @@ fn counters_have_64_bits_and_a_card_without_carrier_is_down() {
 fn thousands_of_interfaces_become_a_bounded_report() {
     let links: Vec<LinkMessage> = (1..2000).map(|n| link(n, &format!("eth{n}"), None, &[])).collect();
     let addresses: Vec<AddressMessage> = (0..200).map(|n| at(1, AddressScope::Universe, n)).collect();
-    let cards = cards(&links, &addresses);
+    let cards = cards(&links, &addresses, &[]);
     assert_eq!((cards.len(), cards[0].nic.addresses.len()), (MOST_CARDS, MOST_ADDRESSES));
 }
 
@@ -96,7 +98,7 @@ fn rates_are_what_the_driver_says_or_unknown() {
 
 #[tokio::test]
 async fn the_kernel_answers_without_privileges() {
-    let cards = Cards::open().unwrap().read().await.unwrap();
+    let cards = Cards::open(&[]).unwrap().read().await.unwrap();
     let known = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     assert!(cards.iter().all(|c| known.contains(&format!("{}:", c.nic.name))), "{cards:?}\n{known}");
     assert!(slots() >= 1);

@@ -202,10 +202,9 @@ impl World {
         let ticket = order.ticket;
         let answer = match Verified::plan(order.number, order.at, order.file.clone(), order.network.clone()) {
             Ok(plan) => {
-                let bound = &plan.epoch().bound;
+                let bound = &plan.epoch().alltoall.bound;
                 let hosts = order.file.hosts.len() as u32;
-                let summary = PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts, ..PlanSummary::default() };
-                Event::Planned { ticket, summary }
+                Event::Planned { ticket, summary: PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts } }
             }
             Err(e) => Event::PlanFailed { ticket, problem: e.to_string() },
         };

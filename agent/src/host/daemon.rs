@@ -1,0 +1,245 @@
+//! The agent as a daemon: one task that looks once a second and at every change, and says what it saw when it is due.
+use super::card::Card;
+use super::changes::Changes;
+use super::nics::{Cards, Found, NicsError, slots};
+use super::packets::SocketError;
+use super::probe::{self, Prober};
+use super::reporter::Controller;
+use super::{Announcement, Announcer, Ear, Seeder};
+use crate::now;
+use inventory::host_report::{Directions, Heard, HostReport, Path, Peer};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+/// How often the agent looks without being told of a change.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Time between two reports where nothing changes, until the controller says.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// What a controller may ask for.
+const EVERY_RANGE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+
+/// Changes that come together go together.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// Paths come one by one; where the way to a host changed, this is the least time until the next report tells of more.
+const PATHS: Duration = Duration::from_secs(5);
+
+/// Time between two LLDP announcements (IEEE 802.1AB-2016, 9.2.5.7).
+const ANNOUNCE: Duration = Duration::from_secs(30);
+
+/// Time between two seed frames: bridges forget after 300 s (IEEE 802.1D-2004, Table 7-5).
+const SEED: Duration = Duration::from_secs(240);
+
+/// The longest that one look waits for traces.
+const TRACES: Duration = Duration::from_secs(60);
+
+/// What the operator said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The host's name in the inventory.
+    pub host: String,
+    /// The only cards to look at; all where empty.
+    pub interfaces: Vec<String>,
+    /// Ranks offered, if not as many as there are processors.
+    pub slots: Option<u32>,
+    /// Whether to announce the host by LLDP and to send seed frames.
+    pub announce: bool,
+    /// Whether to probe the way to other hosts.
+    pub probe: bool,
+}
+
+/// Why the agent ended.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// The kernel does not tell of its cards.
+    #[error(transparent)]
+    Nics(#[from] NicsError),
+    /// The runtime refuses to watch sockets.
+    #[error("probing: {0}; the agent ended")]
+    Probe(std::io::Error),
+}
+
+/// An agent whose sockets are open; from here on it needs no privilege.
+#[derive(Debug)]
+pub struct HostAgent {
+    settings: Settings,
+    ear: Ear,
+    /// Announces and seeds.
+    voice: Option<(Announcer, Seeder)>,
+    prober: Option<Prober>,
+}
+
+impl HostAgent {
+    /// Opens all sockets there will be.
+    ///
+    /// # Errors
+    /// Where the system refuses one: CAP_NET_RAW is missing.
+    pub fn open(settings: Settings) -> Result<HostAgent, SocketError> {
+        let announcement = || Announcement {
+            host: settings.host.clone(),
+            description: concat!("heddle agent ", env!("CARGO_PKG_VERSION")).to_owned(),
+            every: ANNOUNCE,
+        };
+        let voice = if settings.announce { Some((Announcer::open(announcement())?, Seeder::open()?)) } else { None };
+        let prober = if settings.probe { Some(Prober::open()?) } else { None };
+        Ok(HostAgent { ear: Ear::open()?, voice, prober, settings })
+    }
+
+    /// Listens for so long, traces `peers`, and gives one report. Sends nothing but probes.
+    ///
+    /// # Errors
+    /// [`DaemonError`].
+    pub async fn once(mut self, listen: Duration, peers: Vec<Peer>) -> Result<HostReport, DaemonError> {
+        let cards = Cards::open(&self.settings.interfaces)?;
+        let wanted = peers.len().min(probe::MOST_PEERS);
+        let (_peers, peers) = watch::channel(peers);
+        let (found, mut paths) = watch::channel(Vec::new());
+        let tracing = async {
+            if let Some(prober) = self.prober.take().filter(|_| wanted > 0) {
+                let all = paths.wait_for(|p: &Vec<Path>| p.len() == wanted);
+                let _ = timeout(TRACES, async { tokio::join!(prober.run(peers, found.clone()), all) }).await;
+            }
+        };
+        let (settings, mut ear) = (self.settings, self.ear);
+        let listening = async {
+            let end = Instant::now() + listen;
+            loop {
+                let all = cards.read().await?;
+                let heard = ear.heard(now(), &plugged(&all));
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok::<_, NicsError>((all, heard));
+                }
+                sleep(left.min(LOOK)).await;
+            }
+        };
+        let (seen, ()) = tokio::join!(listening, tracing);
+        let (all, heard) = seen?;
+        let paths = found.borrow().clone();
+        Ok(report(&settings, &all, heard, paths, &Changes::default()))
+    }
+
+    /// Reports to the controller until `stop`; then neighbours are told farewell.
+    ///
+    /// # Errors
+    /// [`DaemonError`].
+    pub async fn run(self, controller: Controller, stop: impl Future<Output = ()>) -> Result<(), DaemonError> {
+        let cards = Cards::open(&self.settings.interfaces)?;
+        let (peers, wanted) = watch::channel(Vec::new());
+        let (found, paths) = watch::channel(Vec::new());
+        let (reports, newest) = watch::channel(Arc::new(HostReport::default()));
+        let (told, directions) = watch::channel(Directions::default());
+        let prober = self.prober;
+        let probing = async {
+            match prober {
+                Some(prober) => prober.run(wanted, found).await.map_err(DaemonError::Probe),
+                None => std::future::pending().await,
+            }
+        };
+        let looker = Looker { settings: self.settings, cards, ear: self.ear, voice: self.voice, paths, directions, peers, reports };
+        tokio::select! {
+            ended = looker.run() => ended.map_err(DaemonError::Nics),
+            ended = probing => ended,
+            () = controller.run(newest, told) => Ok(()),
+            () = stop => Ok(()),
+        }
+    }
+}
+
+/// Who looks, and whom it hears from and tells.
+struct Looker {
+    settings: Settings,
+    cards: Cards,
+    ear: Ear,
+    voice: Option<(Announcer, Seeder)>,
+    paths: watch::Receiver<Vec<Path>>,
+    directions: watch::Receiver<Directions>,
+    peers: watch::Sender<Vec<Peer>>,
+    reports: watch::Sender<Arc<HostReport>>,
+}
+
+impl Looker {
+    async fn run(mut self) -> Result<(), NicsError> {
+        let mut changes = Changes::default();
+        let mut all = self.cards.read().await?;
+        self.tell_missing(&all);
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut said, mut seeded) = (None::<Instant>, None::<Instant>);
+        loop {
+            let moved = tokio::select! {
+                _ = look.tick() => false,
+                () = self.cards.changed() => true,
+                Ok(()) = self.directions.changed() => {
+                    let directions = self.directions.borrow_and_update();
+                    self.peers.send_replace(directions.peers.clone());
+                    false
+                }
+            };
+            let due = said.is_none_or(|at| at.elapsed() >= self.every());
+            if moved {
+                sleep(SETTLE).await;
+            }
+            // Counters are only of use in a report.
+            if moved || due {
+                all = self.cards.read().await?;
+            }
+            let heard = self.ear.heard(now(), &plugged(&all));
+            let news = changes.learn(now(), &all, &heard);
+            let seeding = news || seeded.is_none_or(|at| at.elapsed() >= SEED);
+            if let Some((announcer, seeder)) = &mut self.voice {
+                announcer.step(&plugged(&all));
+                if seeding {
+                    seeder.seed(&addressed(&all));
+                    seeded = Some(Instant::now());
+                }
+            }
+            let ready = said.is_none_or(|at| at.elapsed() >= PATHS) && self.paths.has_changed().unwrap_or(false);
+            let rerouted = ready && changes.learn_paths(&self.paths.borrow_and_update());
+            if due || news || rerouted {
+                let paths = self.paths.borrow().clone();
+                self.reports.send_replace(Arc::new(report(&self.settings, &all, heard, paths, &changes)));
+                said = Some(Instant::now());
+            }
+        }
+    }
+
+    fn every(&self) -> Duration {
+        match self.directions.borrow().every_ms {
+            0 => EVERY,
+            asked => Duration::from_millis(asked).clamp(EVERY_RANGE.0, EVERY_RANGE.1),
+        }
+    }
+
+    fn tell_missing(&self, all: &[Found]) {
+        for name in self.settings.interfaces.iter().filter(|name| !all.iter().any(|f| f.nic.name == **name)) {
+            tracing::warn!("--interface {name}: no such Ethernet card now; it is looked at when it comes");
+        }
+    }
+}
+
+/// Ends of cables.
+fn plugged(all: &[Found]) -> Vec<Card> {
+    all.iter().filter(|f| f.plugged).map(|f| f.card.clone()).collect()
+}
+
+/// Those the host sends by.
+fn addressed(all: &[Found]) -> Vec<Card> {
+    all.iter().filter(|f| f.nic.master.is_none() && !f.nic.addresses.is_empty()).map(|f| f.card.clone()).collect()
+}
+
+fn report(settings: &Settings, all: &[Found], heard: Vec<Heard>, paths: Vec<Path>, changes: &Changes) -> HostReport {
+    HostReport {
+        host: settings.host.clone(),
+        slots: settings.slots.unwrap_or_else(slots),
+        nics: all.iter().map(|f| f.nic.clone()).collect(),
+        heard,
+        paths,
+        changes: changes.lately(),
+    }
+}

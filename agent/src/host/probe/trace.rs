@@ -1,0 +1,213 @@
+//! One host traced: how it answers, which routers are between, how long a round trip takes. Asks through a function, so
+//! that networks of all manners can be played to it.
+use inventory::host_report::RoundTrip;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// How a probe is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// ICMP echo request.
+    Echo,
+    /// UDP to a port nobody has.
+    Udp,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The host itself, after this time.
+    Host(Duration),
+    /// A router where the hops ended.
+    Router(IpAddr),
+    /// A router that goes no further.
+    Stopped(IpAddr),
+}
+
+/// What a host was found to be like; see [`inventory::host_report::Path`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Traced {
+    pub(crate) hops: Vec<Option<IpAddr>>,
+    pub(crate) reached: bool,
+    pub(crate) round_trip: Option<RoundTrip>,
+}
+
+/// Hops a host may be away; also what hosts usually send with (RFC 1700).
+const FAR: u8 = 64;
+
+/// Routers looked for: clusters are not further apart.
+const MOST_HOPS: u8 = 30;
+
+/// After so many silent hops on the way to a host that does not answer either, there is nothing more to find.
+const MOST_SILENT: usize = 4;
+
+/// Round trips measured; the one before them, which may have waited for ARP, is not counted.
+const SAMPLES: usize = 6;
+
+/// Tries to get a word out of a hop: routers differ in what they answer, and a frame can get lost.
+const TRIES: [Kind; 3] = [Kind::Echo, Kind::Udp, Kind::Echo];
+
+/// Traces a host by `ask`, which sends a probe with so many hops to live and gives the answer in time, if any. Two dozen probes
+/// for a host in sight that answers nothing, eight for a neighbour that does.
+pub(crate) async fn trace(mut ask: impl AsyncFnMut(Kind, u8) -> Option<Answer>) -> Traced {
+    let mut kind = None;
+    for try_kind in TRIES {
+        if let Some(Answer::Host(_)) = ask(try_kind, FAR).await {
+            kind = Some(try_kind);
+            break;
+        }
+    }
+    let hops = hops(&mut ask, kind.is_some()).await;
+    let mut samples = Vec::new();
+    if let Some(kind) = kind {
+        for _ in 0..SAMPLES {
+            if let Some(Answer::Host(time)) = ask(kind, FAR).await {
+                samples.push(time);
+            }
+        }
+    }
+    Traced { hops, reached: kind.is_some(), round_trip: round_trip(samples) }
+}
+
+/// Routers on the way, nearest first. Those at the end are ones that answered, unless the host itself did: nobody else knows
+/// how many silent ones precede it.
+async fn hops(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, reached: bool) -> Vec<Option<IpAddr>> {
+    let mut hops = Vec::new();
+    for hop in 1..=MOST_HOPS {
+        match persistent(ask, hop).await {
+            Some(Answer::Host(_)) => {
+                confirm(ask, &mut hops).await;
+                return hops;
+            }
+            Some(Answer::Router(address)) => hops.push(Some(address)),
+            Some(Answer::Stopped(address)) => {
+                hops.push(Some(address));
+                break;
+            }
+            None => hops.push(None),
+        }
+        let silent = hops.iter().rev().take_while(|h| h.is_none()).count();
+        if silent == MOST_SILENT && !reached {
+            break;
+        }
+    }
+    while hops.last() == Some(&None) {
+        hops.pop();
+    }
+    hops
+}
+
+/// A silent hop just before the host may be no router but the host itself, whose answers got lost.
+async fn confirm(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, hops: &mut Vec<Option<IpAddr>>) {
+    while hops.last() == Some(&None) {
+        let hop = u8::try_from(hops.len()).unwrap_or(MOST_HOPS);
+        if !matches!(persistent(ask, hop).await, Some(Answer::Host(_))) {
+            return;
+        }
+        hops.pop();
+    }
+}
+
+async fn persistent(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, hop: u8) -> Option<Answer> {
+    for kind in TRIES {
+        if let Some(answer) = ask(kind, hop).await {
+            return Some(answer);
+        }
+    }
+    None
+}
+
+fn round_trip(mut samples: Vec<Duration>) -> Option<RoundTrip> {
+    samples.sort_unstable();
+    let micros = |d: &Duration| u32::try_from(d.as_micros()).unwrap_or(u32::MAX);
+    Some(RoundTrip {
+        min_us: micros(samples.first()?),
+        median_us: micros(samples.get((samples.len() - 1) / 2)?),
+        samples: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn router(n: u8) -> IpAddr {
+        Ipv4Addr::new(10, 0, n, 1).into()
+    }
+
+    /// Plays `network`, called with each probe's number, and gives what was found and how many probes it took.
+    async fn play(mut network: impl FnMut(usize, Kind, u8) -> Option<Answer>) -> (Traced, usize) {
+        let mut sent = 0;
+        let traced = trace(async |kind, hop| {
+            sent += 1;
+            network(sent, kind, hop)
+        })
+        .await;
+        (traced, sent)
+    }
+
+    fn us(n: u64) -> Option<Answer> {
+        Some(Answer::Host(Duration::from_micros(n)))
+    }
+
+    #[tokio::test]
+    async fn a_neighbour_takes_eight_probes() {
+        let (traced, sent) = play(|n, _, _| us([9000, 50, 120, 90, 80, 100, 110, 70][n - 1])).await;
+        let round_trip = Some(RoundTrip { min_us: 70, median_us: 90, samples: 6 });
+        assert_eq!((traced, sent), (Traced { hops: vec![], reached: true, round_trip }, 8));
+    }
+
+    #[tokio::test]
+    async fn routers_are_named_in_order_and_silent_ones_keep_their_place() {
+        let network = |_, kind, hop| match (hop, kind) {
+            (1, Kind::Udp) => Some(Answer::Router(router(1))),
+            (1 | 2, _) => None,
+            (3, _) => Some(Answer::Router(router(3))),
+            _ => us(5000),
+        };
+        let traced = play(network).await.0;
+        assert_eq!(traced.hops, [Some(router(1)), None, Some(router(3))]);
+        assert!(traced.reached);
+    }
+
+    #[tokio::test]
+    async fn a_lost_answer_makes_no_router() {
+        // The host is next door; everything sent with one hop gets lost the first three times.
+        let mut lost = 0;
+        let network = |_, _, hop| {
+            if hop == 1 && lost < 3 {
+                lost += 1;
+                return None;
+            }
+            us(60)
+        };
+        assert_eq!(play(network).await.0.hops, []);
+    }
+
+    #[tokio::test]
+    async fn a_host_that_answers_udp_only_is_reached() {
+        let network = |_, kind, hop| match (kind, hop) {
+            (Kind::Echo, _) => None,
+            (Kind::Udp, 1) => Some(Answer::Router(router(1))),
+            (Kind::Udp, _) => us(300),
+        };
+        let traced = play(network).await.0;
+        assert_eq!((traced.hops, traced.round_trip.map(|r| r.samples)), (vec![Some(router(1))], Some(6)));
+    }
+
+    #[tokio::test]
+    async fn the_way_to_a_dead_host_ends_where_answers_do_and_soon() {
+        let (traced, sent) = play(|_, _, hop| (hop == 1).then(|| Answer::Router(router(1)))).await;
+        assert_eq!(traced, Traced { hops: vec![Some(router(1))], reached: false, round_trip: None });
+        assert!(sent <= 24, "{sent}");
+        let (traced, _) = play(|_, _, hop| Some(if hop == 1 { Answer::Router(router(1)) } else { Answer::Stopped(router(2)) })).await;
+        assert_eq!((traced.hops, traced.reached), (vec![Some(router(1)), Some(router(2))], false));
+    }
+
+    #[tokio::test]
+    async fn a_loop_of_routers_ends() {
+        let (traced, sent) = play(|_, _, hop| Some(Answer::Router(router(hop % 2)))).await;
+        assert_eq!((traced.hops.len(), traced.reached, sent), (usize::from(MOST_HOPS), false, usize::from(MOST_HOPS) + 3));
+    }
+}

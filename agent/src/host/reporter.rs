@@ -1,0 +1,216 @@
+//! Brings reports to the controller, `POST {controller}/v1/hosts/{name}/report`, and directions back.
+//!
+//! A report is a whole state, so only the newest one waits while the controller is away.
+use inventory::host_report::{Directions, HostReport};
+use inventory::plain;
+use std::fmt;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+/// The least time between two reports: a flapping cable is told in the next one.
+const GAP: Duration = Duration::from_secs(1);
+
+/// How long one attempt may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The pause after the first failed attempt; it doubles with each up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Directions are not longer than this.
+const LONGEST_ANSWER: u64 = 1 << 20;
+
+/// Nor is what the controller says to a report it does not take.
+const LONGEST_REFUSAL: u64 = 1 << 12;
+
+/// A token longer than this is another file.
+const LONGEST_TOKEN: usize = 4096;
+
+/// What lets the agent in; it shows in no message.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+/// Why no report can ever be brought.
+#[derive(Debug, thiserror::Error)]
+pub enum ReporterError {
+    /// A file cannot be used.
+    #[error("{what} {path}: {problem}; nothing was started", path = .path.display())]
+    File {
+        /// What it is for: "token file".
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// The controller's address cannot be used.
+    #[error("--controller {0}: expected http://HOST:PORT or https://HOST:PORT; nothing was started")]
+    Address(String),
+    /// The host's name cannot be used.
+    #[error("host name \"{0}\": expected letters, digits, '.', '-' and '_'; nothing was started: give the inventory's with --name")]
+    Name(String),
+}
+
+impl Token {
+    /// Reads a token: the file's text without white space around it.
+    ///
+    /// # Errors
+    /// [`ReporterError::File`] where it cannot be read or could not be sent in a header.
+    pub fn read(path: &Path) -> Result<Token, ReporterError> {
+        let bad = |problem: String| ReporterError::File { what: "token file", path: path.to_owned(), problem };
+        let text = fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+        let token = text.trim();
+        let sound = !token.is_empty() && token.len() <= LONGEST_TOKEN && token.bytes().all(|b| b.is_ascii_graphic());
+        if sound { Ok(Token(token.to_owned())) } else { Err(bad("expected printable ASCII without blanks".to_owned())) }
+    }
+}
+
+/// A way to one controller, for one host.
+#[derive(Debug, Clone)]
+pub struct Controller {
+    client: ureq::Agent,
+    /// Without the path, for messages.
+    address: String,
+    url: String,
+    token: Option<Token>,
+}
+
+impl Controller {
+    /// Prepares the way to the controller at `address`, `http://` or `https://`; `ca` is a PEM file with the authorities that
+    /// certify it, where they are not the public ones. Sends nothing yet.
+    ///
+    /// # Errors
+    /// [`ReporterError`].
+    pub fn new(address: &str, host: &str, token: Option<Token>, ca: Option<&Path>) -> Result<Controller, ReporterError> {
+        let address = address.trim_end_matches('/');
+        let uri = address.parse::<ureq::http::Uri>().ok();
+        if !uri.is_some_and(|u| matches!(u.scheme_str(), Some("http" | "https")) && u.host().is_some_and(|h| !h.is_empty())) {
+            return Err(ReporterError::Address(address.to_owned()));
+        }
+        if host.is_empty() || host.len() > 253 || !host.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
+            return Err(ReporterError::Name(plain::visible(host)));
+        }
+        let mut tls = TlsConfig::builder();
+        if let Some(ca) = ca {
+            tls = tls.root_certs(RootCerts::from(authorities(ca)?));
+        }
+        // A redirected report would take the token with it.
+        let config = ureq::Agent::config_builder()
+            .tls_config(tls.build())
+            .timeout_global(Some(PATIENCE))
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .build();
+        let url = format!("{address}/v1/hosts/{host}/report");
+        Ok(Controller { client: ureq::Agent::new_with_config(config), address: address.to_owned(), url, token })
+    }
+
+    /// Brings one report. Waits, up to ten seconds; gives directions if the controller has any.
+    fn post(&self, report: &HostReport) -> Result<Option<Directions>, String> {
+        let body = serde_json::to_vec(report).map_err(|e| e.to_string())?;
+        let mut request = self.client.post(&self.url).content_type("application/json");
+        if let Some(Token(token)) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let mut answer = request.send(&body).map_err(|e| plain::visible(&e.to_string()))?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().with_config();
+        match status {
+            200 => {
+                let directions = body.limit(LONGEST_ANSWER).read_json();
+                directions.map(Some).map_err(|e| format!("answers what is no directions: {}", plain::visible(&e.to_string())))
+            }
+            204 => Ok(None),
+            _ => Err(refusal(status, &body.limit(LONGEST_REFUSAL).lossy_utf8(true).read_to_string().unwrap_or_default())),
+        }
+    }
+
+    /// Brings the newest of `reports` whenever there is one, and hands on directions, until nobody makes reports any more. A
+    /// controller that is away is told in the log once, and once when it is back.
+    pub async fn run(self, mut reports: watch::Receiver<Arc<HostReport>>, directions: watch::Sender<Directions>) {
+        let mut away: Option<Away> = None;
+        while reports.changed().await.is_ok() {
+            loop {
+                let report = reports.borrow_and_update().clone();
+                let controller = self.clone();
+                // The client waits for the network; a thread of its own lets all else go on.
+                let answer = tokio::task::spawn_blocking(move || controller.post(&report)).await;
+                let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
+                    Ok(new) => {
+                        if let Some(away) = away.take() {
+                            tracing::info!("controller {}: takes reports again after {} s", self.address, away.since.elapsed().as_secs());
+                        }
+                        if let Some(new) = new {
+                            directions.send_replace(new);
+                        }
+                        tokio::time::sleep(GAP).await;
+                        break;
+                    }
+                    Err(problem) => problem,
+                };
+                let away = away.get_or_insert_with(|| Away { since: Instant::now(), problem: String::new(), pause: FIRST_PAUSE });
+                if away.problem != problem {
+                    tracing::warn!("controller {}: {problem}; the newest report waits, tried again with growing pauses", self.address);
+                    away.problem = problem;
+                }
+                tokio::time::sleep(with_jitter(away.pause)).await;
+                away.pause = (away.pause * 2).min(LONGEST_PAUSE);
+                if reports.has_changed().is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+struct Away {
+    since: Instant,
+    problem: String,
+    pause: Duration,
+}
+
+/// A refusal in words; the controller says itself what is wrong with a report.
+fn refusal(status: u16, said: &str) -> String {
+    match status {
+        401 => "refuses the token; give the one it expects with --token-file and start the agent again".to_owned(),
+        404 => "takes no reports; is it a heddle controller?".to_owned(),
+        _ => format!("answers with status {status}: {}", plain::words(said)),
+    }
+}
+
+/// Certificates of a PEM file.
+fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, ReporterError> {
+    let bad = |problem: String| ReporterError::File { what: "--ca", path: path.to_owned(), problem };
+    let pem = fs::read(path).map_err(|e| bad(e.to_string()))?;
+    let items: Result<Vec<PemItem<'static>>, ureq::Error> = parse_pem(&pem).collect();
+    let certificates = items.map_err(|e| bad(e.to_string()))?.into_iter().filter_map(|item| match item {
+        PemItem::Certificate(certificate) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = certificates.collect();
+    if certificates.is_empty() { Err(bad("expected certificates in PEM form".to_owned())) } else { Ok(certificates) }
+}
+
+/// Between three and five quarters of a pause: the agents of a cluster that lost its controller must not come back as one.
+fn with_jitter(pause: Duration) -> Duration {
+    // Its keys are random; nothing here needs a better source.
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    pause.mul_f64(0.75 + 0.5 * (random >> 11) as f64 / (1_u64 << 53) as f64)
+}
+
+#[cfg(test)]
+mod tests;

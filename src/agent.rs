@@ -1,0 +1,161 @@
+//! `heddle agent`
+use crate::Outcome;
+use crate::output;
+use agent::host::privileges;
+use agent::host::reporter::{Controller, Token};
+use agent::host::{HostAgent, Settings};
+use anyhow::Context;
+use inventory::host_report::{HostReport, Peer, Said};
+use inventory::units;
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Tells the controller what this host knows of the network: its cards, what it hears on them, how far other hosts are.
+///
+/// Give it an inventory name per host and the controller's address and token; all else comes from the controller. It wants
+/// CAP_NET_RAW (or root) to open its sockets and gives up every privilege before it reads from them. SIGTERM and SIGINT stop it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where to report to, such as https://head:7171
+    #[arg(long, value_name = "URL", required_unless_present = "once")]
+    controller: Option<String>,
+    /// A file with the token the controller expects
+    #[arg(long, value_name = "FILE", requires = "controller")]
+    token_file: Option<PathBuf>,
+    /// A PEM file with the authority that certifies the controller, where that is no public one
+    #[arg(long, value_name = "FILE", requires = "controller")]
+    ca: Option<PathBuf>,
+    /// This host's name in the inventory [default: the system's, up to its first dot]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Look at this card only; may be given several times [default: all Ethernet cards]
+    #[arg(long = "interface", value_name = "CARD")]
+    interfaces: Vec<String>,
+    /// How many ranks this host offers [default: the processors the agent may use]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    slots: Option<u32>,
+    /// Send no LLDP and no seed frames
+    #[arg(long)]
+    no_announce: bool,
+    /// Do not probe the way to other hosts
+    #[arg(long)]
+    no_probe: bool,
+    /// Who to become when started as root
+    #[arg(long, value_name = "USER", default_value = "nobody")]
+    user: String,
+    /// Listen for a while, print one report and end; send nothing but probes to --peer
+    #[arg(long, conflicts_with = "controller")]
+    once: bool,
+    /// With --once: how long to listen; switches speak LLDP every 30 s and BPDUs every 2 s
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, requires = "once")]
+    listen: Duration,
+    /// With --once: a host to probe the way to, NAME=ADDRESS; may be given several times
+    #[arg(long = "peer", value_name = "NAME=ADDRESS", value_parser = peer, requires = "once")]
+    peers: Vec<Peer>,
+    /// With --once: what to print
+    #[arg(long, value_enum, default_value_t = Format::Text, requires = "once")]
+    format: Format,
+    /// What to log: error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let filter =
+        EnvFilter::try_new(&args.log).with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    let host = args.name.clone().unwrap_or_else(host_name);
+    let controller = args.controller.as_ref().map(|url| {
+        let token = args.token_file.as_deref().map(Token::read).transpose()?;
+        Controller::new(url, &host, token, args.ca.as_deref())
+    });
+    let controller = controller.transpose()?;
+    let settings = Settings {
+        host,
+        interfaces: args.interfaces.clone(),
+        slots: args.slots,
+        announce: !args.no_announce && !args.once,
+        probe: !args.no_probe && (!args.once || !args.peers.is_empty()),
+    };
+    let host = HostAgent::open(settings)?;
+    privileges::drop_all(&args.user)?;
+    // One thread: a compute node has better use for the others.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match controller {
+        Some(controller) => runtime.block_on(async {
+            let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+            let stop = async {
+                tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
+            };
+            anyhow::Ok(host.run(controller, stop).await?)
+        })?,
+        None => {
+            let report = runtime.block_on(host.once(args.listen, args.peers.clone()))?;
+            output::print(&match args.format {
+                Format::Text => text(&report)?,
+                Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+            })?;
+        }
+    }
+    // A report on its way is not waited for.
+    runtime.shutdown_background();
+    Ok(Outcome::Done)
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().split('.').next().unwrap_or_default().to_owned()
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    units::duration::parse(text).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
+}
+
+fn peer(text: &str) -> Result<Peer, String> {
+    let (host, address) = text.split_once('=').ok_or("expected NAME=ADDRESS")?;
+    let address = address.parse().map_err(|_| format!("{address}: expected an IPv4 or IPv6 address"))?;
+    Ok(Peer { host: host.to_owned(), address })
+}
+
+fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    writeln!(out, "host {}: {} slots", report.host, report.slots)?;
+    for nic in &report.nics {
+        let mac = nic.mac.map_or_else(String::new, |m| m.to_string());
+        let rate = nic.rate.map_or_else(|| "rate unknown".to_owned(), |r| r.to_string());
+        let addresses: Vec<String> = nic.addresses.iter().map(|(a, length)| format!("{a}/{length}")).collect();
+        let master = nic.master.as_ref().map_or_else(String::new, |m| format!(" in {m}"));
+        let state = if nic.up { "up" } else { "no carrier" };
+        writeln!(out, "card {} {mac} {rate} {state}{master} {}", nic.name, addresses.join(" "))?;
+        for heard in report.heard.iter().filter(|h| h.nic == nic.name) {
+            writeln!(out, "  hears {}", words(&heard.said))?;
+        }
+    }
+    for path in &report.paths {
+        let hops: Vec<String> = path.hops.iter().map(|h| h.map_or_else(|| "?".to_owned(), |a| a.to_string())).collect();
+        let way = if hops.is_empty() { "no router between".to_owned() } else { format!("via {}", hops.join(", ")) };
+        let time = path.round_trip.map_or_else(String::new, |t| format!(", {} us at least, {} us in the middle", t.min_us, t.median_us));
+        let end = if path.reached { "" } else { ", does not answer" };
+        writeln!(out, "to {} ({}): {way}{end}{time}", path.to, path.address)?;
+    }
+    Ok(out)
+}
+
+/// What was heard, in words for a terminal.
+fn words(said: &Said) -> String {
+    let text = match said {
+        Said::Neighbour { protocol, chassis, port, name, .. } => format!("{protocol:?}: {name} chassis {chassis:?} port {port:?}"),
+        Said::Bpdu { root_bridge, bridge, port, .. } => format!("BPDU: bridge {bridge:?} port {port} root bridge {root_bridge:?}"),
+    };
+    inventory::plain::visible(&text)
+}
