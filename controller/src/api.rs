@@ -88,6 +88,9 @@ pub struct EpochInfo {
     pub changes: Vec<String>,
     /// Phases of the all-to-all among all hosts.
     pub phases: u64,
+    /// Whether that all-to-all is not written out, for want of a use with so many hosts; `phases` is then its bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound_only: bool,
     /// Its bottleneck edge, from and to.
     pub bottleneck: (String, String),
     /// Hosts planned for.

@@ -447,11 +447,12 @@ impl Core {
     fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<Effect>) {
         let Some(mut task) = self.task.take_if(|t| t.ticket == ticket) else { return };
         task.stages.published = Some(now.since(task.stages.seen));
-        let summary = task.summary.unwrap_or_else(|| PlanSummary { phases: 0, bottleneck: Default::default(), hosts: 0 });
+        let summary = task.summary.unwrap_or_default();
         let text = format!(
-            "epoch {} published: {} hosts, {} phases, {} ms after the first sign; {}",
+            "epoch {} published: {} hosts, {}{} phases, {} ms after the first sign; {}",
             task.number,
             summary.hosts,
+            if summary.bound_only { "at least " } else { "" },
             summary.phases,
             now.since(task.stages.seen),
             task.changes.join("; ")
@@ -461,6 +462,7 @@ impl Core {
             at: now,
             changes: task.changes,
             phases: summary.phases,
+            bound_only: summary.bound_only,
             bottleneck: summary.bottleneck,
             hosts: summary.hosts,
             stages: task.stages,

@@ -4,7 +4,7 @@ use crate::publish::{current, numbers, reader};
 use inventory::{Millis, Topology, diff};
 use schedules::alltoall::Algorithm;
 use schedules::bound;
-use schedules::epoch::{Lean, Pointer, folder};
+use schedules::epoch::{Lean, Omitted, Pointer, folder};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -62,7 +62,11 @@ pub fn text(entry: &Entry) -> String {
             let at = i64::try_from(info.at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
             let at = at.map_or_else(|| "at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
             let (from, to) = &info.bottleneck;
-            format!("{mark} {:>6}  {at}  {} hosts, {} phases, bottleneck {from} -> {to}\n", info.number, info.hosts, info.phases)
+            let phases = match info.bound_only {
+                true => format!("at least {} phases (too many hosts to write out a schedule of all)", info.phases),
+                false => format!("{} phases", info.phases),
+            };
+            format!("{mark} {:>6}  {at}  {} hosts, {phases}, bottleneck {from} -> {to}\n", info.number, info.hosts)
         }
     };
     info.changes.iter().fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
@@ -73,6 +77,8 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology), String> {
     #[derive(Deserialize)]
     struct Made {
         at: Millis,
+        #[serde(default)]
+        omitted: Vec<Omitted>,
     }
     let mut read = reader(dir.join(folder(number)));
     let mut bytes = |name: &str| read(name, LIMIT).map_err(|e| format!("epoch {number}, {name}: {e}"));
@@ -87,6 +93,7 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology), String> {
         at: made.at,
         changes: Vec::new(),
         phases: bound.phases,
+        bound_only: !made.omitted.is_empty(),
         bottleneck: bound.edge,
         hosts: tree.hosts(),
         stages: Stages { seen: made.at, ..Stages::default() },

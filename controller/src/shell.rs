@@ -319,9 +319,13 @@ impl Shell {
         match done {
             Done::Planned(ticket, Ok(_)) if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
             Done::Planned(ticket, Ok(plan)) => {
-                let bound = &plan.epoch().alltoall.bound;
-                let summary =
-                    PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts: plan.epoch().alltoall.hosts.len() as u32 };
+                let epoch = plan.epoch();
+                let summary = PlanSummary {
+                    phases: epoch.bound.phases,
+                    bound_only: epoch.alltoall.is_none(),
+                    bottleneck: epoch.bound.edge.clone(),
+                    hosts: epoch.allgather.hosts.len() as u32,
+                };
                 self.plan = Some((ticket, plan.into()));
                 self.step(Event::Planned { ticket, summary });
             }

@@ -16,8 +16,11 @@ use crate::sync::scheme::{Scheme, SchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// More hosts are refused: their 16.8 million messages make a file of some hundred megabytes.
+/// More hosts are refused in an all-to-all: their 16.8 million messages make a file of some hundred megabytes.
 pub const MAX_HOSTS: usize = 4096;
+
+/// More hosts are refused in a ring, which takes a name of at most 64 characters a host.
+pub const MAX_RING: usize = 65_536;
 
 /// Longer texts are refused.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -158,7 +161,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
     let json: AlltoallJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
     let algorithm = json.algorithm.parse().map_err(|e: UnknownAlgorithm| JsonError(e.to_string()))?;
-    let numbers = Numbers::new(&json.hosts)?;
+    let numbers = Numbers::new(&json.hosts, MAX_HOSTS)?;
     let message = |ends: &(String, String)| Ok(Message { src: numbers.of(&ends.0)?, dst: numbers.of(&ends.1)? });
     let phases = json.phases.iter().map(|phase| phase.iter().map(message).collect()).collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
     let sync = |s: &SyncJson<String>| {
@@ -189,7 +192,7 @@ pub fn read_allgather(text: &[u8]) -> Result<Allgather, JsonError> {
     let json: AllgatherJson<String> = parse(text)?;
     known("collective", &json.collective, "allgather")?;
     let algorithm = json.algorithm.parse().map_err(|e: allgather::UnknownAlgorithm| JsonError(e.to_string()))?;
-    Numbers::new(&json.ring)?;
+    Numbers::new(&json.ring, MAX_RING)?;
     let ring = (0..json.ring.len() as u32).collect();
     Ok(Allgather { algorithm, hosts: json.ring, ring, longest_path: json.longest_path, contention_free: json.contention_free })
 }
@@ -202,9 +205,9 @@ fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static st
 struct Numbers<'a>(HashMap<&'a str, u32>);
 
 impl<'a> Numbers<'a> {
-    fn new(hosts: &'a [String]) -> Result<Self, JsonError> {
-        if hosts.len() > MAX_HOSTS {
-            return refuse(format!("{} hosts: expected at most {MAX_HOSTS}", hosts.len()));
+    fn new(hosts: &'a [String], most: usize) -> Result<Self, JsonError> {
+        if hosts.len() > most {
+            return refuse(format!("{} hosts: expected at most {most}", hosts.len()));
         }
         let mut numbers = HashMap::with_capacity(hosts.len());
         for (name, number) in hosts.iter().zip(0..) {
@@ -257,12 +260,12 @@ mod tests {
         assert!(err("\"hosts\":[\"n0\"", "\"hosts\":[\"n1\"").contains("twice"));
         assert!(err("\"load\"", "\"lod\"").contains("lod"));
         assert!(err("\"syncs\":[]}", "").contains("EOF"));
-        let many: Vec<String> = (0..=MAX_HOSTS).map(|h| format!("\"n{h}\"")).collect();
+        let many: Vec<String> = (0..=MAX_RING).map(|h| format!("\"n{h}\"")).collect();
         let ring = format!(
             "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\"contention_free\":true}}",
             many.join(",")
         );
-        assert!(read(ring.as_bytes()).unwrap_err().to_string().contains("4097 hosts"));
+        assert!(read(ring.as_bytes()).unwrap_err().to_string().contains("65537 hosts: expected at most 65536"));
     }
 
     proptest! {

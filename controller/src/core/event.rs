@@ -102,10 +102,13 @@ pub struct Known {
 }
 
 /// What a plan comes to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PlanSummary {
     /// Phases of the all-to-all among all hosts.
     pub phases: u64,
+    /// See [`EpochInfo::bound_only`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound_only: bool,
     /// The bottleneck edge, from and to.
     pub bottleneck: (String, String),
     /// Hosts planned for.

@@ -14,7 +14,7 @@ pub(super) const TABLE: &str = "table.json";
 
 /// Longest file of each name that is read; the plan's has room for sixteen octets a message of the most hosts there may be.
 const LIMITS: [(&str, u64); 6] =
-    [(MANIFEST, 64 << 10), (TOPOLOGY, 16 << 20), (NETWORK, 64 << 20), (ALLTOALL, 256 << 20), (ALLGATHER, 1 << 20), (TABLE, 64 << 10)];
+    [(MANIFEST, 64 << 10), (TOPOLOGY, 16 << 20), (NETWORK, 64 << 20), (ALLTOALL, 256 << 20), (ALLGATHER, 8 << 20), (TABLE, 64 << 10)];
 
 pub(super) fn limit(file: &str) -> u64 {
     LIMITS.iter().find(|(name, _)| *name == file).map_or(0, |&(_, limit)| limit)
@@ -39,6 +39,18 @@ struct Manifest {
     at: Millis,
     heddle: String,
     files: Vec<ManifestEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    omitted: Vec<Omitted>,
+}
+
+/// A file that an epoch does not have, though others do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Omitted {
+    /// The file's name.
+    pub name: String,
+    /// Why, and what to do without it.
+    pub reason: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,13 +62,19 @@ struct ManifestEntry {
 }
 
 /// Puts the manifest of `files` behind them.
-pub(super) fn with_manifest(epoch: u64, at: Millis, mut files: Vec<(&'static str, Vec<u8>)>) -> Vec<(&'static str, Vec<u8>)> {
+pub(super) fn with_manifest(
+    epoch: u64,
+    at: Millis,
+    mut files: Vec<(&'static str, Vec<u8>)>,
+    omitted: Vec<Omitted>,
+) -> Vec<(&'static str, Vec<u8>)> {
     let entry = |(name, bytes): &(&str, Vec<u8>)| ManifestEntry {
         name: (*name).to_owned(),
         bytes: bytes.len() as u64,
         digest: Sha::of(bytes).to_string(),
     };
-    let manifest = Manifest { epoch, at, heddle: env!("CARGO_PKG_VERSION").to_owned(), files: files.iter().map(entry).collect() };
+    let heddle = env!("CARGO_PKG_VERSION").to_owned();
+    let manifest = Manifest { epoch, at, heddle, files: files.iter().map(entry).collect(), omitted };
     let manifest = serde_json::to_vec_pretty(&manifest).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
     files.push((MANIFEST, manifest));
     files
@@ -93,6 +111,11 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
     /// When the epoch was made.
     pub(super) fn at(&self) -> Millis {
         self.manifest.at
+    }
+
+    /// Whether the manifest says that this file is left out on purpose.
+    pub(super) fn omits(&self, name: &str) -> bool {
+        self.manifest.omitted.iter().any(|o| o.name == name)
     }
 
     pub(super) fn error(&self, file: &str, problem: impl Into<String>) -> EpochError {

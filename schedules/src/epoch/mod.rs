@@ -6,7 +6,8 @@
 //!     manifest.json            number, time, heddle's version, length and digest of each file below
 //!     topology.yaml            the tree as a topology file of the contract, blocked links marked
 //!     network.json             the topology as discovered, with evidence (`discover --format json`)
-//!     alltoall.plan            the schedule of all hosts, compressed: less than an octet a message in most networks
+//!     alltoall.plan            the schedule of all hosts, compressed: less than an octet a message in most networks;
+//!                              not there beyond [`MOST_PLANNED`] hosts, which the manifest then says under `omitted`
 //!     allgather.json           the ring of all hosts, the contract's JSON
 //!     table.json               the decision table
 //! ```
@@ -21,18 +22,25 @@ mod pointer;
 mod tests;
 
 use crate::allgather::{self, Allgather};
-use crate::alltoall::{self, Alltoall};
-use crate::json::{self, MAX_HOSTS};
+use crate::alltoall::{self, Algorithm, Alltoall};
+use crate::bound::{self, Bound};
+use crate::json;
 use crate::sync::SyncKind;
 use crate::table::{Table, Way};
 use crate::verify::{self, Violation};
 pub use files::EpochError;
+pub use files::Omitted;
 use files::{ALLGATHER, ALLTOALL, Folder, NETWORK, TABLE, TOPOLOGY, limit, with_manifest};
 use inventory::tree::TreeError;
-use inventory::{Millis, Topology, TopologyFile};
+use inventory::{Millis, Topology, TopologyFile, Tree};
 pub use pointer::{Pointer, PointerError, Sha, folder};
 use serde::Deserialize;
 use std::io;
+
+/// More hosts get no all-to-all of all of them. Its messages grow with the square of the hosts, and a change of the tree would
+/// wait for it: at this size 0.4 s to 1.6 s to plan and verify, at 2,048 hosts up to 10 s (docs/scaling.md). Ranks plan for
+/// their own communicator and never read it; `heddle schedule` plans more where somebody asks.
+pub const MOST_PLANNED: u32 = 1_024;
 
 /// A published version: what was found, and what to do on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +53,10 @@ pub struct Epoch {
     pub topology: TopologyFile,
     /// The network as discovered.
     pub network: Topology,
-    /// The all-to-all of all hosts.
-    pub alltoall: Alltoall,
+    /// What no all-to-all of all hosts can stay below.
+    pub bound: Bound,
+    /// The all-to-all of all hosts; `None` beyond [`MOST_PLANNED`].
+    pub alltoall: Option<Alltoall>,
     /// The allgather of all hosts.
     pub allgather: Allgather,
     /// Which way at which size.
@@ -60,7 +70,7 @@ pub enum PlanError {
     #[error(transparent)]
     NoTree(#[from] TreeError),
     /// It is too large to publish.
-    #[error("topology has {0} hosts; schedules are published for up to {MAX_HOSTS}")]
+    #[error("topology has {0} hosts; schedules are published for up to {most}", most = json::MAX_RING)]
     TooLarge(u32),
     /// The verifier refused the schedule. This is a defect of heddle; nothing is published.
     #[error("planned schedule is refused by the verifier: {0}; please report this with the topology")]
@@ -68,35 +78,42 @@ pub enum PlanError {
 }
 
 impl Epoch {
-    /// Plans and verifies both collectives on `topology`; the all-to-all is synchronized as `table` says first, by
-    /// receivers if it never says.
+    /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`] hosts; it is synchronized as
+    /// `table` says first, by receivers if it never says.
     ///
     /// # Errors
     /// [`PlanError`].
     pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, table: Table) -> Result<Epoch, PlanError> {
         let tree = topology.tree()?;
-        if tree.hosts() as usize > MAX_HOSTS {
+        if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
         }
-        let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync } = entry.way { Some(sync) } else { None });
-        let alltoall = plan_file::in_file_order(alltoall::plan(&tree, told.unwrap_or(SyncKind::Receiver)));
-        verify::alltoall(&tree, &alltoall)?;
+        let bound = bound_of(&tree);
+        let alltoall = (tree.hosts() <= MOST_PLANNED).then(|| whole(&tree, &table)).transpose()?;
         let allgather = allgather::plan(&tree);
         verify::allgather(&tree, &allgather)?;
-        Ok(Epoch { number, at, topology, network, alltoall, allgather, table })
+        Ok(Epoch { number, at, topology, network, bound, alltoall, allgather, table })
     }
 
     /// Names and contents of the files, the manifest last: [`Pointer::new`] of its content is what `current` will hold.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         let network = serde_json::to_vec_pretty(&self.network).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-        let files = vec![
-            (TOPOLOGY, self.topology.to_yaml().into_bytes()),
-            (NETWORK, network),
-            (ALLTOALL, plan_file::write(&self.alltoall)),
-            (ALLGATHER, json::write_allgather(&self.allgather).into_bytes()),
-            (TABLE, self.table.to_json().into_bytes()),
-        ];
-        with_manifest(self.number, self.at, files)
+        let mut files = vec![(TOPOLOGY, self.topology.to_yaml().into_bytes()), (NETWORK, network)];
+        files.extend(self.alltoall.as_ref().map(|plan| (ALLTOALL, plan_file::write(plan))));
+        files.push((ALLGATHER, json::write_allgather(&self.allgather).into_bytes()));
+        files.push((TABLE, self.table.to_json().into_bytes()));
+        with_manifest(self.number, self.at, files, self.omitted())
+    }
+
+    /// What a reader may look for and not find, and why.
+    fn omitted(&self) -> Vec<Omitted> {
+        let hosts = self.allgather.hosts.len();
+        let reason = format!(
+            "{hosts} hosts: the all-to-all of all of them is written up to {MOST_PLANNED} hosts; restrict {TOPOLOGY} to the hosts in \
+             question and plan on that, as `heddle schedule alltoall --topology {TOPOLOGY} --hosts ...` does"
+        );
+        let omitted = Omitted { name: ALLTOALL.to_owned(), reason };
+        if self.alltoall.is_none() { vec![omitted] } else { vec![] }
     }
 
     /// Reads a whole epoch. `read` is described at the top of this module.
@@ -108,8 +125,9 @@ impl Epoch {
         let topology = folder.topology()?;
         let hosts: Vec<String> = topology.hosts.keys().cloned().collect();
         let network = folder.parsed(NETWORK, |bytes| serde_json::from_slice(bytes).map_err(|e| e.to_string()))?;
-        let alltoall = folder.parsed(ALLTOALL, plan_file::read)?;
-        if alltoall.hosts != hosts {
+        let tree = topology.tree().map_err(|e| folder.error(TOPOLOGY, e.to_string()))?;
+        let alltoall = if folder.omits(ALLTOALL) { None } else { Some(folder.parsed(ALLTOALL, plan_file::read)?) };
+        if alltoall.as_ref().is_some_and(|plan| plan.hosts != hosts) {
             return Err(folder.error(ALLTOALL, format!("its hosts are not those of {TOPOLOGY}")));
         }
         let ring = folder.parsed(ALLGATHER, |bytes| json::read_allgather(bytes).map_err(|e| e.to_string()))?;
@@ -117,8 +135,22 @@ impl Epoch {
             return Err(folder.error(ALLGATHER, format!("its hosts are not those of {TOPOLOGY}")));
         };
         let table = folder.table()?;
-        Ok(Epoch { number: pointer.number, at: folder.at(), topology, network, alltoall, allgather, table })
+        let bound = bound_of(&tree);
+        Ok(Epoch { number: pointer.number, at: folder.at(), topology, network, bound, alltoall, allgather, table })
     }
+}
+
+/// The bound of the algorithm that fits the tree.
+fn bound_of(tree: &Tree) -> Bound {
+    bound::bound(tree, &Algorithm::fitting(tree).capacities(tree))
+}
+
+/// The all-to-all of all hosts, verified.
+fn whole(tree: &Tree, table: &Table) -> Result<Alltoall, Violation> {
+    let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync } = entry.way { Some(sync) } else { None });
+    let plan = plan_file::in_file_order(alltoall::plan(tree, told.unwrap_or(SyncKind::Receiver)));
+    verify::alltoall(tree, &plan)?;
+    Ok(plan)
 }
 
 /// What a rank needs of an epoch: it plans for its own communicator.

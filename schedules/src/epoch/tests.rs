@@ -112,11 +112,34 @@ fn a_manifest_of_another_epoch_is_refused() {
 #[test]
 fn a_whole_epoch_that_contradicts_itself_is_refused() {
     let mut mixed = epoch(&star_text(&[2, 2]));
-    mixed.alltoall = epoch(&star_text(&[3])).alltoall;
+    mixed.alltoall = epoch(&star_text(&[3])).alltoall; // Of other hosts.
     let (pointer, files) = published(&mixed);
     assert!(
         Epoch::open(&pointer, reader(&files)).unwrap_err().to_string().contains("alltoall.plan: its hosts are not those of topology.yaml")
     );
+}
+
+#[test]
+fn of_very_many_hosts_no_plan_is_written_and_the_manifest_says_so() {
+    let many = epoch(&star_text(&[MOST_PLANNED / 2, MOST_PLANNED / 2 + 1]));
+    assert_eq!((many.alltoall.is_none(), many.bound.load), (true, 512 * 513));
+    let (pointer, files) = published(&many);
+    assert!(!files.contains_key(ALLTOALL));
+    let manifest = String::from_utf8(files[MANIFEST].clone()).unwrap();
+    assert!(manifest.contains("\"name\": \"alltoall.plan\"") && manifest.contains("1025 hosts: the all-to-all of all"), "{manifest}");
+    assert_eq!(Lean::open(&pointer, reader(&files)), Ok(Lean::from(&many)));
+    assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(many));
+}
+
+#[test]
+fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
+    let epoch = epoch(&star_text(&[2, 2]));
+    let (_, files) = published(&epoch);
+    assert!(!String::from_utf8_lossy(&files[MANIFEST]).contains("omitted"), "nothing is, and older readers know no such word");
+    let silent = String::from_utf8(files[MANIFEST].clone()).unwrap().replace("alltoall.plan", "another.file");
+    let silent: Files = files.into_iter().chain([(MANIFEST.to_owned(), silent.into_bytes())]).collect();
+    let error = Epoch::open(&Pointer::new(41, &silent[MANIFEST]), reader(&silent)).unwrap_err().to_string();
+    assert!(error.contains("alltoall.plan: manifest.json does not list it"), "{error}");
 }
 
 #[test]

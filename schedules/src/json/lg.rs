@@ -1,5 +1,5 @@
 //! LG as JSON: steps of messages that carry several blocks, instead of phases.
-use super::{JsonError, Numbers, known, line, parse, refuse};
+use super::{JsonError, MAX_HOSTS, Numbers, known, line, parse, refuse};
 use crate::bound::Bound;
 use crate::lg::{Cluster, LG, Lg, Transfer};
 use crate::message::Message;
@@ -81,7 +81,7 @@ pub fn read_lg(text: &[u8]) -> Result<Lg, JsonError> {
     let json: LgJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
     known("algorithm", &json.algorithm, LG)?;
-    let numbers = Numbers::new(&json.hosts)?;
+    let numbers = Numbers::new(&json.hosts, MAX_HOSTS)?;
     if json.clusters.len() > json.hosts.len() {
         return refuse(format!("{} clusters of {} hosts; every cluster has one at least", json.clusters.len(), json.hosts.len()));
     }

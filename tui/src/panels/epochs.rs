@@ -45,7 +45,8 @@ impl Panel for Epochs {
             view,
             "plan",
             format!(
-                "{} for {}, bottleneck {}",
+                "{}{} for {}, bottleneck {}",
+                if epoch.bound_only { "at least " } else { "" },
                 figures::count(epoch.phases as usize, "phase"),
                 figures::count(epoch.hosts as usize, "host"),
                 edge(epoch)

@@ -202,9 +202,10 @@ impl World {
         let ticket = order.ticket;
         let answer = match Verified::plan(order.number, order.at, order.file.clone(), order.network.clone()) {
             Ok(plan) => {
-                let bound = &plan.epoch().alltoall.bound;
+                let bound = &plan.epoch().bound;
                 let hosts = order.file.hosts.len() as u32;
-                Event::Planned { ticket, summary: PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts } }
+                let summary = PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts, ..PlanSummary::default() };
+                Event::Planned { ticket, summary }
             }
             Err(e) => Event::PlanFailed { ticket, problem: e.to_string() },
         };

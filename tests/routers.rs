@@ -1,0 +1,338 @@
+//! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs root, as tests/lab.rs does.
+use inventory::{Topology, TopologyFile};
+use lab::{Lab, Options};
+use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, recvfrom, setsockopt, socket};
+use nix::sys::time::TimeVal;
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
+const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
+
+/// Nothing here takes longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+const MS: Duration = Duration::from_millis(1);
+
+/// Labs come up one after the other: two cores carry one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A lab that is taken down whatever happens.
+struct Up {
+    lab: Lab,
+    file: TopologyFile,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = Lab::down(self.lab.name());
+    }
+}
+
+impl Up {
+    fn new(test: &str, text: &str) -> Up {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = TopologyFile::parse("topology", text).unwrap();
+        let name = format!("t{}-{test}", std::process::id());
+        let lab = Lab::up(&name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
+        Up { lab, file, _turn: turn }
+    }
+
+    /// Takes it down and sees that nothing of its name is left.
+    fn down(self) {
+        let name = self.lab.name().to_owned();
+        Lab::down(&name).unwrap();
+        let entries = ["/run/netns", "/run/heddle-lab"].into_iter().flat_map(|d| fs::read_dir(d).into_iter().flatten().flatten());
+        let left: Vec<String> = entries.map(|e| e.path().display().to_string()).filter(|p| p.contains(&name)).collect();
+        let named = |p: &fs::DirEntry| fs::read(p.path().join("cmdline")).is_ok_and(|l| String::from_utf8_lossy(&l).contains(&name));
+        let living: Vec<fs::DirEntry> = fs::read_dir("/proc").unwrap().flatten().filter(named).collect();
+        assert!(left.is_empty() && living.is_empty(), "{left:?} {living:?}");
+    }
+
+    fn exec(&self, node: &str, program: &[&str]) -> String {
+        let output = self.lab.exec(node, program).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{node} {program:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
+        said
+    }
+
+    fn discover(&self, inventory: &Path, format: &str) -> String {
+        self.exec("ctl", &[HEDDLE, "discover", "--inventory", inventory.to_str().unwrap(), "--format", format])
+    }
+
+    fn address(&self, node: &str) -> Ipv4Addr {
+        self.lab.plan().unwrap().node(node).unwrap().data.unwrap()
+    }
+
+    /// State of the cable between two nodes.
+    fn cable(&self, a: &str, b: &str) -> String {
+        let status = self.lab.status().unwrap();
+        let joins = |c: &lab::status::CableStatus| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a);
+        status.cables.iter().find(|c| joins(c)).unwrap().state.clone()
+    }
+
+    fn await_cable(&self, a: &str, b: &str, state: &str) {
+        let end = Instant::now() + LIMIT;
+        while self.cable(a, b) != state {
+            assert!(Instant::now() < end, "{a}-{b} is {} and does not become {state}", self.cable(a, b));
+            std::thread::sleep(100 * MS);
+        }
+    }
+
+    /// A socket of a node, at a port of its own choice.
+    fn socket(&self, node: &str) -> UdpSocket {
+        let open = || {
+            let socket = UdpSocket::bind("0.0.0.0:0")?;
+            setsockopt(&socket, RcvBufForce, &(16 << 20))?;
+            socket.set_read_timeout(Some(Duration::from_secs(3)))?;
+            Ok(socket)
+        };
+        self.lab.within_network(node, open).unwrap()
+    }
+
+    /// The least of some round trips from one node to another; `None` where nothing arrives.
+    fn round_trip(&self, from: &str, to: &str) -> Option<Duration> {
+        let (near, far) = (self.socket(from), self.socket(to));
+        let at = (self.address(to), far.local_addr().unwrap().port());
+        let trip = |number: u8| {
+            let began = Instant::now();
+            near.send_to(&[number], at).ok()?;
+            let mut octet = [0];
+            let (_, back) = far.recv_from(&mut octet).ok()?;
+            assert_eq!(back.ip(), self.address(from), "nobody changes addresses on the way");
+            far.send_to(&octet, back).unwrap();
+            near.recv(&mut octet).ok()?;
+            assert_eq!(octet[0], number);
+            Some(began.elapsed())
+        };
+        trip(0)?;
+        (1..=20).filter_map(trip).min()
+    }
+
+    /// Who says that a packet's time to live ended after `ttl` routers on the way from a node to another; `None` where the packet
+    /// arrives (it finds its port closed there).
+    fn hop(&self, from: &str, to: &str, ttl: u32) -> Option<Ipv4Addr> {
+        let to = self.address(to);
+        let ask = || {
+            let icmp = socket(AddressFamily::Inet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Icmp)?;
+            setsockopt(&icmp, ReceiveTimeout, &TimeVal::new(3, 0))?;
+            let probe = UdpSocket::bind("0.0.0.0:0")?;
+            probe.set_ttl(ttl)?;
+            probe.send_to(b"who is there", (to, 33_434))?;
+            let mut packet = [0; 1500];
+            let (_, who) = recvfrom::<SockaddrIn>(icmp.as_raw_fd(), &mut packet)?;
+            // Behind an IP header without options: type and code (RFC 792).
+            match (packet[20], packet[21]) {
+                (11, 0) => Ok(who.map(|w| w.ip())),
+                (3, 3) => Ok(None),
+                other => Err(std::io::Error::other(format!("ICMP {other:?}"))),
+            }
+        };
+        self.lab.within_network(from, ask).unwrap()
+    }
+
+    /// The topology found once every neighbour has spoken, against the plan: every node, every cable with its ports and rate.
+    fn is_found_exactly(&self) {
+        let plan = self.lab.plan().unwrap();
+        let expected: BTreeSet<(String, u64)> = plan.cables.iter().map(|c| (named(&c.a, &c.b), c.rate.0)).collect();
+        let end = Instant::now() + LIMIT;
+        let found = loop {
+            let found: Topology = serde_json::from_str(&self.discover(&self.lab.inventory_path(), "json")).unwrap();
+            let ends = |l: &inventory::topology::Link| {
+                let end = |node: &str, port: &str| lab::plan::End { node: node.into(), port: port.into() };
+                (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
+            };
+            let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
+            if links == expected && found.links.len() == expected.len() {
+                break found;
+            }
+            assert!(Instant::now() < end, "{links:#?}");
+            std::thread::sleep(200 * MS);
+        };
+        let kind = |kind| found.of(kind).map(str::to_owned).collect::<Vec<_>>();
+        use inventory::topology::NodeKind::{Host, Router, Switch};
+        let hosts: Vec<String> = self.file.hosts.keys().cloned().collect();
+        assert_eq!((kind(Switch), kind(Router), kind(Host)), (self.file.switches.clone(), self.file.routers.clone(), hosts));
+    }
+}
+
+/// A cable by its ends, in one order.
+fn named(a: &lab::plan::End, b: &lab::plan::End) -> String {
+    let mut ends = [a, b].map(|e| format!("{} {}", e.node, e.port));
+    ends.sort();
+    ends.join(" - ")
+}
+
+fn close_to(expected: Duration, found: Option<Duration>) {
+    let (found, most) = (found.expect("an answer"), expected + expected / 2 + 10 * MS);
+    assert!((expected..most).contains(&found), "{found:?}, expected {expected:?} and less than {most:?}");
+}
+
+#[test]
+fn two_clusters_are_joined_by_a_router_over_a_long_link() {
+    let up = Up::new("two", TWO);
+    let status = up.lab.status().unwrap();
+    assert!(status.up && status.as_expected(), "{status:#?}");
+    let long: Vec<_> = status.cables.iter().filter(|c| c.delay_us > 0).collect();
+    assert!(matches!(long[..], [c] if c.a.0 == "r0" && c.b.0 == "s1" && c.delay_us == 10_000), "{long:?}");
+    let router = status.nodes.iter().find(|n| n.name == "r0").unwrap();
+    assert_eq!(router.ports, [("ge1", "10.77.0.241"), ("ge2", "10.77.1.241")].map(|(p, a)| (p.to_owned(), a.to_owned())));
+    // A spanning tree each: a router is no bridge.
+    let root = |switch: &str| up.exec(switch, &["cat", "/sys/class/net/br0/bridge/root_id"]);
+    assert_ne!(root("s0"), root("s1"));
+    close_to(Duration::ZERO, up.round_trip("n0", "n2"));
+    close_to(20 * MS, up.round_trip("n0", "n4"));
+    close_to(20 * MS, up.round_trip("n5", "n1"));
+    assert_eq!(up.hop("n0", "n4", 1), Some("10.77.0.241".parse().unwrap()));
+    assert_eq!(up.hop("n4", "n0", 1), Some("10.77.1.241".parse().unwrap()));
+    assert_eq!((up.hop("n0", "n4", 2), up.hop("n0", "n2", 1)), (None, None));
+    up.is_found_exactly();
+    a_router_that_is_not_listed_is_told_of(&up);
+    cut_and_joined(&up);
+    for mpi in ["openmpi", "mpich"] {
+        mpi_crosses_the_router(&up, mpi);
+    }
+    up.down();
+}
+
+fn a_router_that_is_not_listed_is_told_of(up: &Up) {
+    let directory = tempfile::tempdir().unwrap();
+    let listed = fs::read_to_string(up.lab.inventory_path()).unwrap();
+    let without: String = listed.lines().filter(|l| !l.trim().starts_with("r0:")).map(|l| format!("{l}\n")).collect();
+    assert_ne!(without, listed);
+    let inventory = directory.path().join("inventory.yaml");
+    fs::write(&inventory, without).unwrap();
+    let found: Topology = serde_json::from_str(&up.discover(&inventory, "json")).unwrap();
+    assert_eq!(found.kind("r0"), Some(inventory::topology::NodeKind::Router), "{:?}", found.nodes);
+    assert!(found.alarms.iter().any(|a| a.about == "r0" && a.text.contains("not in the inventory")), "{:?}", found.alarms);
+    let written = TopologyFile::parse("found", &up.discover(&inventory, "topology")).unwrap();
+    assert_eq!(written.routers, ["r0"]);
+}
+
+fn cut_and_joined(up: &Up) {
+    up.lab.cut("r0", "s1").unwrap();
+    up.await_cable("r0", "s1", "down");
+    assert_eq!(up.round_trip("n0", "n4"), None);
+    up.lab.join("s1", "r0", None).unwrap();
+    up.await_cable("r0", "s1", "forwarding");
+    close_to(20 * MS, up.round_trip("n0", "n4"));
+    // A host's cable, too: its routes and neighbours are back with it.
+    up.lab.cut("n0", "s0").unwrap();
+    up.lab.join("n0", "s0", None).unwrap();
+    up.await_cable("n0", "s0", "forwarding");
+    close_to(20 * MS, up.round_trip("n0", "n4"));
+    let refused = |change: lab::Result<()>| change.unwrap_err().to_string();
+    assert!(refused(up.lab.move_host("n0", "s1").map(drop)).contains("there is a router between"));
+    assert!(refused(up.lab.join("r0", "s0", None).map(drop)).contains("between two switches"));
+}
+
+const ALLTOALL: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    enum { COUNT = 1000 };
+    int *out = malloc(size * COUNT * sizeof(int)), *in = malloc(size * COUNT * sizeof(int));
+    for (int i = 0; i < size * COUNT; i++) out[i] = 1000000 * rank + i;
+    MPI_Alltoall(out, COUNT, MPI_INT, in, COUNT, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < size * COUNT; i++)
+        if (in[i] != 1000000 * (i / COUNT) + rank * COUNT + i % COUNT) MPI_Abort(MPI_COMM_WORLD, 3);
+    printf("rank %d of %d has all\n", rank, size);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+fn mpi_crosses_the_router(up: &Up, mpi: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let (source, program) = (directory.path().join("alltoall.c"), directory.path().join(mpi));
+    fs::write(&source, ALLTOALL).unwrap();
+    let compiled = Command::new(format!("mpicc.{mpi}")).arg(&source).arg("-o").arg(&program).status();
+    assert!(compiled.is_ok_and(|s| s.success()), "mpicc.{mpi} is missing; run: apt-get install libopenmpi-dev libmpich-dev");
+    let library = if mpi == "openmpi" { lab::mpi::Mpi::OpenMpi } else { lab::mpi::Mpi::Mpich };
+    let job = lab::mpi::Job { shim: false, timeout: Some(LIMIT), ..lab::mpi::Job::new(library) };
+    let output = up.lab.mpirun(&job, [&program]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<&str> = said.lines().filter(|l| l.starts_with("rank")).collect();
+    lines.sort_unstable();
+    let expected: Vec<String> = (0..6).map(|r| format!("rank {r} of 6 has all")).collect();
+    assert_eq!(lines, expected, "{mpi}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn three_clusters_are_two_routers_apart() {
+    let up = Up::new("three", THREE);
+    assert!(up.lab.status().unwrap().as_expected());
+    let hops = |from: &str, to: &str| (1..=3).map_while(|ttl| Some(up.hop(from, to, ttl)?.to_string())).collect::<Vec<_>>();
+    assert_eq!(hops("n0", "n3"), ["10.77.0.241"]);
+    assert_eq!(hops("n0", "n5"), ["10.77.0.241", "10.77.3.242"]);
+    assert_eq!(hops("n5", "n2"), ["10.77.2.241", "10.77.3.241"]);
+    close_to(10 * MS, up.round_trip("n1", "n3"));
+    close_to(20 * MS, up.round_trip("n1", "n5"));
+    close_to(30 * MS, up.round_trip("n2", "n4"));
+    up.is_found_exactly();
+    let found = TopologyFile::parse("found", &up.discover(&up.lab.inventory_path(), "topology")).unwrap();
+    let ends = |file: &TopologyFile| file.links.iter().map(|l| BTreeSet::from([l.a.clone(), l.b.clone()])).collect::<BTreeSet<_>>();
+    assert_eq!((&found.routers, ends(&found)), (&up.file.routers, ends(&up.file)));
+    up.down();
+}
+
+#[test]
+fn a_long_cable_holds_its_rate_and_loses_changes_and_reorders_nothing() {
+    let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0, rate: 100M}, n1: {switch: s1, rate: 100M, delay: 500us}}
+links: [{a: s0, b: s1, rate: 100M, delay: 10ms}]";
+    let up = Up::new("long", text);
+    close_to(21 * MS, up.round_trip("n0", "n1"));
+    let (near, far) = (up.socket("n0"), up.socket("n1"));
+    let to = (up.address("n1"), far.local_addr().unwrap().port());
+    const COUNT: u32 = 20_000;
+    std::thread::scope(|s| {
+        s.spawn(|| (0..COUNT).for_each(|number| assert!(near.send_to(&datagram(number), to).is_ok())));
+        let mut octets = [0; 2048];
+        for number in 0..COUNT {
+            let length = far.recv(&mut octets).unwrap_or_else(|e| panic!("datagram {number}: {e}"));
+            assert!(octets[..length] == datagram(number), "datagram {number}: lost, changed or out of order");
+        }
+    });
+    link_is_lost_at_both_ends(&up);
+    up.down();
+}
+
+/// One of all lengths up to a full frame, with octets that tell its number from others.
+fn datagram(number: u32) -> Vec<u8> {
+    let mut random = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let length = 4 + (random >> 40) as usize % 1_469;
+    let mut octets = number.to_be_bytes().to_vec();
+    octets.resize_with(length, || {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (random >> 56) as u8
+    });
+    octets
+}
+
+/// A switch takes its port down; the one at the far end of the cable sees no link, until it is back.
+fn link_is_lost_at_both_ends(up: &Up) {
+    let carrier = || up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"]).trim() == "1";
+    let end = Instant::now() + LIMIT;
+    for link in [false, true] {
+        up.exec("s0", &["ip", "link", "set", "swp1", if link { "up" } else { "down" }]);
+        while carrier() != link {
+            assert!(Instant::now() < end, "the far end has link: {}", !link);
+            std::thread::sleep(20 * MS);
+        }
+    }
+    up.await_cable("s0", "s1", "forwarding");
+    close_to(21 * MS, up.round_trip("n0", "n1"));
+}
