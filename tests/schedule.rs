@@ -24,6 +24,11 @@ fn transcripts() {
         ("allgather-figure-1-json", "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json"),
         ("alltoall-lg", "schedule alltoall --topology sites.yaml --algorithm lg"),
         ("alltoall-lg-json", "schedule alltoall --topology sites.yaml --algorithm lg --format json"),
+        ("alltoall-lg-routed", "schedule alltoall --topology routed.yaml --algorithm lg"),
+        ("allgather-routed", "schedule allgather --topology routed.yaml"),
+        ("bad-router", "schedule alltoall --topology no-router.yaml"),
+        ("bad-router-alone", "schedule alltoall --topology router-alone.yaml"),
+        ("bad-delay", "schedule alltoall --topology long-delay.yaml"),
         ("alltoall-lg-outside", "schedule alltoall --topology sites-outside.yaml --algorithm lg"),
         ("allgather-sites", "schedule allgather --topology sites.yaml"),
         ("allgather-ranks", "schedule allgather --topology ranks.yaml"),
@@ -87,7 +92,9 @@ fn whatever_is_scheduled_verifies() {
     };
     let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; barrier --block 2; \
                    barrier+sender --block 2; barrier+receiver --block 4";
-    for topology in ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml", "sites.yaml", "no-host.yaml"] {
+    for topology in
+        ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml", "sites.yaml", "routed.yaml", "no-host.yaml"]
+    {
         for scheme in schemes.split("; ") {
             let flags: Vec<&str> = ["--sync"].into_iter().chain(scheme.split(' ')).collect();
             verifies(topology, "alltoall", &flags);

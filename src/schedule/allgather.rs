@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Format::C => program::allgather(&plan),
         Format::Summary => format!(
             "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between neighbours\ncontention    none: no link carries two messages in one direction\nbound         {}\n",
-            size(&tree),
+            size(&tree, &topology),
             plan.algorithm,
             ring.join(" "),
             count(plan.longest_path as usize, "switch", "switches"),

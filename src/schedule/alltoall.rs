@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     print(&match args.common.format {
         Format::Json => json::write_alltoall(&plan),
         Format::C => program::alltoall(&tree, &plan),
-        Format::Summary => summary(&tree, &plan),
+        Format::Summary => summary(&tree, &topology, &plan),
     })
 }
 
@@ -90,11 +90,11 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Outco
     print(&match args.common.format {
         Format::Json => json::write_lg(&plan),
         Format::C => bail!("{}: lg has no C form; use --format json, or another algorithm", file()),
-        Format::Summary => lg_summary(tree, &plan),
+        Format::Summary => lg_summary(tree, topology, &plan),
     })
 }
 
-fn lg_summary(tree: &Tree, plan: &Lg) -> String {
+fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &Lg) -> String {
     let clusters: Vec<String> = plan.clusters.iter().map(|c| format!("{} ({})", c.name, c.hosts.len())).collect();
     let Bound { edge: (from, to), load, .. } = &plan.bound;
     let backbone = match load {
@@ -103,7 +103,7 @@ fn lg_summary(tree: &Tree, plan: &Lg) -> String {
     };
     let transfers = plan.steps.iter().map(Vec::len).sum();
     let lines = [
-        format!("all-to-all among {}", size(tree)),
+        format!("all-to-all among {}", size(tree, topology)),
         format!("algorithm     {LG}"),
         format!("clusters      {}", clusters.join(", ")),
         format!("bound         {backbone}"),
@@ -112,13 +112,13 @@ fn lg_summary(tree: &Tree, plan: &Lg) -> String {
     lines.join("\n") + "\n"
 }
 
-fn summary(tree: &Tree, plan: &Alltoall) -> String {
+fn summary(tree: &Tree, topology: &TopologyFile, plan: &Alltoall) -> String {
     let Bound { edge: (from, to), load, capacity, .. } = &plan.bound;
     let at_once = if *capacity > 1 { format!(", {capacity} at once") } else { String::new() };
     let carries = || format!("{from} -> {to} carries {}{at_once}", messages(*load as usize));
     let reason = if *load == 0 { "nothing to send".to_owned() } else { carries() };
     let mut lines = vec![
-        format!("all-to-all among {}", size(tree)),
+        format!("all-to-all among {}", size(tree, topology)),
         format!("algorithm     {}", plan.algorithm),
         format!("bound         {}: {reason}", phases(plan.bound.phases)),
         format!("schedule      {}, {}{}", phases(plan.phases.len() as u64), messages(plan.messages()), pace(tree, plan)),

@@ -80,18 +80,22 @@ pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
     Ok(TopologyFile::parse(&file, &text)?)
 }
 
-/// `6 hosts on 4 switches`, `12 ranks on 6 hosts and 4 switches`.
-fn size(tree: &Tree) -> String {
+/// `6 hosts on 4 switches`, `12 ranks on 6 hosts, 4 switches and 1 router`.
+fn size(tree: &Tree, topology: &TopologyFile) -> String {
     let leaves = tree.host_names();
     let shared: std::collections::BTreeSet<&str> = leaves.iter().filter_map(|name| Some(name.split_once(':')?.0)).collect();
-    let inner = (tree.nodes() - tree.hosts()) as usize;
-    if shared.is_empty() {
-        return format!("{} on {}", count(leaves.len(), "host", "hosts"), count(inner, "switch", "switches"));
+    let inner = || (tree.hosts()..tree.nodes()).map(|v| tree.name(v)).filter(|name| !shared.contains(name));
+    let routers = inner().filter(|name| topology.routers.iter().any(|r| r == name)).count();
+    let mut below = Vec::new();
+    if !shared.is_empty() {
+        below.push(count(leaves.iter().filter(|name| !name.contains(':')).count() + shared.len(), "host", "hosts"));
     }
-    let switches = (tree.hosts()..tree.nodes()).filter(|&v| !shared.contains(tree.name(v))).count();
-    let hosts = leaves.iter().filter(|name| !name.contains(':')).count() + shared.len();
-    let (hosts, switches) = (count(hosts, "host", "hosts"), count(switches, "switch", "switches"));
-    format!("{} on {hosts} and {switches}", count(leaves.len(), "rank", "ranks"))
+    below.push(count(inner().count() - routers, "switch", "switches"));
+    below.extend((routers > 0).then(|| count(routers, "router", "routers")));
+    let last = below.pop().unwrap_or_default();
+    let below = if below.is_empty() { last } else { format!("{} and {last}", below.join(", ")) };
+    let (one, many) = if shared.is_empty() { ("host", "hosts") } else { ("rank", "ranks") };
+    format!("{} on {below}", count(leaves.len(), one, many))
 }
 
 /// `1 host`, `2 hosts`.
