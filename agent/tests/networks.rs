@@ -3,6 +3,8 @@
 //!
 //! A network is a folder with `expected.yaml`, and walks beside it or in `snmprec/`; a single device is
 //! `NAME.snmprec.xz` with `NAME.expected.yaml`.
+mod pcap;
+
 use heddle_agent::recording::read_folder;
 use inventory::Millis;
 use inventory::infer::infer_recorded;

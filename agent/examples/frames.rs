@@ -1,0 +1,60 @@
+//! Frames that fuzzing starts from: `cargo run -p heddle-agent --example frames -- fuzz/corpus` writes one folder a protocol.
+use heddle_agent::frames::bpdu::{Bpdu, Configuration, Version};
+use heddle_agent::frames::cdp::Announcement;
+use heddle_agent::frames::lldp::Lldpdu;
+use inventory::Mac;
+use inventory::observation::{BridgeId, Capabilities, Id};
+use std::fs;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let corpus = std::env::args().nth(1).ok_or("usage: frames DIR")?;
+    for (number, (protocol, content)) in seeds()?.into_iter().enumerate() {
+        let folder = Path::new(&corpus).join(protocol);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join(format!("frame-{number}")), content)?;
+    }
+    Ok(())
+}
+
+fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
+    let lldp = Lldpdu {
+        chassis: Id::Mac(Mac([2, 0, 0, 0, 0, 1])),
+        port: Id::Text("swp1".into()),
+        ttl: 120,
+        port_descr: "uplink".into(),
+        name: "s0".into(),
+        descr: "a switch".into(),
+        capabilities: Some(Capabilities { bridge: true, router: true }),
+        management: vec!["10.0.0.1".parse()?, "fe80::1".parse()?],
+    };
+    let addressed = Lldpdu { chassis: Id::Address("10.0.0.1".parse()?), port: Id::Mac(Mac([2, 0, 0, 0, 0, 1])), ..lldp.clone() };
+    let cdp = Announcement {
+        version: 2,
+        ttl: 180,
+        device: Id::Text("s0".into()),
+        port: Id::Text("GigabitEthernet0/1".into()),
+        name: "s0.example.org".into(),
+        capabilities: lldp.capabilities,
+        addresses: lldp.management.clone(),
+    };
+    let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 1]) };
+    let stp = Configuration {
+        version: Version::Stp,
+        flags: 0x3c,
+        root_bridge: bridge,
+        root_path_cost: 20_000,
+        bridge,
+        port: 0x8001,
+        message_age: 1 << 8,
+        max_age: 20 << 8,
+        hello_time: 2 << 8,
+        forward_delay: 15 << 8,
+    };
+    let rstp = Configuration { version: Version::Rstp, ..stp };
+    let mstp = Configuration { version: Version::Mstp { regional_root: bridge, internal_path_cost: 2_000, remaining_hops: 19 }, ..stp };
+    let bpdus = [Bpdu::TopologyChange, Bpdu::Configuration(stp), Bpdu::Configuration(rstp), Bpdu::Configuration(mstp)];
+    let mut seeds = vec![("lldp", lldp.farewell().write()), ("lldp", lldp.write()), ("lldp", addressed.write()), ("cdp", cdp.write())];
+    seeds.extend(bpdus.iter().map(|bpdu| ("bpdu", bpdu.write())));
+    Ok(seeds)
+}
