@@ -23,7 +23,7 @@ mod trunks;
 mod unspoken;
 mod words;
 
-use crate::clusters::{Seen, clusters};
+use crate::clusters::{Seen, clusters, unseen_routers};
 use crate::inventory_file::{Host, Inventory};
 use crate::order::natural;
 use crate::topology::{Alarm, Link, Node, NodeKind, Topology};
@@ -31,7 +31,7 @@ use crate::view::Views;
 use device::Device;
 use identity::Directory;
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
 pub fn infer(inventory: &Inventory, views: &Views) -> Topology {
@@ -123,8 +123,8 @@ impl Found {
 
     /// Everything in its order: switches before hosts, then by name.
     fn finish(mut self, scope: &Scope<'_>, views: &Views, roots: Vec<String>) -> Topology {
-        let kinds: HashMap<&str, NodeKind> = self.nodes.iter().map(|(n, node)| (n.as_str(), node.kind)).collect();
-        let rank = |name: &str| (kinds.get(name) == Some(&NodeKind::Host), natural(name));
+        let hosts: BTreeSet<String> = self.nodes.values().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.clone()).collect();
+        let rank = |name: &str| (hosts.contains(name), natural(name));
         for link in &mut self.links {
             if rank(&link.b) < rank(&link.a) {
                 std::mem::swap(&mut link.a, &mut link.b);
@@ -132,8 +132,13 @@ impl Found {
                 link.members.iter_mut().for_each(|m| std::mem::swap(&mut m.a_port, &mut m.b_port));
             }
         }
+        let mut nodes: Vec<Node> = std::mem::take(&mut self.nodes).into_values().collect();
+        for unseen in unseen_routers(&Seen { nodes: &nodes, links: &self.links, views, stated: scope.clusters }, &roots) {
+            nodes.push(unseen.node);
+            self.links.extend(unseen.links);
+            self.alarms.insert(unseen.alarm);
+        }
         self.links.sort_by_cached_key(|l| (rank(&l.a), natural(&l.a_port), rank(&l.b), natural(&l.b_port)));
-        let mut nodes: Vec<Node> = self.nodes.into_values().collect();
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
         let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated: scope.clusters });
         self.alarms.extend(contradictions);

@@ -82,7 +82,9 @@ pub struct Link {
     pub evidence: Vec<String>,
 }
 
-/// Evidence that says no more of a rate than this.
+/// How evidence begins that says no more of a rate than what is assumed.
+const RATE_UNKNOWN: &str = "rate: ";
+/// Evidence where a gigabit is assumed.
 pub(crate) const RATE_ASSUMED: &str = "rate: neither end says it, 1G assumed";
 
 /// One cable of an aggregate.
@@ -294,6 +296,11 @@ impl fmt::Display for Grade {
 }
 
 impl Link {
+    /// Whether anything says how fast it is.
+    pub(crate) fn rate_is_known(&self) -> bool {
+        !self.evidence.iter().any(|e| e.starts_with(RATE_UNKNOWN))
+    }
+
     /// Whether frames pass here for certain.
     pub fn carries(&self) -> bool {
         self.state == LinkState::Forwarding && self.grade != Grade::Ambiguous

@@ -53,14 +53,13 @@ fn sorted(mut pair: [&str; 2]) -> [&str; 2] {
 }
 
 fn whole(link: &Link) -> Found {
-    let assumed = link.evidence.iter().any(|e| e == topology::RATE_ASSUMED);
     Found {
         cable: Cable {
             a: link.a.clone(),
             a_port: link.a_port.clone(),
             b: link.b.clone(),
             b_port: link.b_port.clone(),
-            rate_bps: Some(link.rate_bps).filter(|_| !assumed),
+            rate_bps: Some(link.rate_bps).filter(|_| link.rate_is_known()),
             state: Some(link.state),
         },
         grade: link.grade,

@@ -19,6 +19,7 @@ mod slow;
 mod stated;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod words;
 
 use crate::order::natural;
@@ -30,6 +31,7 @@ use probes::Probes;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) use stated::STATED;
+pub(crate) use unseen::unseen_routers;
 
 /// What clusters are told from.
 pub(crate) struct Seen<'a> {

@@ -23,6 +23,8 @@ struct Word {
     way: Way,
     /// Whether the host's agent still reports.
     fresh: bool,
+    /// Whether the other host answered.
+    reached: bool,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -35,7 +37,7 @@ enum Way {
 pub(super) enum Between<'a> {
     /// No router.
     Nothing,
-    /// Routers in order, `None` for one that does not answer; whether the way was followed to its end.
+    /// Routers in order, `None` for one that does not answer.
     Routers(&'a [Option<IpAddr>]),
     /// One says so, the other not.
     Contradiction(&'a [Option<IpAddr>]),
@@ -52,7 +54,8 @@ impl Probes {
                 if let Some(&to) = hosts.get(path.to.as_str()).filter(|to| **to != from) {
                     let pair = probes.pairs.entry((from.min(to), from.max(to))).or_default();
                     pair.trip = pair.trip.into_iter().chain(path.round_trip.map(|t| t.min_us)).min();
-                    pair.said[usize::from(from > to)] = way(path).map(|way| Word { way, fresh: view.stale.is_none() });
+                    pair.said[usize::from(from > to)] =
+                        way(path).map(|way| Word { way, fresh: view.stale.is_none(), reached: path.reached });
                 }
             }
         }
@@ -68,6 +71,15 @@ impl Probes {
     pub(super) fn trips(&self) -> impl Iterator<Item = ([usize; 2], u32)> {
         let bridged = |pair: &Pair| matches!(pair.between(), None | Some(Between::Nothing));
         self.pairs.iter().filter(move |(_, p)| bridged(p)).filter_map(|((a, b), pair)| Some(([*a, *b], pair.trip?)))
+    }
+
+    /// Pairs whose packets arrive, and the routers they pass.
+    pub(super) fn arrived(&self) -> impl Iterator<Item = ([usize; 2], &[Option<IpAddr>])> {
+        let reached = |pair: &Pair| pair.said.iter().flatten().any(|w| w.fresh && w.reached && w.way != Way::Direct);
+        self.pairs.iter().filter(move |(_, pair)| reached(pair)).filter_map(|((a, b), pair)| match pair.between()? {
+            Between::Routers(hops) => Some(([*a, *b], hops)),
+            Between::Nothing | Between::Contradiction(_) => None,
+        })
     }
 
     /// For each value of `key` the first pair with routers between that has it.

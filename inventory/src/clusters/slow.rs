@@ -8,7 +8,7 @@ use super::delay::link;
 use super::forest::{Cause, Forest};
 use super::{Cut, Groups, Seen};
 use crate::BitsPerSec;
-use crate::topology::{NodeKind, RATE_ASSUMED};
+use crate::topology::NodeKind;
 use std::collections::BTreeMap;
 
 /// How many times as long as LG's own exchange the link must need.
@@ -65,7 +65,7 @@ fn pays(rate: BitsPerSec, host: BitsPerSec, [n1, n2]: [u64; 2]) -> bool {
 fn rate(seen: &Seen<'_>, forest: &Forest, edge: usize) -> Option<BitsPerSec> {
     let Cause::Cable(i) = forest.edges[edge].cause else { return None };
     let link = &seen.links[i];
-    (!link.evidence.iter().any(|e| e == RATE_ASSUMED)).then_some(link.rate_bps)
+    link.rate_is_known().then_some(link.rate_bps)
 }
 
 /// Of each group the median rate of its hosts' cables.

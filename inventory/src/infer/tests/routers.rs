@@ -1,5 +1,6 @@
 //! Networks with routers between their spanning trees.
 use super::*;
+use crate::host_report::{HostReport, Path};
 use crate::observation::Capabilities;
 use crate::topology::NodeKind;
 
@@ -58,4 +59,32 @@ fn of_several_routed_ways_the_first_counts_and_an_alarm_says_so() {
     assert_eq!((link(&t, "r0", "s1").state, link(&t, "r1", "s1").state), (LinkState::Forwarding, LinkState::Unknown));
     assert!(alarms(&t).starts_with("link r1-s1: routers join both ends by another way, too"), "{}", alarms(&t));
     assert_eq!((t.clusters.len(), t.tree().unwrap().nodes()), (2, 6));
+}
+
+#[test]
+fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
+    let mut net = Net::new(&["s0", "s1", "s2"], "[n0, n1, n2]");
+    for (h, s) in [("n0", "s0"), ("n1", "s1"), ("n2", "s2")] {
+        net.host(h, s, 5);
+    }
+    own_root(&mut net, "s1");
+    own_root(&mut net, "s2");
+    assert!(net.infer().tree().is_err(), "nothing tells that packets pass");
+    let path = |to: &str, reached| Path {
+        to: to.to_owned(),
+        address: [10, 0, 9, 1].into(),
+        hops: vec![Some([10, 0, 1, 1].into())],
+        reached,
+        round_trip: None,
+    };
+    let report = HostReport { host: "n0".into(), paths: vec![path("n1", true), path("n2", false)], ..HostReport::default() };
+    net.views.insert("n0".into(), View { host: Some(report), ..View::default() });
+    let t = net.infer();
+    assert_eq!(t.kind("unseen-router"), Some(NodeKind::Router));
+    let joining = ["s0", "s1"].map(|s| link(&t, s, "unseen-router"));
+    assert!(joining.iter().all(|l| l.carries() && l.grade == Grade::Inferred), "{joining:#?}");
+    assert_eq!(joining[0].evidence[0], "1 routed hop (10.0.1.1) from n0 to n1");
+    assert!(alarms(&t).contains("it is taken to be cabled to s0, s1 with 1G each"), "{}", alarms(&t));
+    assert!(!t.links.iter().any(|l| l.a == "s2" && l.b == "unseen-router"), "to n2 no packet came through");
+    assert_eq!(t.clusters.len(), 3);
 }
