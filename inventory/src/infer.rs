@@ -16,6 +16,7 @@ mod kinds;
 mod lag;
 mod routed;
 mod seats;
+mod stated;
 mod statements;
 mod stp;
 mod strangers;
@@ -36,14 +37,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
 pub fn infer(inventory: &Inventory, views: &Views) -> Topology {
     let switches = inventory.switches.iter().map(|(name, s)| (name.as_str(), s.address.to_string())).collect();
-    let Inventory { hosts, clusters, .. } = inventory;
-    infer_in(&Scope { switches, hosts, clusters, strangers: Strangers::Told }, views)
+    infer_in(&Scope { switches, hosts: &inventory.hosts, stated: Some(inventory), strangers: Strangers::Told }, views)
 }
 
 /// Infers the network from recordings alone: every device that said something, and everybody it names.
 pub fn infer_recorded(views: &Views) -> Topology {
     let switches = views.keys().map(|name| (name.as_str(), "its recording".to_owned())).collect();
-    infer_in(&Scope { switches, hosts: &IndexMap::new(), clusters: &IndexMap::new(), strangers: Strangers::Shown }, views)
+    infer_in(&Scope { switches, hosts: &IndexMap::new(), stated: None, strangers: Strangers::Shown }, views)
 }
 
 /// What to look for.
@@ -52,8 +52,8 @@ struct Scope<'a> {
     switches: Vec<(&'a str, String)>,
     /// The hosts to find a place for.
     hosts: &'a IndexMap<String, Host>,
-    /// What the operator states of clusters.
-    clusters: &'a IndexMap<String, Vec<String>>,
+    /// What the operator states of links and clusters.
+    stated: Option<&'a Inventory>,
     strangers: Strangers,
 }
 
@@ -72,6 +72,7 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     for (name, place) in &scope.switches {
         found.switch(name, place, views);
     }
+    stated::announce(scope, &mut found);
     let statements = statements::statements(&devices, scope.strangers);
     let words = words::words(scope, views);
     let mut directory = Directory::new(scope, &devices, &words, &mut found);
@@ -81,7 +82,8 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     trunks.extend(unspoken::unspoken(&devices, &directory, &statements, &trunks, &mut found));
     seats::seats(scope, &devices, &directory, &trunks, &words, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
-    let roots = stp::settle(&devices, &mut found);
+    stated::apply(scope, &devices, &mut found);
+    let roots = stp::settle(scope, &devices, &mut found);
     found.finish(scope, views, roots)
 }
 
@@ -91,6 +93,8 @@ struct Found {
     nodes: BTreeMap<String, Node>,
     links: Vec<Link>,
     alarms: BTreeSet<Alarm>,
+    /// Devices the operator states that cannot be asked.
+    stated: BTreeSet<String>,
 }
 
 impl Found {
@@ -132,15 +136,17 @@ impl Found {
                 link.members.iter_mut().for_each(|m| std::mem::swap(&mut m.a_port, &mut m.b_port));
             }
         }
+        let none = IndexMap::new();
+        let stated = scope.stated.map_or(&none, |i| &i.clusters);
         let mut nodes: Vec<Node> = std::mem::take(&mut self.nodes).into_values().collect();
-        for unseen in unseen_routers(&Seen { nodes: &nodes, links: &self.links, views, stated: scope.clusters }, &roots) {
+        for unseen in unseen_routers(&Seen { nodes: &nodes, links: &self.links, views, stated }, &roots) {
             nodes.push(unseen.node);
             self.links.extend(unseen.links);
             self.alarms.insert(unseen.alarm);
         }
         self.links.sort_by_cached_key(|l| (rank(&l.a), natural(&l.a_port), rank(&l.b), natural(&l.b_port)));
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
-        let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated: scope.clusters });
+        let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated });
         self.alarms.extend(contradictions);
         let mut roots = roots.into_iter();
         Topology {

@@ -14,7 +14,13 @@
 //! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}   # or a list: [n0, n1]
 //! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}  # these are the defaults
 //! traps: {listen: "0.0.0.0:162"}                  # optional
-//! clusters: {west: [n0], east: [n1]}              # optional: goes before what is found
+//! # optional, and before what is found: clusters, devices that cannot be asked, cables with as much as is known of them
+//! clusters: {west: [n0], east: [n1]}
+//! routers: [r0]
+//! unmanaged: [u0]
+//! links:
+//!   - {a: s0, a_port: swp1, b: s1, b_port: swp1, rate: 10G, state: forwarding}
+//!   - {a: s1, a_port: swp2, b: u0}
 //! ```
 mod contradiction;
 mod credential;
@@ -22,8 +28,9 @@ mod credential;
 pub use credential::{Auth, AuthProtocol, Credential, Privacy, PrivacyProtocol, User};
 
 use crate::secret::Place;
+use crate::topology::LinkState;
 use crate::topology_file::{FileError, TopologyFile};
-use crate::{Mac, unique, units};
+use crate::{BitsPerSec, Mac, unique, units};
 use contradiction::Contradiction;
 use credential::Stated;
 use indexmap::IndexMap;
@@ -50,6 +57,44 @@ pub struct Inventory {
     /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is found.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub clusters: IndexMap<String, Vec<String>>,
+    /// Routers that cannot be asked, for links to end at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routers: Vec<String>,
+    /// Bridges without management, for links to end at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmanaged: Vec<String>,
+    /// Cables as the operator knows them; they go before what is found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+}
+
+/// A cable as the operator knows it. A host has one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// One end: a switch, router or unmanaged bridge.
+    pub a: String,
+    /// Its port there; empty where that is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub a_port: String,
+    /// The other end, which may be a host.
+    pub b: String,
+    /// Its port there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub b_port: String,
+    /// What it carries; `None`: as found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitsPerSec>,
+    /// Whether it carries frames; `None`: as found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<LinkState>,
+}
+
+impl Link {
+    /// Its ends with their ports.
+    pub fn ends(&self) -> [(&str, &str); 2] {
+        [(&self.a, &self.a_port), (&self.b, &self.b_port)]
+    }
 }
 
 /// A switch and how to ask it.
@@ -186,6 +231,12 @@ struct Written {
     traps: Option<Traps>,
     #[serde(default, deserialize_with = "unique::map")]
     clusters: IndexMap<String, Vec<String>>,
+    #[serde(default)]
+    routers: Vec<String>,
+    #[serde(default)]
+    unmanaged: Vec<String>,
+    #[serde(default)]
+    links: Vec<Link>,
 }
 
 impl TryFrom<Written> for Inventory {
@@ -201,8 +252,8 @@ impl TryFrom<Written> for Inventory {
             })?;
             snmp.insert(name, credential);
         }
-        let Written { switches, hosts, timing, traps, clusters, .. } = written;
-        let inventory = Inventory { switches, snmp, hosts, timing, traps, clusters };
+        let Written { switches, hosts, timing, traps, clusters, routers, unmanaged, links, .. } = written;
+        let inventory = Inventory { switches, snmp, hosts, timing, traps, clusters, routers, unmanaged, links };
         inventory.contradiction().map_or(Ok(inventory), Err)
     }
 }

@@ -111,7 +111,7 @@ impl fmt::Display for Cable {
 }
 
 /// Whether a text can name a port or, in Graphviz files, a node: at most 255 octets as in LLDP, none that moves a cursor.
-fn is_label(text: &str) -> bool {
+pub(crate) fn is_label(text: &str) -> bool {
     text.len() <= 255 && !text.chars().any(char::is_control)
 }
 

@@ -40,7 +40,7 @@ pub(super) fn settle(found: &mut Found, open: &[usize]) {
             if !beside.contains(&sides) && !beside.contains(&[sides[1], sides[0]]) {
                 let name = format!("{}-{}", link.a, link.b);
                 let text = format!(
-                    "link {name}: routers join both ends by another way, too; schedules count that one: state this link in the inventory, with state forwarding, if packets take it"
+                    "link {name}: routers join both ends by another way, too; schedules count that one: state the link that packets do not take as blocked, under links in the inventory"
                 );
                 alarms.push((name, text));
             }

@@ -88,6 +88,7 @@ pub(super) fn seats<'a>(
         }
         let seats = narrow(hosts::bonded(seats, word), &macs, &learned);
         match &seats[..] {
+            several if scope.states(name) => found.links.extend(several.iter().map(|s| link(name, s, s.grade))),
             [] if hosts::beyond(name, &claims.mute, found) => {}
             [] => nowhere(name, &macs, &learned, found),
             // An aggregate without a name is no other one's port.

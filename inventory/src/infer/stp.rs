@@ -1,6 +1,6 @@
 //! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a loop.
 use super::device::Device;
-use super::{Found, routed};
+use super::{Found, Scope, routed, stated};
 use crate::observation::{BridgeId, StpState};
 use crate::topology::{Grade, LinkState, NodeKind};
 use indexmap::IndexMap;
@@ -11,7 +11,7 @@ use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap};
 
 /// Sets the state of every link, alarms about loops, and gives the root bridges' names.
-pub(super) fn settle(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
+pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
     let state = |switch: &str, port: &str| devices.iter().find(|d| d.name == switch)?.state_of(port);
     let mut open = Vec::new();
     for (i, link) in found.links.iter_mut().enumerate() {
@@ -26,6 +26,8 @@ pub(super) fn settle(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
             open.push(i);
         }
     }
+    stated::decide(scope, devices, found);
+    open.retain(|i| found.links[*i].state == LinkState::Unknown);
     only_ways(found, &open);
     routed::settle(found, &open);
     loops(found);

@@ -88,6 +88,9 @@ fn told(said: &str, place: &str, row: &LldpNeighbour, found: &mut Found) -> Opti
         Some(c) if !c.bridge => NodeKind::Router,
         _ => NodeKind::Switch,
     };
+    if found.stated.contains(&name) {
+        return Some((name, kind));
+    }
     let what = if kind == NodeKind::Router { "router" } else { "switch" };
     found.alarm(
         &name,

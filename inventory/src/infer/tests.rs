@@ -1,6 +1,7 @@
 //! Inference on hand-made views.
 mod hosts;
 mod routers;
+mod stated;
 
 use super::infer;
 use crate::inventory_file::Inventory;

@@ -1,8 +1,10 @@
 //! What an inventory must not say.
 use super::{Inventory, Timing};
+use crate::cabling::is_label;
+use crate::topology::LinkState;
 use crate::topology_file::is_name;
 use crate::units;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::time::Duration;
 
@@ -58,10 +60,61 @@ impl Inventory {
                 return at("hosts", name, format!("host \"{name}\": ranks {ranks}: expected 1 to 65536"));
             }
         }
-        if let Some(contradiction) = self.cluster_contradiction() {
+        if let Some(contradiction) = self.cluster_contradiction().or_else(|| self.box_contradiction()).or_else(|| self.link_contradiction())
+        {
             return Some(contradiction);
         }
         self.timing.contradiction().and_then(|(name, problem)| at("timing", name, problem))
+    }
+
+    /// Devices that cannot be asked have names of their own.
+    fn box_contradiction(&self) -> Option<Contradiction> {
+        let mut seen: HashSet<&String> = self.switches.keys().chain(self.hosts.keys()).collect();
+        for (section, name) in self.routers.iter().map(|n| ("routers", n)).chain(self.unmanaged.iter().map(|n| ("unmanaged", n))) {
+            let at = |problem| Some(Contradiction { section, name: name.clone(), problem });
+            if !is_name(name) {
+                return at(format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
+            }
+            if !seen.insert(name) {
+                return at(format!("{section}: name \"{name}\" is taken; every device needs its own"));
+            }
+        }
+        None
+    }
+
+    /// A link has two ends among what is listed, and a port holds one cable.
+    fn link_contradiction(&self) -> Option<Contradiction> {
+        let inner = |n: &str| self.switches.contains_key(n) || [&self.routers, &self.unmanaged].iter().any(|l| l.iter().any(|x| x == n));
+        let mut taken = HashSet::new();
+        for link in &self.links {
+            let name = format!("link {}-{}", link.a, link.b);
+            let at = |end: &str, problem: String| {
+                Some(Contradiction { section: "links", name: end.to_owned(), problem: format!("{name}: {problem}") })
+            };
+            if !inner(&link.a) {
+                return at(&link.a, format!("\"{}\" is none of switches, routers and unmanaged; a host comes second, as b", link.a));
+            }
+            if !inner(&link.b) && !self.hosts.contains_key(&link.b) {
+                return at(&link.b, format!("\"{}\" is none of switches, routers, unmanaged and hosts", link.b));
+            }
+            if link.a == link.b {
+                return at(&link.a, "both ends are the same device".to_owned());
+            }
+            if link.state == Some(LinkState::Unknown) {
+                return at(&link.a, "state: expected forwarding or blocked; leave it out where it is as found".to_owned());
+            }
+            for (node, port) in link.ends() {
+                if !is_label(port) {
+                    return at(node, format!("port {port:?}: expected at most 255 octets without control characters"));
+                }
+                // A host has one place, whatever its ports are called.
+                let host = self.hosts.contains_key(node);
+                if (host || !port.is_empty()) && !taken.insert((node, if host { "" } else { port })) {
+                    return at(node, format!("\"{node}\" {port} is an end of another link already"));
+                }
+            }
+        }
+        None
     }
 
     /// A cluster is of hosts, and a host is in one.

@@ -11,6 +11,9 @@ hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
 timing: {hold_down: 1s, poll: 250ms}
 traps: {listen: "0.0.0.0:162"}
 clusters: {west: [n0], east: [n1]}
+routers: [r0]
+unmanaged: [u0]
+links: [{a: s0, a_port: swp1, b: s1, b_port: swp1, rate: 10G, state: blocked}, {a: s1, a_port: swp2, b: u0}, {a: u0, b: n1}, {a: r0, b: s0}]
 "#;
 
 fn error(text: &str) -> String {
@@ -46,6 +49,7 @@ fn writes_itself_without_secrets() {
     assert!(!format!("{i:?}").contains("pass12"));
     let again = Inventory::parse("i.yaml", &text).unwrap();
     assert_eq!((again.switches, again.hosts, again.timing, again.clusters), (i.switches, i.hosts, i.timing, i.clusters));
+    assert_eq!((again.routers, again.unmanaged, again.links), (i.routers, i.unmanaged, i.links));
 }
 
 #[test]
@@ -74,6 +78,15 @@ fn names_file_line_and_expectation() {
         ("east: [n1]", "east: [n0]", 11, "host \"n0\" is in cluster \"west\" already"),
         ("east: [n1]", "west: [n1]", 11, "\"west\" declared twice"),
         ("east: [n1]", "e/st: [n1]", 11, "1 to 64 letters"),
+        ("[r0]", "[n0]", 12, "routers: name \"n0\" is taken"),
+        ("[u0]", "[r0]", 13, "unmanaged: name \"r0\" is taken"),
+        ("a: s0, a_port", "a: n0, a_port", 14, "link n0-s1: \"n0\" is none of switches, routers and unmanaged; a host comes second"),
+        ("b: n1}", "b: n7}", 14, "link u0-n7: \"n7\" is none of"),
+        ("b: n1}", "b: u0}", 14, "both ends are the same"),
+        ("a_port: swp2, b: u0", "a_port: swp1, b: u0", 14, "link s1-u0: \"s1\" swp1 is an end of another link"),
+        ("{a: r0, b: s0}", "{a: r0, b: n1}", 14, "\"n1\"  is an end of another link"),
+        ("state: blocked", "state: unknown", 14, "expected forwarding or blocked"),
+        ("a_port: swp2", "a_port: \"\\e\"", 14, "without control characters"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let message = error(&GOOD.replace(from, to));
