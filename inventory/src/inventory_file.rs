@@ -110,7 +110,7 @@ pub struct Switch {
 }
 
 /// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Its MAC address on the cluster network.
@@ -150,12 +150,6 @@ pub struct Timing {
 pub struct Traps {
     /// Address and port, usually `0.0.0.0:162`.
     pub listen: SocketAddr,
-}
-
-impl Default for Host {
-    fn default() -> Host {
-        Host { mac: None, address: None, ranks: None }
-    }
 }
 
 impl Default for Timing {
