@@ -252,7 +252,7 @@ mod tests {
             slots: 4,
             nics: vec![Nic { name: "eth0".into(), up: true, ..Nic::default() }],
             heard: vec![Heard { nic: "eth0".into(), at: Millis(1), said }],
-            paths: Vec::new(),
+            ..HostReport::default()
         }
     }
 

@@ -39,7 +39,7 @@ impl Net {
     }
 
     fn reports(&mut self, host: &str, nics: Vec<Nic>, heard: Vec<Heard>) {
-        let report = HostReport { host: host.into(), slots: 1, nics, heard, paths: vec![] };
+        let report = HostReport { host: host.into(), slots: 1, nics, heard, ..HostReport::default() };
         self.views.insert(host.into(), View { seen: Some(Millis(1)), host: Some(report), ..View::default() });
     }
 
