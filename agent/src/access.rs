@@ -1,6 +1,6 @@
 //! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2): once per credential,
 //! not once per switch.
-use inventory::inventory_file::{AuthProtocol, Credential, Inventory, PrivacyProtocol, User};
+use inventory::inventory_file::{AuthProtocol, Credential, Inventory, PrivacyProtocol};
 use inventory::secret::{Place, Secret};
 use snmp::{Auth, MasterKeys, PrivProtocol, UsmConfig};
 
@@ -10,6 +10,8 @@ pub struct Access {
     pub(crate) auth: Auth,
     /// How to speak of it without giving it away: `community`, `user "monitor"`.
     pub(crate) words: String,
+    /// An SNMPv3 user's name and, where its messages are signed, its keys.
+    pub(crate) user: Option<(String, Option<MasterKeys>)>,
 }
 
 /// A credential that cannot be used.
@@ -44,26 +46,38 @@ impl Access {
     pub fn new(name: &str, credential: &Credential) -> Result<Access, AccessError> {
         let text = |secret: &Secret| secret.expose().map(str::to_owned).ok_or_else(|| AccessError::Unresolved(name.to_owned()));
         match credential {
-            Credential::Community(community) => Ok(Access { auth: Auth::v2c(text(community)?), words: "community".to_owned() }),
+            Credential::Community(community) => Ok(Access { auth: Auth::v2c(text(community)?), words: "community".to_owned(), user: None }),
             Credential::User(user) => {
                 let auth = user.auth.as_ref().map(|a| Ok((a.protocol, text(&a.key)?))).transpose()?;
                 let privacy = user.privacy.as_ref().map(|p| Ok((p.protocol, text(&p.key)?))).transpose()?;
                 let problem = |e: snmp::CryptoError| AccessError::Keys { name: name.to_owned(), problem: e.to_string() };
-                let usm = usm(user, auth, privacy).map_err(problem)?;
-                Ok(Access { auth: usm.into(), words: format!("user \"{}\"", user.name) })
+                let keys = auth.map(|auth| keys(auth, privacy)).transpose().map_err(problem)?;
+                let usm = UsmConfig::new(user.name.clone());
+                let usm = keys.clone().map_or(Ok(usm.clone()), |keys| usm.with_master_keys(keys)).map_err(problem)?;
+                Ok(Access { auth: usm.into(), words: format!("user \"{}\"", user.name), user: Some((user.name.clone(), keys)) })
             }
         }
     }
 }
 
-fn usm(user: &User, auth: Option<(AuthProtocol, String)>, privacy: Option<(PrivacyProtocol, String)>) -> snmp::CryptoResult<UsmConfig> {
-    let usm = UsmConfig::new(user.name.clone());
-    let Some((protocol, key)) = auth else { return Ok(usm) };
-    let mut keys = MasterKeys::new(digest(protocol), key.as_bytes())?;
-    if let Some((protocol, key)) = privacy {
-        keys = keys.with_privacy(cipher(protocol), key.as_bytes())?;
+fn keys((protocol, key): (AuthProtocol, String), privacy: Option<(PrivacyProtocol, String)>) -> snmp::CryptoResult<MasterKeys> {
+    let keys = MasterKeys::new(digest(protocol), key.as_bytes())?;
+    match privacy {
+        Some((protocol, key)) => keys.with_privacy(cipher(protocol), key.as_bytes()),
+        None => Ok(keys),
     }
-    usm.with_master_keys(keys)
+}
+
+/// The inventory's SNMPv3 users, ready to read what devices send unasked. A name that stands there twice counts once.
+///
+/// # Errors
+/// [`AccessError`] where a secret is missing or unfit.
+pub fn users(inventory: &Inventory) -> Result<Vec<Access>, AccessError> {
+    let users = inventory.snmp.iter().filter(|(_, credential)| matches!(credential, Credential::User(_)));
+    let mut users: Vec<Access> = users.map(|(name, credential)| Access::new(name, credential)).collect::<Result<_, _>>()?;
+    let mut seen = std::collections::HashSet::new();
+    users.retain(|access| access.user.as_ref().is_some_and(|(name, _)| seen.insert(name.clone())));
+    Ok(users)
 }
 
 fn digest(protocol: AuthProtocol) -> snmp::AuthProtocol {

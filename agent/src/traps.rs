@@ -1,5 +1,7 @@
-//! Hears the notifications devices send unasked (RFC 3416, 4.2.6). They are hints to look sooner, not facts: SNMPv2c
+//! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look sooner, not facts: SNMPv2c
 //! traps prove nothing, and datagrams get lost, so polls find the same things a little later.
+use crate::access::Access;
+use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
 use snmp::{Notification, NotificationReceiver};
 use std::net::{IpAddr, SocketAddr};
 use tokio::sync::mpsc;
@@ -55,14 +57,13 @@ impl Traps {
     }
 }
 
-/// Listens at `address` for SNMPv1 and SNMPv2c notifications until the returned [`Traps`] is dropped.
+/// Listens at `address` for notifications of every version until the returned [`Traps`] is dropped: those of SNMPv1 and
+/// SNMPv2c from anybody, those of SNMPv3 from `users`. Informs are acknowledged (RFC 3416, 4.2.7).
 ///
 /// # Errors
 /// [`TrapError`] where the address cannot be bound: in use, or a port below 1024 without the right to it.
-pub async fn traps(address: SocketAddr) -> Result<Traps, TrapError> {
-    let receiver = NotificationReceiver::bind(address.to_string())
-        .await
-        .map_err(|e| TrapError { address, problem: e.exchange_source().to_string() })?;
+pub async fn traps(address: SocketAddr, users: &[Access]) -> Result<Traps, TrapError> {
+    let receiver = receiver(address, users).await.map_err(|e| TrapError { address, problem: e.exchange_source().to_string() })?;
     let address = receiver.local_addr();
     let (send, hints) = mpsc::channel(WAITING);
     tokio::spawn(async move {
@@ -79,6 +80,22 @@ pub async fn traps(address: SocketAddr) -> Result<Traps, TrapError> {
         }
     });
     Ok(Traps { address, hints })
+}
+
+/// Who sends an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The engine is another one with each
+/// start, so nothing has to be kept of it: what was signed for the one before is refused, and the sender asks again.
+async fn receiver(address: SocketAddr, users: &[Access]) -> snmp::Result<NotificationReceiver> {
+    // Hints come unsigned in older versions anyway, so a user's unsigned ones are as good.
+    let mut receiver = NotificationReceiver::builder().bind(address.to_string()).accept_all_notifications();
+    for (name, keys) in users.iter().filter_map(|access| access.user.as_ref()) {
+        let keyed = |user: UsmUser| keys.clone().map_or(Ok(user.clone()), |keys| user.with_master_keys(keys));
+        receiver = receiver.usm_user(name.clone(), keyed).map_err(|e| snmp::Error::Config(e.to_string().into()).boxed())?;
+    }
+    if !users.is_empty() {
+        let kept_nowhere = |_: &PersistedAuthoritativeEngine| Ok::<(), std::convert::Infallible>(());
+        receiver = receiver.authoritative_engine(AuthoritativeEngine::install(generate_engine_id()?, kept_nowhere)?);
+    }
+    receiver.build().await
 }
 
 fn kind(notification: &Notification) -> TrapKind {

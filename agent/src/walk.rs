@@ -28,9 +28,9 @@ pub(crate) struct Answers(BTreeMap<Vec<u32>, Value>);
 pub(crate) enum Nonsense {
     #[error("object identifiers do not grow: {1} after {0}")]
     Order(String, String),
-    #[error("an answer of {got} values where at least {least} were asked for")]
-    Short { got: usize, least: usize },
-    #[error("more than {VALUES_LIMIT} values without end")]
+    #[error("an answer without any value")]
+    Empty,
+    #[error("more than {VALUES_LIMIT} values without end; given up, what was read before stays")]
     Endless,
 }
 
@@ -137,11 +137,11 @@ impl Walk {
     /// Takes the answer to [`Walk::next`].
     pub(crate) fn take(&mut self, varbinds: Vec<VarBind>) -> Result<(), Nonsense> {
         let (single, repeated) = self.open();
-        let scalars = std::mem::take(&mut self.scalars);
-        let least = scalars.len() + single.len() + usize::from(!repeated.is_empty());
-        if varbinds.len() < least {
-            return Err(Nonsense::Short { got: varbinds.len(), least });
+        if varbinds.is_empty() {
+            return Err(Nonsense::Empty);
         }
+        // An answer that does not fit is cut anywhere (RFC 3416, 4.2.3): what is missing is asked for again.
+        let scalars: Vec<Oid> = self.scalars.drain(..varbinds.len().min(self.scalars.len())).collect();
         let mut rest = varbinds.into_iter();
         for (asked, found) in scalars.iter().zip(rest.by_ref()) {
             if !found.value.is_exception() && found.oid == asked.child(0) {
@@ -227,7 +227,7 @@ mod tests {
                 out.push(found);
             }
         }
-        out.truncate(most.max(scalars.len() + 1));
+        out.truncate(most);
         out
     }
 
@@ -274,12 +274,48 @@ mod tests {
     fn refuses_nonsense() {
         let integer = |oid: &[u32]| VarBind::new(Oid::from_slice(oid), Value::Integer(1));
         let mut walk = Walk::new(&[], &[&[1, 3, 2]], &[4]);
-        assert_eq!(walk.take(vec![]), Err(Nonsense::Short { got: 0, least: 1 }));
+        assert_eq!(walk.take(vec![]), Err(Nonsense::Empty));
         assert!(matches!(walk.take(vec![integer(&[1, 3, 2, 5]), integer(&[1, 3, 2, 5])]), Err(Nonsense::Order(..))));
         let mut back = Walk::new(&[], &[&[1, 3, 2]], &[4]);
         assert!(matches!(back.take(vec![integer(&[1, 3, 1, 9])]), Err(Nonsense::Order(..))), "before the column");
         let mut endless = Walk::new(&[], &[&[1, 3]], &[4]);
         let ended = (0..).map(|n| endless.take(vec![integer(&[1, 3, n / 1000, n % 1000])])).find(Result::is_err);
         assert_eq!(ended, Some(Err(Nonsense::Endless)));
+    }
+
+    /// A device with a million stations in dot1qTpFdbTable: what is kept while it is read stays bounded, and so does the time.
+    #[test]
+    fn a_million_rows_end_at_a_bound_that_is_told() {
+        let columns: [&[u32]; 2] = [&[1, 3, 1], &[1, 3, 2]];
+        let next = |oid: &Oid| {
+            let (column, row) = (oid.arcs()[2], oid.arcs().get(3).map_or(0, |n| n + 1));
+            let [a, b] = if row < 1_000_000 { [column, row] } else { [column + 1, 0] };
+            VarBind::new(Oid::from_slice(&[1, 3, a, b]), Value::Integer(3))
+        };
+        let mut walk = Walk::new(&[], &columns, &[]);
+        let mut messages = 0;
+        let end = loop {
+            let request = walk.next().expect("a million rows were read");
+            let mut at = request.oids.clone();
+            let (single, repeated) = at.split_at_mut(request.non_repeaters as usize);
+            let mut answer: Vec<VarBind> = single.iter().map(next).collect();
+            for _ in 0..request.repetitions {
+                for oid in repeated.iter_mut() {
+                    let found = next(oid);
+                    *oid = found.oid.clone();
+                    answer.push(found);
+                }
+            }
+            messages += 1;
+            if let Err(nonsense) = walk.take(answer) {
+                break nonsense;
+            }
+        };
+        assert_eq!(end.to_string(), "more than 300000 values without end; given up, what was read before stays");
+        assert!(
+            messages <= VALUES_LIMIT / VALUES_A_MESSAGE + 3 && walk.len() <= VALUES_LIMIT + VALUES_A_MESSAGE,
+            "{messages}, {}",
+            walk.len()
+        );
     }
 }

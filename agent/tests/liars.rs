@@ -2,12 +2,15 @@
 mod real;
 
 use heddle_agent::{clients, look};
-use inventory::observation::{Fact, Table};
+use inventory::observation::{Fact, Id, Lldp, Table};
+use inventory::{Mac, plain};
 use real::{Snmpd, failure, inventory, is_whole};
 use snmp::message::CommunityMessage;
-use snmp::pdu::ResponsePdu;
+use snmp::pdu::{PduBody, ResponsePdu};
 use snmp::{DecodeConfig, Oid, Value, VarBind, Version};
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -145,4 +148,167 @@ async fn values_of_the_wrong_type_leave_fields_empty() {
     let client = &clients(&inventory(&[("s0", peer.address, "good")])).unwrap()[0].1;
     let Fact::System(system) = client.read(Table::System).await else { panic!("no system group") };
     assert!(system.uptime == 0 && !system.name.contains('\u{1b}'), "{system:?}");
+}
+
+type Rows = BTreeMap<Vec<u32>, Value>;
+
+/// Answers GETBULK by the book from a table, cut to what fits a message.
+fn by_the_book(request: &[u8], next: &dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>) -> Vec<u8> {
+    let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT).unwrap().value;
+    let (_, community, pdu) = message.into_parts();
+    let (id, body, asked) = pdu.standard().unwrap().clone().into_raw_parts();
+    let PduBody::GetBulk { non_repeaters, max_repetitions } = body else { panic!("{body:?}") };
+    let found = |oid: &Oid| match next(oid) {
+        Some((oid, value)) => VarBind::new(Oid::from_slice(&oid), value),
+        None => VarBind::new(oid.clone(), Value::EndOfMibView),
+    };
+    let oids: Vec<Oid> = asked.into_iter().map(|v| v.oid).collect();
+    let (single, repeated) = oids.split_at(non_repeaters as usize);
+    let mut values: Vec<VarBind> = single.iter().map(found).collect();
+    let mut at = repeated.to_vec();
+    for _ in 0..max_repetitions {
+        for oid in &mut at {
+            let value = found(oid);
+            *oid = value.oid.clone();
+            values.push(value);
+        }
+    }
+    let encoded = |values: &[VarBind]| {
+        let response = ResponsePdu::success(Version::V2c, id, values.to_vec()).unwrap().into_raw();
+        CommunityMessage::v2c(community.clone(), response).unwrap().encode().unwrap().to_vec()
+    };
+    let mut bytes = encoded(&values);
+    while bytes.len() > 60_000 {
+        values.truncate(values.len() / 2);
+        bytes = encoded(&values);
+    }
+    bytes
+}
+
+fn after(rows: &Rows, oid: &Oid) -> Option<(Vec<u32>, Value)> {
+    rows.range((Bound::Excluded(oid.arcs().to_vec()), Bound::Unbounded)).next().map(|(oid, value)| (oid.clone(), value.clone()))
+}
+
+fn oid(text: &str) -> Vec<u32> {
+    text.split('.').map(|arc| arc.parse().unwrap()).collect()
+}
+
+fn octets(bytes: impl AsRef<[u8]>) -> Value {
+    Value::OctetString(bytes.as_ref().to_vec().into())
+}
+
+/// Every table of a switch at `address`.
+async fn tables(address: SocketAddr) -> Vec<Fact> {
+    let observations = look(&inventory(&[("s0", address, "good")])).await.unwrap();
+    observations.into_iter().map(|o| o.fact).collect()
+}
+
+fn lldp(facts: &[Fact]) -> &Lldp {
+    facts.iter().find_map(|f| if let Fact::Lldp(lldp) = f { Some(lldp) } else { None }).expect("no LLDP table")
+}
+
+#[tokio::test]
+async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
+    // lldpRemTable is indexed by the time of the last change: here every message sees another one.
+    let messages = std::cell::Cell::new(0_u32);
+    let peer = Peer::new(move |request| {
+        messages.set(messages.get() + 1);
+        let row = |column: u32, value| ([&oid("1.0.8802.1.1.2.1.4.1.1")[..], &[column, messages.get(), 5, 1]].concat(), value);
+        let rows: Rows = [
+            row(4, Value::Integer(4)),
+            row(5, octets([2, 0, 0, 0, 0, 9])),
+            row(6, Value::Integer(5)),
+            row(7, octets("swp9")),
+            row(9, octets("s9")),
+            (oid("1.3.6.1.2.1.1.5.0"), octets("s0")),
+        ]
+        .into();
+        Some(by_the_book(request, &|oid| after(&rows, oid)))
+    });
+    let facts = tables(peer.address).await;
+    let neighbours = &lldp(&facts).neighbours;
+    assert!(!neighbours.is_empty());
+    for row in neighbours {
+        assert_eq!(row.local_port, 5, "{row:?}");
+        assert!(row.name.is_empty() || row.name == "s9", "{row:?}");
+        let mac = Id::Mac(Mac([2, 0, 0, 0, 0, 9]));
+        let chassis = [None, Some(mac), Some(Id::Text("020000000009".into()))];
+        assert!(chassis.contains(&row.chassis) && [None, Some(Id::Text("swp9".into()))].contains(&row.port), "{row:?}");
+    }
+}
+
+#[tokio::test]
+async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plain() {
+    let long = "x".repeat(10_000);
+    for evil in ["", "\u{1b}]0;owned\u{7}\u{1b}[2J", "../../etc/passwd\n\r", "a\u{202e}b\u{200b}c\u{feff}", "\0\0\0", long.as_str()] {
+        let mut rows: Rows = (1..8).map(|n| (oid(&format!("1.3.6.1.2.1.1.{n}.0")), octets(evil))).collect();
+        for (column, kind) in [(2, Some(5)), (3, None), (4, None)] {
+            let value = kind.map_or(octets(evil), Value::Integer);
+            rows.insert(oid(&format!("1.0.8802.1.1.2.1.3.7.1.{column}.5")), value);
+        }
+        for column in 4..13 {
+            let value = if [4, 6].contains(&column) { Value::Integer(7) } else { octets(evil) };
+            rows.insert(oid(&format!("1.0.8802.1.1.2.1.4.1.1.{column}.0.5.1")), value);
+        }
+        for column in [2, 6] {
+            rows.insert(oid(&format!("1.3.6.1.2.1.2.2.1.{column}.5")), octets(evil));
+        }
+        for column in [1, 18] {
+            rows.insert(oid(&format!("1.3.6.1.2.1.31.1.1.1.{column}.5")), octets(evil));
+        }
+        rows.insert(oid("1.3.6.1.4.1.9.9.23.1.3.4.0"), octets(evil));
+        rows.insert(oid("1.3.6.1.4.1.9.9.23.1.2.1.1.6.5.1"), octets(evil));
+        rows.insert(oid("1.3.6.1.4.1.9.9.23.1.2.1.1.7.5.1"), octets(evil));
+        let peer = Peer::new(move |request| Some(by_the_book(request, &|oid| after(&rows, oid))));
+        let facts = tables(peer.address).await;
+        assert_eq!(facts.len(), Table::ALL.len());
+        assert!(!facts.iter().any(|f| matches!(f, Fact::Failed { .. })), "{facts:?}");
+        // Debug escapes what it cannot show, so each text is looked at by itself.
+        let mut texts = Vec::new();
+        let told = |id: &Option<Id>| if let Some(Id::Text(text)) = id { text.clone() } else { String::new() };
+        for fact in &facts {
+            match fact {
+                Fact::System(s) => texts.extend([s.name.clone(), s.descr.clone()]),
+                Fact::Interfaces(all) => texts.extend(all.iter().flat_map(|i| [i.name.clone(), i.descr.clone(), i.alias.clone()])),
+                Fact::Lldp(l) => {
+                    texts.push(l.cdp.device.clone());
+                    texts.extend(l.ports.iter().flat_map(|p| [told(&Some(p.id.clone())), p.descr.clone()]));
+                    texts.extend(l.neighbours.iter().flat_map(|n| [told(&n.chassis), told(&n.port), n.port_descr.clone(), n.name.clone()]));
+                    texts.extend(l.cdp.neighbours.iter().flat_map(|n| [told(&n.device), told(&n.port)]));
+                }
+                _ => {}
+            }
+        }
+        assert!(texts.len() > 10);
+        for text in texts {
+            assert!(text.chars().count() <= plain::LONGEST && !text.contains(plain::is_hidden), "{evil:?}: {text:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
+    let peer = Peer::liar(|asked| {
+        let wrong = |n: usize| {
+            [Value::Null, Value::Integer(-1), octets([0xff; 3]), Value::Counter64(u64::MAX), Value::IpAddress([0; 4])][n % 5].clone()
+        };
+        // The first row of every column, then the end.
+        let row = |(n, v): (usize, &VarBind)| match v.oid.arcs().len() {
+            0..=14 => VarBind::new(v.oid.child(7), wrong(n)),
+            _ => VarBind::new(v.oid.clone(), Value::EndOfMibView),
+        };
+        asked.iter().enumerate().map(row).collect()
+    });
+    for table in Table::ALL {
+        let client = &clients(&inventory(&[("s0", peer.address, "good")])).unwrap()[0].1;
+        match client.read(table).await {
+            Fact::Fdb(rows) => assert_eq!(rows, []),
+            Fact::Arp(rows) => assert_eq!(rows, []),
+            Fact::Bridge(bridge) => assert_eq!((bridge.address, bridge.root_bridge, bridge.ports), (None, None, vec![])),
+            Fact::Lldp(lldp) => assert!(lldp.chassis.is_none_or(|id| !matches!(id, Id::Mac(_)))),
+            Fact::Interfaces(_) | Fact::System(_) => {}
+            Fact::Failed { problem, .. } => assert!(problem.contains("answers nonsense"), "{problem}"),
+            other => panic!("{other:?}"),
+        }
+    }
 }

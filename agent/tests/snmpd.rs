@@ -26,6 +26,18 @@ async fn every_version_reads_the_same_tables() {
 }
 
 #[tokio::test]
+async fn a_switch_may_be_managed_over_ipv6_alone() {
+    let snmpd = Snmpd::start_on("[::1]:0");
+    for credential in ["good", "sha256"] {
+        let observations = look(&inventory(&[("s0", snmpd.address, credential)])).await.unwrap();
+        assert!(is_whole(&observations, "s0"), "{observations:#?}");
+    }
+    let observations = look(&inventory(&[("s0", snmpd.address, "wrong")])).await.unwrap();
+    let (_, problem) = failure(&observations, "s0");
+    assert!(problem.starts_with(&format!("no answer from [::1]:{} after 2 tries", snmpd.address.port())), "{problem}");
+}
+
+#[tokio::test]
 async fn tables_that_are_not_served_are_empty_not_failures() {
     let snmpd = Snmpd::start();
     let client = client(&snmpd, "good").await;

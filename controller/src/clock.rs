@@ -26,3 +26,22 @@ impl Clock {
         self.start + Duration::from_millis(at.since(self.wall))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody sets the wall clock by hours after the start: what the clock says goes on from where it was.
+    #[test]
+    fn a_wall_clock_that_jumps_either_way_moves_nothing() {
+        let hours = 5 * 3_600_000;
+        for wall in [agent::now().0 + hours, agent::now().0 - hours] {
+            let clock = Clock { wall: Millis(wall), start: Instant::now() };
+            let (first, second) = (clock.now(), clock.now());
+            assert!((wall..wall + 60_000).contains(&first.0) && second >= first, "{wall}: {first:?}, {second:?}");
+            let due = clock.instant(Millis(wall + 500)).duration_since(clock.start);
+            assert_eq!(due, Duration::from_millis(500), "a hold-down takes as long as it takes");
+            assert_eq!(clock.instant(Millis(wall - hours)), clock.start, "long ago: at once");
+        }
+    }
+}

@@ -354,7 +354,7 @@ impl Shell {
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::Client)>) {
         self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
-        self.ear.listen(inventory.traps.as_ref().map(|traps| traps.listen), &self.events);
+        self.ear.listen(inventory, &self.events);
     }
 
     fn watch_jobs(&self) -> JoinSet<()> {

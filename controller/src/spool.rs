@@ -1,5 +1,6 @@
 //! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, sizes and counts are
 //! bounded, and what is no job record is ignored. Killed jobs leave their files, so old ones are removed.
+use inventory::plain;
 use schedules::job::JobRecord;
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -125,8 +126,8 @@ fn record(name: &str, bytes: &[u8]) -> Result<JobRecord, String> {
     }
     let texts = [&record.id, &record.program, &record.user, &record.mpi].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
     let calls = record.calls.iter().flat_map(|c| [&c.collective, &c.way]);
-    if texts.chain(calls).any(|t| t.chars().count() > MAX_NAME || t.chars().any(char::is_control)) {
-        return Err("a text is too long or holds control characters".to_owned());
+    if texts.chain(calls).any(|t| t.chars().count() > MAX_NAME || t.contains(plain::is_hidden)) {
+        return Err("a text is too long or holds characters that cannot be seen".to_owned());
     }
     let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
     if record.calls.len() > MAX_CALLS || !record.calls.iter().all(|c| fine(c.seconds) && fine(c.bound_seconds)) {

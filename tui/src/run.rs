@@ -16,9 +16,9 @@ use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -206,8 +206,12 @@ fn next(app: &App, messages: &Receiver<Message>) -> Message {
     received.unwrap_or_else(|e| if e == RecvTimeoutError::Timeout { Message::Tick } else { Message::Terminate })
 }
 
+/// The wall clock at the start, and on from there: one that is set meanwhile must not make the screen wait.
 fn now() -> Millis {
-    Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+    static START: OnceLock<(Instant, u64)> = OnceLock::new();
+    let wall = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let (start, wall) = START.get_or_init(|| (Instant::now(), wall()));
+    Millis(wall + start.elapsed().as_millis() as u64)
 }
 
 fn key_thread(sender: Sender<Message>, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {

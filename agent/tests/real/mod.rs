@@ -17,6 +17,7 @@ pub(crate) struct Snmpd {
 /// Users and community of every [`Snmpd`].
 const CONF: &str = "\
 rocommunity c0mmunity
+rocommunity6 c0mmunity
 sysName real
 createUser monsha SHA authpass12 AES privpass12
 createUser monsha256 SHA-256 authpass12 AES privpass12
@@ -26,7 +27,12 @@ rouser monsha256 priv
 
 impl Snmpd {
     pub(crate) fn start() -> Snmpd {
-        let address = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        Snmpd::start_on("127.0.0.1:0")
+    }
+
+    /// The same at an address, or a free port of one.
+    pub(crate) fn start_on(address: &str) -> Snmpd {
+        let address = UdpSocket::bind(address).unwrap().local_addr().unwrap();
         let folder = std::env::temp_dir().join(format!("heddle-snmpd-{}-{}", std::process::id(), address.port()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("snmpd.conf"), CONF).unwrap();
@@ -44,7 +50,7 @@ impl Snmpd {
     }
 
     fn awake(self) -> Snmpd {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = UdpSocket::bind(SocketAddr::new(self.address.ip(), 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(10) {
@@ -72,7 +78,7 @@ fn run(address: SocketAddr, folder: &Path) -> Child {
         .arg(folder.join("snmpd.conf"))
         .arg("-Lf")
         .arg(folder.join("log"))
-        .args(["-I", "-smux", &format!("udp:{address}")])
+        .args(["-I", "-smux", &format!("{}:{address}", if address.is_ipv4() { "udp" } else { "udp6" })])
         .env("MIBS", "")
         .env("SNMP_PERSISTENT_DIR", folder.join("state"))
         .stdin(Stdio::null())

@@ -6,9 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How long to wait between two searches for what is missing, at least and at most.
 const SEARCH_MS: (u64, u64) = (1_000, 30_000);
 
+/// A change is put off for tables asked for, but not for those of a switch that takes longer than this to answer: a slow one
+/// must not delay what the others say.
+const PROMPT_MS: u64 = 1_000;
+
 #[derive(Debug, Clone, Default)]
 struct Switch {
     waiting: BTreeSet<Table>,
+    /// Since when it is waited for.
+    since: Millis,
     looked: bool,
     full_due: Millis,
 }
@@ -25,6 +31,9 @@ impl Reads {
     /// Tables of a switch are asked for; a full look puts the next one off.
     pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[Table], full: u64) {
         let s = self.switches.entry(switch.to_owned()).or_default();
+        if s.waiting.is_empty() {
+            s.since = now;
+        }
         s.waiting.extend(tables);
         if tables.len() == Table::ALL.len() {
             s.full_due = Millis(now.0 + full);
@@ -58,9 +67,14 @@ impl Reads {
         self.switches.get(switch).is_none_or(|s| !s.looked)
     }
 
-    /// Whether anything asked for is still to come.
-    pub(crate) fn waiting(&self) -> bool {
-        self.switches.values().any(|s| !s.waiting.is_empty())
+    /// Whether anything asked for is still to come, and soon.
+    pub(crate) fn waiting(&self, now: Millis) -> bool {
+        self.prompt().any(|until| now < until)
+    }
+
+    /// Until when each switch that was asked is waited for.
+    fn prompt(&self) -> impl Iterator<Item = Millis> + '_ {
+        self.switches.values().filter(|s| !s.waiting.is_empty()).map(|s| Millis(s.since.0 + PROMPT_MS))
     }
 
     /// Switches due for a full look.
@@ -95,7 +109,7 @@ impl Reads {
 
     /// The moments at which something is due.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
-        self.switches.values().map(|s| s.full_due).chain(self.search.map(|(_, due)| due))
+        self.switches.values().map(|s| s.full_due).chain(self.search.map(|(_, due)| due)).chain(self.prompt())
     }
 }
 
@@ -121,11 +135,12 @@ mod tests {
     fn a_look_ends_with_the_last_table_or_with_silence() {
         let mut r = Reads::default();
         r.asked(Millis(0), "s0", &[Table::Fdb, Table::Arp], 1000);
-        assert!(r.looking("s0") && r.looking("s9") && r.waiting());
+        assert!(r.looking("s0") && r.looking("s9") && r.waiting(Millis(999)));
+        assert!(!r.waiting(Millis(1000)) && r.deadlines().any(|at| at == Millis(1000)), "too slow to wait for");
         assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
         assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
         assert!(r.answered("s0", &Fact::Failed { table: Some(Table::Arp), problem: String::new() }));
-        assert!(!r.looking("s0") && !r.waiting());
+        assert!(!r.looking("s0") && !r.waiting(Millis(0)));
         r.asked(Millis(0), "s1", &Table::ALL, 1000);
         assert!(r.answered("s1", &Fact::Failed { table: None, problem: String::new() }));
         assert_eq!(r.due(Millis(999)), ["s0"]);

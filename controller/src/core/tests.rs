@@ -271,6 +271,37 @@ fn while_one_switch_is_silent_changes_elsewhere_are_published() {
 }
 
 #[test]
+fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
+    let mut w = two_switches();
+    for (switch, port) in [("s2", 8), ("s3", 7), ("s4", 6)] {
+        w.switch(switch);
+        w.cable("s0", port, switch, port);
+    }
+    w.cable("s0", 9, "s1", 9);
+    w.start(None);
+    w.run(3_000);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    w.mute("s2");
+    w.garble("s3", Table::Lldp);
+    w.garble("s3", Table::Fdb);
+    w.slow("s4", 400);
+    // Whatever moment the others are busy with: from full look to full look.
+    for n in 0..60_u32 {
+        w.touch_lldp("s4");
+        w.run(900);
+        let (from, to) = if n % 2 == 0 { ("s1", "s0") } else { ("s0", "s1") };
+        let port = 20 + n; // Each time another one: a cable that moves on, none that flaps.
+        w.unplug(from, if n == 0 { 2 } else { 19 + n });
+        w.host("n2", to, port);
+        let moved = w.now;
+        w.run(1_200);
+        assert_eq!((w.published.len(), w.place("n2")), (2 + n as usize, to), "move {n}: {:?}", w.core.snapshot(w.now).alarms);
+        let published = w.core.snapshot(w.now).epochs.last().unwrap().at;
+        assert!(published.since(moved) <= 1_100, "poll, hold-down and a little: {} ms", published.since(moved));
+    }
+}
+
+#[test]
 fn a_switch_that_never_answered_is_waited_for_and_then_left_out() {
     let mut w = two_switches();
     w.switch("s2");

@@ -1,6 +1,8 @@
 //! Hears traps at the address the inventory names; where that fails, polls find the same a little later.
 use crate::core::Event;
 use crate::watch::TrapKind;
+use agent::Access;
+use inventory::inventory_file::{Credential, Inventory};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -9,40 +11,45 @@ use tokio::task::JoinHandle;
 /// An address that could not be had is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Where traps are heard, and the task that does it.
+/// Where traps are heard, whose keys are known, and the task that does it.
 #[derive(Debug, Default)]
 pub(super) struct Ear {
     listen: Option<SocketAddr>,
+    credentials: Vec<Credential>,
     task: Option<JoinHandle<()>>,
 }
 
 impl Ear {
-    /// From now on traps are heard at `listen`; a socket that is open there already stays open.
-    pub(super) fn listen(&mut self, listen: Option<SocketAddr>, events: &mpsc::Sender<Event>) {
-        if self.listen == listen {
+    /// From now on traps are heard where the inventory says, from its users and from anybody without a name; a socket
+    /// that is open there already stays open.
+    pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<Event>) {
+        let listen = inventory.traps.as_ref().map(|traps| traps.listen);
+        let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
+        if self.listen == listen && self.credentials == credentials {
             return;
         }
-        self.listen = listen;
+        (self.listen, self.credentials) = (listen, credentials);
         let before = self.task.take();
         before.iter().for_each(JoinHandle::abort);
-        let events = events.clone();
+        let (events, users) = (events.clone(), agent::access::users(inventory));
         self.task = Some(tokio::spawn(async move {
             // Both may claim one port; and what the old one had to say must not come last.
             if let Some(before) = before {
                 let _ = before.await;
             }
-            match listen {
-                Some(listen) => hear(listen, &events).await,
-                None => tell(&events, None).await,
+            match (listen, users) {
+                (Some(listen), Ok(users)) => hear(listen, &users, &events).await,
+                (Some(listen), Err(e)) => tell(&events, Some(format!("traps: {listen}: {e}; nothing is heard there, polls go on"))).await,
+                (None, _) => tell(&events, None).await,
             }
         }));
     }
 }
 
-async fn hear(listen: SocketAddr, events: &mpsc::Sender<Event>) {
+async fn hear(listen: SocketAddr, users: &[Access], events: &mpsc::Sender<Event>) {
     let mut failures = 0_u64;
     loop {
-        match agent::traps(listen).await {
+        match agent::traps(listen, users).await {
             Ok(mut traps) => {
                 failures = 0;
                 tell(events, None).await;
@@ -86,8 +93,11 @@ mod tests {
         UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
     }
 
-    fn at(address: &str, port: u16) -> Option<SocketAddr> {
-        Some(SocketAddr::new(address.parse().unwrap(), port))
+    /// An inventory that hears traps at an address, or nowhere.
+    fn at(listen: Option<String>) -> Inventory {
+        let traps = listen.map_or(String::new(), |listen| format!("traps: {{listen: \"{listen}\"}}\n"));
+        let text = format!("switches: {{s0: {{address: 127.0.0.1}}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\n{traps}");
+        Inventory::parse("i.yaml", &text).unwrap()
     }
 
     fn trouble(event: Event) -> Option<String> {
@@ -116,14 +126,15 @@ mod tests {
         let (port, mut ear) = (port(), Ear::default());
         // The same address again; the same port at another one, which cannot be had before the first is closed.
         for address in ["127.0.0.1", "127.0.0.1", "0.0.0.0", "0.0.0.0", "127.0.0.1"] {
-            let changed = ear.listen != at(address, port);
-            ear.listen(at(address, port), &events);
+            let inventory = at(Some(format!("{address}:{port}")));
+            let changed = ear.listen != inventory.traps.as_ref().map(|t| t.listen);
+            ear.listen(&inventory, &events);
             if changed {
                 assert_eq!(trouble(next(&mut queue).await), None, "{address}");
             }
             assert_hears(port, &mut queue).await;
         }
-        ear.listen(None, &events);
+        ear.listen(&at(None), &events);
         assert_eq!(trouble(next(&mut queue).await), None);
         let freed = async {
             while UdpSocket::bind(("127.0.0.1", port)).is_err() {
@@ -133,13 +144,32 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(20), freed).await.expect("the port stays in use");
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_inform_of_a_user_the_inventory_gained_is_heard_and_acknowledged() {
+        let (events, mut queue) = mpsc::channel(16);
+        let (port, mut ear) = (port(), Ear::default());
+        let mut inventory = at(Some(format!("127.0.0.1:{port}")));
+        ear.listen(&inventory, &events);
+        assert_eq!(trouble(next(&mut queue).await), None);
+        let user = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}}";
+        inventory.snmp = Inventory::parse("i.yaml", user).unwrap().snmp;
+        ear.listen(&inventory, &events);
+        assert_eq!(trouble(next(&mut queue).await), None);
+        let to = format!("127.0.0.1:{port}");
+        let secure = ["-v3", "-u", "mon", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
+        let sent = Command::new("snmpinform").args(secure).args([&to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
+        let sent = sent.expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
+        assert!(sent.status.success(), "not acknowledged: {}", String::from_utf8_lossy(&sent.stderr));
+        assert_eq!(next(&mut queue).await, Event::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+    }
+
     #[tokio::test]
     async fn a_port_in_use_is_told_once_and_taken_when_it_is_free() {
         let (events, mut queue) = mpsc::channel(16);
         let other = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = other.local_addr().unwrap().port();
         let mut ear = Ear::default();
-        ear.listen(at("127.0.0.1", port), &events);
+        ear.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
         let problem = trouble(next(&mut queue).await).expect("the port is in use");
         assert!(problem.contains(&port.to_string()) && problem.contains("polls go on"), "{problem}");
         drop(other);

@@ -12,6 +12,8 @@ use crate::topology::{Grade, Link, LinkState, NodeKind, Topology};
 use crate::view::{View, Views};
 use crate::{BitsPerSec, Mac, Millis};
 
+mod twins;
+
 /// A network of views under construction. Numbers differ on purpose: port n of a switch has ifIndex 10 + n, bridge
 /// port 20 + n and LLDP local port 30 + n.
 struct Net {

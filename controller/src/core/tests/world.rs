@@ -4,7 +4,7 @@ use crate::plan::Verified;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// One port of a switch.
 struct Port {
@@ -41,6 +41,10 @@ pub(super) struct World {
     devices: BTreeMap<String, Device>,
     mute: HashSet<String>,
     garbled: BTreeSet<(String, Table)>,
+    /// How long each message to a switch takes, in ms.
+    slow: BTreeMap<String, u64>,
+    /// Tables on their way from slow switches.
+    coming: VecDeque<(Millis, String, Table)>,
     ordered: Option<Order>,
 }
 
@@ -73,6 +77,8 @@ impl World {
             devices: switches.iter().map(|s| ((*s).to_owned(), Device::default())).collect(),
             mute: HashSet::new(),
             garbled: BTreeSet::new(),
+            slow: BTreeMap::new(),
+            coming: VecDeque::new(),
             ordered: None,
         }
     }
@@ -147,6 +153,11 @@ impl World {
         self.mute.remove(switch);
     }
 
+    /// From now on every message to a switch takes `ms`, and a table a dozen of them.
+    pub(super) fn slow(&mut self, switch: &str, ms: u64) {
+        self.slow.insert(switch.to_owned(), ms);
+    }
+
     pub(super) fn garble(&mut self, switch: &str, table: Table) {
         self.garbled.insert((switch.to_owned(), table));
     }
@@ -170,6 +181,11 @@ impl World {
                     self.observe(&switch, fact);
                 }
             }
+            while let Some(i) = self.coming.iter().position(|(due, ..)| *due <= self.now) {
+                let (_, switch, table) = self.coming.remove(i).unwrap();
+                let fact = self.table(&switch, table);
+                self.observe(&switch, fact);
+            }
             if self.core.deadline().is_some_and(|at| at <= self.now) {
                 self.event(Event::Tick);
             }
@@ -184,6 +200,11 @@ impl World {
                     self.observe(&switch, fact);
                 }
                 Effect::Read { switch, .. } if self.mute.contains(&switch) => self.observe(&switch, silence()),
+                Effect::Read { switch, tables } if self.slow.contains_key(&switch) => {
+                    for (n, table) in tables.into_iter().enumerate() {
+                        self.coming.push_back((Millis(self.now.0 + 12 * self.slow[&switch] * (n as u64 + 1)), switch.clone(), table));
+                    }
+                }
                 Effect::Read { switch, tables } => {
                     for table in tables {
                         let fact = self.table(&switch, table);
