@@ -5,7 +5,8 @@ use agent::host::privileges;
 use agent::host::reporter::{Controller, Token};
 use agent::host::{HostAgent, Settings};
 use anyhow::Context;
-use inventory::host_report::{HostReport, Peer, Said};
+use inventory::host_report::{HostReport, Peer, Protocol, Said};
+use inventory::observation::Id;
 use inventory::units;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -154,8 +155,25 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
 /// What was heard, in words for a terminal.
 fn words(said: &Said) -> String {
     let text = match said {
-        Said::Neighbour { protocol, chassis, port, name, .. } => format!("{protocol:?}: {name} chassis {chassis:?} port {port:?}"),
-        Said::Bpdu { root_bridge, bridge, port, .. } => format!("BPDU: bridge {bridge:?} port {port} root bridge {root_bridge:?}"),
+        Said::Neighbour { protocol, chassis, port, name, .. } => {
+            let protocol = match protocol {
+                Protocol::Lldp => "LLDP",
+                Protocol::Cdp => "CDP",
+            };
+            format!("{protocol}: {name} ({}) port {}", id(chassis), id(port))
+        }
+        Said::Bpdu { root_bridge, bridge, port, .. } => {
+            // The upper four bits are the port's priority (IEEE 802.1D-2004, 9.2.7).
+            format!("BPDU: bridge {:04x}.{} port {}, root bridge {}", bridge.priority, bridge.address, port & 0xfff, root_bridge.address)
+        }
     };
     inventory::plain::visible(&text)
+}
+
+fn id(id: &Id) -> String {
+    match id {
+        Id::Mac(mac) => mac.to_string(),
+        Id::Address(address) => address.to_string(),
+        Id::Text(text) => text.clone(),
+    }
 }

@@ -12,7 +12,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 /// How often the agent looks without being told of a change.
 const LOOK: Duration = Duration::from_secs(1);
@@ -101,8 +101,11 @@ impl HostAgent {
         let (found, mut paths) = watch::channel(Vec::new());
         let tracing = async {
             if let Some(prober) = self.prober.take().filter(|_| wanted > 0) {
-                let all = paths.wait_for(|p: &Vec<Path>| p.len() == wanted);
-                let _ = timeout(TRACES, async { tokio::join!(prober.run(peers, found.clone()), all) }).await;
+                tokio::select! {
+                    _ = prober.run(peers, found.clone()) => {}
+                    _ = paths.wait_for(|p: &Vec<Path>| p.len() == wanted) => {}
+                    () = sleep(TRACES) => {}
+                }
             }
         };
         let (settings, mut ear) = (self.settings, self.ear);

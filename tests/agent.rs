@@ -1,0 +1,264 @@
+//! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as tests/lab.rs does.
+use inventory::TopologyFile;
+use inventory::host_report::{Changed, HostReport, Nic, Protocol, Said};
+use inventory::observation::Id;
+use lab::{Lab, Options};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+const TOKEN: &str = "agents-show-this-and-nobody-sees-it";
+
+/// Nothing here takes longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Labs come up one after the other: two cores carry one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Waits until there is something.
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "{what}: not so after {LIMIT:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// A lab with a controller on its head node, taken down whatever happens.
+struct Cluster {
+    lab: Lab,
+    dir: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = Lab::down(self.lab.name());
+    }
+}
+
+impl Cluster {
+    fn up(test: &str, topology: &str) -> Cluster {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = TopologyFile::parse("topology", topology).unwrap();
+        let lab = Lab::up(&format!("t{}-{test}", std::process::id()), &file, Options::default(), Path::new(HEDDLE)).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("token"), TOKEN).unwrap();
+        Cluster { lab, dir, _turn: turn }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn start(&self, node: &str, log: &str, arguments: &[&str]) -> Daemon {
+        let log = self.path(log);
+        let mut command = self.lab.exec(node, [&[HEDDLE], arguments].concat());
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap()).spawn().unwrap();
+        Daemon { child, log, mark: self.dir.path().display().to_string() }
+    }
+
+    fn controller(&self) -> Daemon {
+        let (token, journal) = (self.path("token"), self.path("journal"));
+        let shared = self.lab.shared_dir();
+        let inventory = self.lab.inventory_path();
+        let [token, journal, shared, inventory] = [&token, &journal, &shared, &inventory].map(|p| p.to_str().unwrap());
+        let files = ["--inventory", inventory, "--dir", shared, "--agent-token-file", token, "--journal", journal];
+        let daemon = self.start("ctl", "controller.log", &[&["controller", "--listen", "10.78.255.254:7171"][..], &files].concat());
+        daemon.await_word("API on");
+        daemon
+    }
+
+    fn agent(&self, host: &str, more: &[&str]) -> Daemon {
+        let token = self.path("token");
+        let common = ["agent", "--controller", "http://10.78.255.254:7171", "--token-file", token.to_str().unwrap()];
+        self.start(host, &format!("{host}.log"), &[&common[..], more].concat())
+    }
+
+    /// One look of a host, without a controller.
+    fn once(&self, host: &str, more: &[&str]) -> HostReport {
+        let output = self.lab.exec(host, [&[HEDDLE, "agent", "--once", "--format", "json"], more].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The last report of a host that the controller took as news.
+    fn reported(&self, host: &str) -> Option<HostReport> {
+        let journal = fs::read_to_string(self.path("journal")).unwrap_or_default();
+        let events = journal.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
+        let observed = events.map(|e| e["event"]["observed"].clone()).filter(|o| o["reporter"] == host);
+        observed.filter_map(|o| serde_json::from_value(o["fact"]["host"].clone()).ok()).last()
+    }
+}
+
+/// A program under test, killed when dropped.
+struct Daemon {
+    child: Child,
+    log: PathBuf,
+    /// What its command line has and no other's.
+    mark: String,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Daemon {
+    fn said(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn await_word(&self, word: &str) {
+        let said = || self.said();
+        until(&format!("{} says \"{word}\"", self.log.display()), || said().contains(word).then_some(()));
+    }
+
+    /// The program itself, below the one that took it into the node.
+    fn process(&self) -> PathBuf {
+        let parent = self.child.id().to_string();
+        until("it runs", || {
+            let all = fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
+            all.into_iter().find(|p| {
+                let status = fs::read_to_string(p.join("status")).unwrap_or_default();
+                let line = fs::read_to_string(p.join("cmdline")).unwrap_or_default();
+                field(&status, "PPid") == parent && line.starts_with(HEDDLE) && line.contains(&self.mark)
+            })
+        })
+    }
+
+    fn signal(&self, signal: &str) {
+        let process = self.process();
+        let number = process.file_name().unwrap();
+        assert!(Command::new("kill").arg(signal).arg(number).status().unwrap().success());
+    }
+}
+
+fn field<'a>(status: &'a str, name: &str) -> &'a str {
+    let line = status.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap_or_default().trim()
+}
+
+fn card<'a>(report: &'a HostReport, name: &str) -> &'a Nic {
+    report.nics.iter().find(|n| n.name == name).unwrap_or_else(|| panic!("no {name} in {report:?}"))
+}
+
+/// The switch port that a card hears by LLDP: switch and port.
+fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
+    report.heard.iter().filter(|h| h.nic == card).find_map(|h| match &h.said {
+        Said::Neighbour { protocol: Protocol::Lldp, name, port: Id::Text(port), .. } => Some((name.clone(), port.clone())),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
+    let cluster = Cluster::up("agent", include_str!("../lab/topologies/two.yaml"));
+    let controller = cluster.controller();
+    let agent = cluster.agent("n3", &["--slots", "7"]);
+    let plan = cluster.lab.plan().unwrap();
+    let node = plan.node("n3").unwrap();
+    let port = |plan: &lab::plan::Plan| {
+        let end = plan.cables.iter().find(|c| c.a.node == "n3").unwrap().b.clone();
+        (end.node, end.port)
+    };
+    let there = port(&plan);
+    let report = until("the switch port is reported", || {
+        let report = cluster.reported("n3")?;
+        let bridge = report.heard.iter().any(|h| h.nic == "eth0" && matches!(h.said, Said::Bpdu { .. }));
+        (bridge && seat(&report, "eth0").as_ref() == Some(&there)).then_some(report)
+    });
+    let eth0 = card(&report, "eth0");
+    assert_eq!((report.slots, eth0.mac, eth0.up), (7, Some(node.mac), true));
+    assert_eq!((eth0.addresses[0].0, eth0.rate.map(|r| r.0)), (node.data.unwrap().into(), Some(10_000_000_000)), "what a veth says");
+    assert!(eth0.in_octets > 0 && eth0.out_octets > 0 && report.paths.is_empty(), "{report:?}");
+
+    let process = agent.process();
+    let status = fs::read_to_string(process.join("status")).unwrap();
+    for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
+        assert_eq!(u64::from_str_radix(field(&status, set), 16), Ok(0), "{set}: {status}");
+    }
+    assert_eq!((field(&status, "NoNewPrivs"), field(&status, "Groups")), ("1", ""));
+    assert!(field(&status, "Uid").split_whitespace().all(|uid| uid != "0"), "{status}");
+    let threads = fs::read_dir(process.join("task")).unwrap().flatten().map(|t| fs::read_to_string(t.path().join("status")).unwrap());
+    assert!(threads.into_iter().all(|s| u64::from_str_radix(field(&s, "CapPrm"), 16) == Ok(0)), "every thread");
+
+    let (_, to) = cluster.lab.move_host("n3", "s0").unwrap();
+    let moved = until("the new port is reported", || {
+        cluster.reported("n3").filter(|r| seat(r, "eth0") == Some((to.node.clone(), to.port.clone())))
+    });
+    let changes: Vec<Changed> = moved.changes.iter().filter(|c| c.nic == "eth0").map(|c| c.what).collect();
+    assert!(changes.contains(&Changed::Neighbour), "{changes:?}");
+    assert_eq!(seat(&cluster.once("n3", &["--listen", "2s"]), "eth0"), Some((to.node, to.port)));
+
+    let all = [controller.said(), agent.said(), fs::read_to_string(cluster.path("journal")).unwrap()].concat();
+    let shown = fs::read_to_string(process.join("cmdline")).unwrap() + &fs::read_to_string(process.join("environ")).unwrap_or_default();
+    assert!(!all.contains(TOKEN) && !shown.contains(TOKEN), "the token shows");
+}
+
+#[test]
+fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
+    let cluster = Cluster::up("lives", include_str!("../lab/topologies/two.yaml"));
+    let controller = cluster.controller();
+    let agent = cluster.agent("n0", &[]);
+    until("the first report", || cluster.reported("n0"));
+
+    agent.signal("-9");
+    let mut agent = agent;
+    agent.child.wait().unwrap();
+    controller.await_word("host \"n0\": its agent is silent");
+    agent = cluster.agent("n0", &[]);
+    controller.await_word("host \"n0\": its agent reports again");
+
+    drop(controller);
+    agent.await_word("the newest report waits");
+    std::thread::sleep(Duration::from_secs(3));
+    let _controller = cluster.controller();
+    agent.await_word("takes reports again");
+    until("a report to the new controller", || cluster.reported("n0"));
+    assert_eq!(agent.said().matches("the newest report waits").count(), 1, "{}", agent.said());
+
+    // With the host's lldpd gone the agent speaks for it, until it is stopped.
+    assert!(cluster.lab.exec("n0", ["sh", "-c", "kill $(pidof lldpd)"]).status().unwrap().success());
+    let neighbours = || {
+        let lldpctl = ["lldpctl", "-u", "/run/lldpd.socket", "-f", "keyvalue"];
+        String::from_utf8(cluster.lab.exec("s0", lldpctl).output().unwrap().stdout).unwrap()
+    };
+    until("the switch hears the agent", || neighbours().contains("heddle agent").then_some(()));
+    agent.signal("-TERM");
+    assert!(agent.child.wait().unwrap().success());
+    let since = Instant::now();
+    until("the switch forgets it", || (!neighbours().contains("heddle agent")).then_some(()));
+    assert!(since.elapsed() < Duration::from_secs(30), "by farewell, not by age");
+}
+
+#[test]
+fn hosts_behind_a_router_are_told_with_their_way_and_time() {
+    let cluster = Cluster::up("far", include_str!("../lab/topologies/two-clusters.yaml"));
+    let plan = cluster.lab.plan().unwrap();
+    let at = |node: &str| plan.node(node).unwrap().data.unwrap();
+    let peers = [format!("n1={}", at("n1")), format!("n3={}", at("n3")), "gone=10.77.0.250".to_owned()];
+    let report = cluster.once("n0", &["--listen", "0s", "--peer", &peers[0], "--peer", &peers[1], "--peer", &peers[2]]);
+    let path = |name: &str| report.paths.iter().find(|p| p.to == name).unwrap_or_else(|| panic!("no {name} in {report:?}"));
+    let (near, far, gone) = (path("n1"), path("n3"), path("gone"));
+    assert!(near.reached && near.hops.is_empty(), "{near:?}");
+    assert!(near.round_trip.unwrap().min_us < 10_000, "{near:?}");
+    assert!(far.reached && matches!(far.hops[..], [Some(_)]), "{far:?}");
+    assert!(far.round_trip.unwrap().min_us >= 20_000, "10 ms each way: {far:?}");
+    assert_eq!((gone.reached, &gone.hops[..], gone.round_trip), (false, &[][..], None));
+
+    let _controller = cluster.controller();
+    let _agents = ["n0", "n3"].map(|host| cluster.agent(host, &["--no-announce"]));
+    let told = until("the controller asks and hears how far the other segment is", || {
+        cluster.reported("n0")?.paths.into_iter().find(|p| p.reached && p.round_trip.is_some())
+    });
+    assert_eq!((told.to.as_str(), told.hops.len()), ("n3", 1), "{told:?}");
+}
