@@ -1,5 +1,6 @@
 //! `heddle controller`
 use crate::Outcome;
+use agent::secrets;
 use anyhow::{Context, bail};
 use controller::{http, journal, shell};
 use std::io::IsTerminal;
@@ -12,7 +13,7 @@ const QUIET: &str = "async_snmp=off";
 
 /// Watches the switches of an inventory and publishes an epoch into the shared directory whenever the tree changes.
 ///
-/// SIGHUP reads the inventory again; SIGTERM and SIGINT stop it. What is published stays.
+/// SIGHUP reads the inventory and the certificate again; SIGTERM and SIGINT stop it. What is published stays.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The switches to ask, credentials, hosts (YAML)
@@ -24,17 +25,25 @@ pub(crate) struct Args {
     /// Where the HTTP API listens; other than loopback wants --token-file
     #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
     listen: SocketAddr,
-    /// A file with the token that clients of the API must send, at least 16 characters
+    /// A file with the token that clients of the API must send, at least 16 characters; without it, systemd's credential
+    /// heddle-token if there is one
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A file with the token that host agents report with; they may read nothing then. Without it --token-file serves both
+    /// A file with the token that host agents report with and read nothing; without it, systemd's credential heddle-agent-token,
+    /// else --token-file serves both
     #[arg(long, value_name = "FILE")]
     agent_token_file: Option<PathBuf>,
+    /// Serve HTTPS with this certificate, its chain after it (PEM); SIGHUP reads it again
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Record every event here, to be replayed later; an older file becomes FILE.1
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// Run on a recorded journal instead of a network and print every decision
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "agent_token_file", "journal"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "agent_token_file", "tls_cert", "tls_key", "journal"])]
     replay: Option<PathBuf>,
     /// What to log: error, warn, info, debug, trace, or a filter such as `info,async_snmp=debug`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -54,8 +63,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         inventory,
         dir,
         listen: args.listen,
-        token_file: args.token_file.clone(),
-        agent_token_file: args.agent_token_file.clone(),
+        token_file: secrets::token_file(args.token_file.as_deref(), secrets::TOKEN),
+        agent_token_file: secrets::token_file(args.agent_token_file.as_deref(), secrets::AGENT_TOKEN),
+        tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         journal: args.journal.clone(),
     };
     tokio::runtime::Runtime::new()?.block_on(shell::run(config))?;

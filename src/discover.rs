@@ -98,7 +98,9 @@ fn asked(path: &Path) -> anyhow::Result<Found> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
     let mut inventory = Inventory::parse(&file, &text)?;
-    agent::access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))?;
+    for warning in agent::access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))? {
+        eprintln!("heddle: {warning}");
+    }
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no threads to ask from")?;
     let (views, answered) = taken(&runtime.block_on(agent::look(&inventory))?);

@@ -1,6 +1,7 @@
 //! `heddle tui`: the cluster in the terminal.
 use crate::Outcome;
-use anyhow::Context;
+use agent::secrets;
+use anyhow::{Context, anyhow};
 use lab::Lab;
 use lab::plan::CONTROL;
 use std::os::unix::process::CommandExt;
@@ -9,14 +10,17 @@ use std::path::PathBuf;
 /// Flags of `heddle tui`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The controller's address
+    /// The controller's address; https://HOST:PORT where it has a certificate
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7171")]
     connect: String,
+    /// A file with the authorities that certify the controller (PEM); the public ones need none
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// A file with the controller's token, where it wants one
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Show a recorded snapshot (`GET /v1/snapshot`) instead of a running controller
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["connect", "token_file"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["connect", "ca", "token_file"])]
     snapshot: Option<PathBuf>,
     /// Print one picture of the snapshot as plain text and end
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
@@ -55,8 +59,12 @@ fn source(args: &Args) -> anyhow::Result<tui::Source> {
         return Ok(tui::Source::File(file.clone()));
     }
     let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
-    let token = args.token_file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
-    Ok(tui::Source::Http { url: format!("http://{}", args.connect.trim_start_matches("http://").trim_end_matches('/')), token })
+    let file = secrets::token_file(args.token_file.as_deref(), secrets::TOKEN);
+    let token = file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
+    let authorities = args.ca.as_deref().map(tui::authorities).transpose().map_err(|problem| anyhow!("--ca {problem}"))?;
+    let url = args.connect.trim_end_matches('/');
+    let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    Ok(tui::Source::Http { url, token, authorities: authorities.unwrap_or_default() })
 }
 
 /// A lab's controller listens on the loopback interface of the lab's head node: the interface must run there too.

@@ -1,16 +1,14 @@
 //! `heddle controller`, `publish` and `history` from the outside: clear refusals, and nothing published is ever lost.
 mod common;
 
+use common::daemon::Daemon;
 use common::golden::{check, folder, transcript};
 use controller::publish::{current, current_epoch, numbers};
 use schedules::epoch::Epoch;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 fn heddle() -> Command {
@@ -288,77 +286,6 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
     before.assert_unchanged("all of them");
 }
 
-/// A daemon under test, killed when dropped.
-struct Daemon {
-    child: Child,
-    api: SocketAddr,
-    /// Gives what it logs once it ended.
-    log: Option<JoinHandle<String>>,
-}
-
-impl Daemon {
-    fn start(inventory: &Path, dir: &Path, more: &[&str]) -> Daemon {
-        let mut child = heddle()
-            .args(["controller", "--listen", "127.0.0.1:0"])
-            .args(more)
-            .arg("--inventory")
-            .arg(inventory)
-            .arg("--dir")
-            .arg(dir)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut said = String::new();
-        let api = loop {
-            let Some(Ok(line)) = lines.next() else { panic!("the controller ended: {said}") };
-            if let Some((_, address)) = line.split_once("http://") {
-                break address.trim().parse().unwrap();
-            }
-            said += &(line + "\n");
-        };
-        let log = std::thread::spawn(move || lines.map_while(Result::ok).fold(said, |said, line| said + &line + "\n"));
-        Daemon { child, api, log: Some(log) }
-    }
-
-    fn get(&self, path: &str, header: &str) -> String {
-        let mut stream = TcpStream::connect(self.api).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    /// Waits until the snapshot holds a text.
-    fn wait_for(&self, part: &str) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let mut last = String::new();
-        while !last.contains(part) {
-            assert!(Instant::now() < deadline, "no {part} in {last}");
-            std::thread::sleep(Duration::from_millis(100));
-            last = self.get("/v1/snapshot", "");
-        }
-    }
-
-    fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").arg(signal).arg(self.child.id().to_string()).status().unwrap().success());
-    }
-
-    /// Stops it as its operator would, and gives what it logged.
-    fn stop(mut self) -> String {
-        self.signal("-TERM");
-        assert!(self.child.wait().unwrap().success());
-        self.log.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_signal() {
     let dir = tempfile::tempdir().unwrap();
@@ -370,7 +297,7 @@ fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_sig
 
     let second = heddle().args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(&shared).output();
     let said = stderr(&second.unwrap());
-    assert!(said.contains(&format!("another heddle process (pid {}) publishes here", daemon.child.id())), "{said}");
+    assert!(said.contains(&format!("another heddle process (pid {}) publishes here", daemon.id())), "{said}");
 
     fs::write(&inventory, good.replace("switches", "swtches")).unwrap();
     daemon.signal("-HUP");

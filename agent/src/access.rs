@@ -1,7 +1,8 @@
 //! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2): once per credential,
 //! not once per switch.
+use crate::secrets;
 use inventory::inventory_file::{AuthProtocol, Credential, Inventory, PrivacyProtocol};
-use inventory::secret::{Place, Secret};
+use inventory::secret::Secret;
 use snmp::{Auth, MasterKeys, PrivProtocol, UsmConfig};
 
 /// A credential ready for use; cloning shares the keys. Shows nothing of itself.
@@ -101,15 +102,18 @@ fn cipher(protocol: PrivacyProtocol) -> PrivProtocol {
     }
 }
 
-/// Fetches the inventory's secrets from environment and files.
+/// Fetches the inventory's secrets from environment, files and credentials; gives a warning for each that is kept carelessly.
 ///
 /// # Errors
 /// A text naming credential, place and problem, never the secret.
-pub fn read_secrets(inventory: &mut Inventory) -> Result<(), String> {
-    inventory.resolve_secrets(|place| match place {
-        Place::Env(name) => std::env::var(name).map_err(|e| e.to_string()),
-        Place::File(path) => std::fs::read_to_string(path).map_err(|e| e.to_string()),
-    })
+pub fn read_secrets(inventory: &mut Inventory) -> Result<Vec<String>, String> {
+    let mut warnings = Vec::new();
+    inventory.resolve_secrets(|place| {
+        let (text, warning) = secrets::read(place)?;
+        warnings.extend(warning);
+        Ok(text)
+    })?;
+    Ok(warnings)
 }
 
 #[cfg(test)]
@@ -124,9 +128,10 @@ mod tests {
     fn secrets_are_read_from_a_file_and_missing_ones_named() {
         let file = std::env::temp_dir().join(format!("heddle-access-{}", std::process::id()));
         std::fs::write(&file, "private\n").unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         let mut there = inventory(&format!("{{version: 2c, community: {{file: {}}}}}", file.display()));
         assert!(matches!(Access::new("default", &there.snmp["default"]), Err(AccessError::Unresolved(_))));
-        read_secrets(&mut there).unwrap();
+        assert_eq!(read_secrets(&mut there).unwrap().len(), 1, "every user may read it");
         std::fs::remove_file(&file).unwrap();
         assert!(matches!(Access::new("default", &there.snmp["default"]).unwrap().auth, Auth::Community { .. }));
         let mut gone = inventory("{version: 2c, community: {env: HEDDLE_NO_SUCH_VARIABLE}}");

@@ -9,6 +9,7 @@
 //! | [`host`] | a host that looks at its own cables |
 //! | [`look`] | every switch at once, none waits for another |
 //! | [`recording`] | walks from files instead of the network |
+//! | [`secrets`] | where secrets are kept outside the inventory |
 //! | [`traps`] | what devices send unasked |
 //! | `walk` | several columns by GETBULK, without I/O: order, limits, nonsense refused |
 //! | `tables` | answers to rows, a file a table |
@@ -18,6 +19,7 @@ pub mod frames;
 pub mod host;
 pub mod look;
 pub mod recording;
+pub mod secrets;
 mod tables;
 pub mod traps;
 mod walk;

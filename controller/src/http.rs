@@ -11,9 +11,11 @@
 //! | `POST /v1/hosts/NAME/report` | [`Directions`](inventory::host_report::Directions), for a [`HostReport`](inventory::host_report::HostReport) |
 mod pace;
 mod reports;
+mod tls;
 mod token;
 
 pub use reports::Intake;
+pub use tls::Tls;
 pub use token::{Keys, Token};
 
 use crate::api::Snapshot;
@@ -25,11 +27,13 @@ use axum::middleware::from_fn_with_state;
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use futures_util::{Stream, StreamExt};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tls::TlsListener;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
@@ -68,6 +72,14 @@ pub enum HttpError {
         /// Why not.
         problem: String,
     },
+    /// A certificate or its key cannot be used.
+    #[error("TLS file {path}: {problem}")]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
     /// The address cannot be had.
     #[error("--listen {address}: {cause}; nothing was started: is another controller running?")]
     Listen {
@@ -100,12 +112,17 @@ pub async fn bind(address: SocketAddr, keys: &Keys) -> Result<TcpListener, HttpE
     TcpListener::bind(address).await.map_err(|cause| HttpError::Listen { address, cause })
 }
 
-/// Serves the API until its task is dropped.
+/// Serves the API until its task is dropped, as HTTPS where there is a certificate.
 ///
 /// # Errors
 /// The system's refusal to accept connections.
-pub async fn serve(listener: TcpListener, api: Api) -> std::io::Result<()> {
-    axum::serve(listener, router(api).into_make_service_with_connect_info::<SocketAddr>()).await
+pub async fn serve(listener: TcpListener, tls: Option<Tls>, api: Api) -> std::io::Result<()> {
+    let service = router(api).into_make_service_with_connect_info::<SocketAddr>();
+    match tls {
+        None => axum::serve(listener, service).await,
+        // Through a tap, as axum tells the other end's address of listeners of its own only.
+        Some(tls) => axum::serve(TlsListener::new(listener, tls)?.tap_io(|_| {}), service).await,
+    }
 }
 
 fn router(api: Api) -> Router {

@@ -8,7 +8,7 @@ use crate::api::Level;
 use crate::clock::Clock;
 use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota};
 use crate::history;
-use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Token};
+use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
 use crate::journal::{Journal, MAX_BYTES};
 use crate::plan::Verified;
 use crate::publish::{self, PublishError, Store};
@@ -48,6 +48,8 @@ pub struct Config {
     pub token_file: Option<PathBuf>,
     /// The file with the token that agents report with; it opens nothing else where there is another.
     pub agent_token_file: Option<PathBuf>,
+    /// The files with the API's certificate and its key, PEM; `None`: HTTP.
+    pub tls: Option<(PathBuf, PathBuf)>,
     /// Where events are recorded.
     pub journal: Option<PathBuf>,
 }
@@ -124,6 +126,7 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(Token::read).transpose();
     let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?);
+    let tls = config.tls.as_ref().map(|(cert, key)| Tls::read(cert, key)).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
     let store = Store::open(&config.dir, publish::KEEP)?;
     let options = Options { directory: config.dir.display().to_string(), ..Options::default() };
@@ -154,16 +157,17 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
         done,
         shown,
         rota,
+        tls: tls.clone(),
         show: false,
         config,
     };
     let started = shell.started()?;
     shell.watch_network(&inventory, pollers);
     shell.step(started);
-    tracing::info!("API on http://{}", listener.local_addr()?);
+    tracing::info!("API on {}://{}", if tls.is_some() { "https" } else { "http" }, listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
-    serving.spawn(async { http::serve(listener, Api { keys, shown: look, intake }).await.unwrap_or_default() });
+    serving.spawn(async { http::serve(listener, tls, Api { keys, shown: look, intake }).await.unwrap_or_default() });
     shell.run(signals, queue, finished).await
 }
 
@@ -186,7 +190,10 @@ fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), In
     let path = &config.inventory;
     let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read { path: path.clone(), cause })?;
     let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
-    agent::access::read_secrets(&mut inventory).map_err(|problem| InventoryError::Secret { path: path.clone(), problem })?;
+    let secrets = agent::access::read_secrets(&mut inventory);
+    for warning in secrets.map_err(|problem| InventoryError::Secret { path: path.clone(), problem })? {
+        tracing::warn!("{warning}");
+    }
     let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access { path: path.clone(), cause })?;
     Ok((inventory, clients))
 }
@@ -205,6 +212,7 @@ struct Shell {
     done: mpsc::UnboundedSender<Done>,
     shown: watch::Sender<Shown>,
     rota: watch::Sender<Arc<Rota>>,
+    tls: Option<Tls>,
     show: bool,
     config: Config,
 }
@@ -338,8 +346,12 @@ impl Shell {
         }
     }
 
-    /// SIGHUP: the inventory is read again; a bad one changes nothing.
+    /// SIGHUP: the inventory and the certificate are read again; bad ones change nothing.
     fn reload(&mut self) {
+        if let Some(tls) = &self.tls {
+            let problem = tls.reload().err().map(|e| format!("{e}; the certificate read before stays in use"));
+            self.step(Event::Trouble { about: "tls".to_owned(), problem });
+        }
         match load(&self.config) {
             Ok((inventory, clients)) => {
                 self.watch_network(&inventory, clients);
@@ -432,6 +444,7 @@ mod tests {
             done: mpsc::unbounded_channel().0,
             shown,
             rota: watch::channel(Arc::default()).0,
+            tls: None,
             show: false,
             config: Config {
                 inventory: "i.yaml".into(),
@@ -439,6 +452,7 @@ mod tests {
                 listen: http::DEFAULT_LISTEN,
                 token_file: None,
                 agent_token_file: None,
+                tls: None,
                 journal: None,
             },
         }

@@ -9,7 +9,7 @@
 //!   secure:
 //!     version: 3
 //!     user: monitor
-//!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}   # a secret: text, {env: NAME} or {file: PATH}
+//!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}   # a secret: text, {env: NAME}, {file: PATH}, {credential: NAME}
 //!     priv: {protocol: aes, key: {file: /etc/heddle/priv.key}}
 //! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}   # or a list: [n0, n1]
 //! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}  # these are the defaults

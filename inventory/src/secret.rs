@@ -3,7 +3,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A text that nobody may see, or where to find it: `public`, `{env: NAME}` or `{file: PATH}`.
+/// A text that nobody may see, or where to find it: `public`, `{env: NAME}`, `{file: PATH}` or `{credential: NAME}`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Origin);
 
@@ -13,6 +13,7 @@ enum Origin {
     Text(String),
     Env(String),
     File(String),
+    Credential(String),
 }
 
 /// A place outside the inventory that holds a secret, for the caller of [`Secret::resolve`] to read.
@@ -22,6 +23,8 @@ pub enum Place<'a> {
     Env(&'a str),
     /// A file; its content without trailing line ends is the secret.
     File(&'a str),
+    /// What the system hands the service under this name (systemd's credentials).
+    Credential(&'a str),
 }
 
 impl Secret {
@@ -34,7 +37,7 @@ impl Secret {
     pub fn expose(&self) -> Option<&str> {
         match &self.0 {
             Origin::Text(text) => Some(text),
-            Origin::Env(_) | Origin::File(_) => None,
+            Origin::Env(_) | Origin::File(_) | Origin::Credential(_) => None,
         }
     }
 
@@ -47,6 +50,7 @@ impl Secret {
             Origin::Text(_) => return Ok(()),
             Origin::Env(name) => read(Place::Env(name))?,
             Origin::File(path) => read(Place::File(path))?,
+            Origin::Credential(name) => read(Place::Credential(name))?,
         };
         self.0 = Origin::Text(text.trim_end_matches(['\r', '\n']).to_owned());
         Ok(())
@@ -58,6 +62,7 @@ impl fmt::Display for Place<'_> {
         match self {
             Place::Env(name) => write!(f, "environment variable {name}"),
             Place::File(path) => write!(f, "file {path}"),
+            Place::Credential(name) => write!(f, "credential {name}"),
         }
     }
 }
@@ -71,6 +76,7 @@ impl fmt::Debug for Secret {
             Origin::Text(_) => f.write_str(HIDDEN),
             Origin::Env(name) => write!(f, "env {name}"),
             Origin::File(path) => write!(f, "file {path}"),
+            Origin::Credential(name) => write!(f, "credential {name}"),
         }
     }
 }
@@ -81,6 +87,7 @@ impl Serialize for Secret {
             Origin::Text(_) => s.serialize_str(HIDDEN),
             Origin::Env(name) => s.collect_map([("env", name)]),
             Origin::File(path) => s.collect_map([("file", path)]),
+            Origin::Credential(name) => s.collect_map([("credential", name)]),
         }
     }
 }
@@ -92,7 +99,7 @@ impl<'de> Deserialize<'de> for Secret {
             type Value = Secret;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, {env: NAME} or {file: PATH}")
+                f.write_str("a text, {env: NAME}, {file: PATH} or {credential: NAME}")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Secret, E> {
@@ -116,16 +123,23 @@ impl<'de> Deserialize<'de> for Secret {
                 let origin = match map.next_entry::<String, String>()? {
                     Some((key, name)) if key == "env" => Origin::Env(name),
                     Some((key, path)) if key == "file" => Origin::File(path),
-                    _ => return Err(A::Error::custom("expected {env: NAME} or {file: PATH}")),
+                    // It names a file in one directory, and none elsewhere.
+                    Some((key, name)) if key == "credential" && is_credential(&name) => Origin::Credential(name),
+                    _ => return Err(A::Error::custom("expected {env: NAME}, {file: PATH} or {credential: NAME}")),
                 };
                 match map.next_key::<String>()? {
                     None => Ok(Secret(origin)),
-                    Some(_) => Err(A::Error::custom("expected either {env: NAME} or {file: PATH}, not both")),
+                    Some(_) => Err(A::Error::custom("expected one of {env: NAME}, {file: PATH} and {credential: NAME}")),
                 }
             }
         }
         d.deserialize_any(SecretVisitor)
     }
+}
+
+/// Whether systemd takes this as a credential's name: a file name of printable ASCII (systemd.exec(5)).
+fn is_credential(name: &str) -> bool {
+    (1..=255).contains(&name.len()) && name != "." && name != ".." && name.bytes().all(|b| b.is_ascii_graphic() && b != b'/')
 }
 
 #[cfg(test)]
@@ -153,6 +167,11 @@ mod tests {
         assert_eq!(secret.expose(), Some("abc"));
         let mut file = read("{file: /etc/heddle/key}").unwrap();
         assert_eq!(file.resolve(|place| Err::<String, _>(place.to_string())), Err("file /etc/heddle/key".to_owned()));
+        let mut credential = read("{credential: snmp-auth}").unwrap();
+        assert_eq!(serde_yaml::to_string(&credential).unwrap(), "credential: snmp-auth\n");
+        credential.resolve(|place| if place == Place::Credential("snmp-auth") { Ok("abc".to_owned()) } else { Err(()) }).unwrap();
+        assert_eq!(credential.expose(), Some("abc"));
+        assert!(["../shadow", "/etc/shadow", "..", ""].iter().all(|name| read(&format!("{{credential: \"{name}\"}}")).is_err()));
         assert!(read("{env: A, file: B}").is_err() && read("{path: A}").is_err() && read("[a]").is_err());
     }
 }

@@ -1,2 +1,5 @@
-//! What several end-to-end tests share.
+//! What several end-to-end tests share; each test file uses its part.
+#[allow(dead_code)]
+pub(crate) mod daemon;
+#[allow(dead_code)]
 pub(crate) mod golden;

@@ -32,5 +32,5 @@ mod wrap;
 
 pub use app::{App, Effect, LabAction, Message};
 pub use run::{LabControl, Options, TuiError, print, run, text};
-pub use source::Source;
+pub use source::{Source, authorities};
 pub use theme::Theme;

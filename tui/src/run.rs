@@ -172,7 +172,7 @@ fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
 
 fn address(source: &Source) -> String {
     let raw = match source {
-        Source::Http { url, .. } => url.trim_start_matches("http://").to_owned(),
+        Source::Http { url, .. } => url.trim_start_matches("http://").to_owned(), // What is encrypted may say so.
         Source::File(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     };
     clean::text(&raw)
@@ -234,9 +234,9 @@ fn key_thread(sender: Sender<Message>, stop: Arc<AtomicBool>) -> thread::JoinHan
 }
 
 fn source_thread(source: Source, sender: Sender<Message>, stop: Arc<AtomicBool>) {
-    if let Source::Http { url, token } = source {
+    if let Source::Http { url, token, authorities } = source {
         thread::spawn(move || {
-            let follow = || source::follow(&url, token.as_deref(), &stop, |message| sender.send(message).is_ok());
+            let follow = || source::follow(&url, token.as_deref(), &authorities, &stop, |message| sender.send(message).is_ok());
             if catch_unwind(AssertUnwindSafe(follow)).is_err() {
                 let _ = sender.send(Message::Lost("the reader failed inside heddle; please report it".into()));
             }

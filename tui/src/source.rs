@@ -2,10 +2,11 @@
 use crate::app::Message;
 use crate::clean;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Where snapshots come from.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub enum Source {
         url: String,
         /// Sent as `Authorization: Bearer`.
         token: Option<String>,
+        /// The authorities that certify an `https://` controller; empty: the public ones.
+        authorities: Vec<Certificate<'static>>,
     },
     /// One recorded snapshot; it stands still.
     File(PathBuf),
@@ -30,12 +33,61 @@ const LAST_WAIT: Duration = Duration::from_secs(4);
 /// A snapshot of thousands of hosts stays far below this; more is no snapshot.
 const LONGEST: usize = 64 << 20;
 
+/// Reads the authorities of a PEM file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn authorities(file: &Path) -> Result<Vec<Certificate<'static>>, String> {
+    let bad = |problem: &str| format!("{}: {problem}; expected certificates as PEM", file.display());
+    let pem = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let items: Vec<PemItem<'_>> = parse_pem(&pem).collect::<Result<_, _>>().map_err(|_| bad("not well-formed"))?;
+    let certificates: Vec<_> = items.into_iter().filter_map(|i| if let PemItem::Certificate(c) = i { Some(c) } else { None }).collect();
+    if certificates.is_empty() { Err(bad("no certificate in it")) } else { Ok(certificates) }
+}
+
+/// A way to the controller.
+fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
+    let tls = match authorities {
+        [] => TlsConfig::builder(),
+        some => TlsConfig::builder().root_certs(RootCerts::from(some.to_vec())),
+    };
+    let config = ureq::Agent::config_builder()
+        .tls_config(tls.build())
+        .timeout_connect(Some(PATIENCE))
+        .timeout_recv_response(Some(PATIENCE))
+        .timeout_per_read(Some(SILENCE))
+        .max_redirects(0) // It would take the token with it.
+        .http_status_as_error(false)
+        .build();
+    ureq::Agent::new_with_config(config)
+}
+
+/// Why nothing came, with what to do about it where that is known.
+fn explained(url: &str, error: &ureq::Error) -> String {
+    let error = error.to_string();
+    let hint = match error.as_str() {
+        e if e.contains("UnknownIssuer") => "; its certificate is not by an authority of --ca FILE",
+        e if e.contains("NotValidForName") => "; its certificate is for another name: connect to the one in it",
+        e if e.contains("Expired") => "; its certificate has expired",
+        e if e.contains("InvalidContentType") => "; it speaks no TLS: connect with http://",
+        _ => "",
+    };
+    format!("{url}: {error}{hint}")
+}
+
 /// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts, [`Message::Lost`] when it does not.
-pub fn follow(url: &str, token: Option<&str>, stop: &Arc<AtomicBool>, send: impl Fn(Message) -> bool) {
+pub fn follow(
+    url: &str,
+    token: Option<&str>,
+    authorities: &[Certificate<'static>],
+    stop: &Arc<AtomicBool>,
+    send: impl Fn(Message) -> bool,
+) {
+    let client = client(authorities);
     let mut wait = FIRST_WAIT;
     while !stop.load(Ordering::Relaxed) {
         let mut seen = false;
-        let ended = listen(url, token, |message| {
+        let ended = listen(&client, url, token, |message| {
             seen = true;
             !stop.load(Ordering::Relaxed) && send(message)
         });
@@ -49,20 +101,17 @@ pub fn follow(url: &str, token: Option<&str>, stop: &Arc<AtomicBool>, send: impl
 }
 
 /// Reads one connection to its end. `Ok` when nobody listens any more, else why it ended.
-fn listen(url: &str, token: Option<&str>, mut send: impl FnMut(Message) -> bool) -> Result<(), String> {
-    let config = ureq::Agent::config_builder()
-        .timeout_connect(Some(PATIENCE))
-        .timeout_recv_response(Some(PATIENCE))
-        .timeout_per_read(Some(SILENCE))
-        .http_status_as_error(false)
-        .build();
-    let mut request = ureq::Agent::new_with_config(config).get(format!("{url}/v1/events")).header("Accept", "text/event-stream");
+fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl FnMut(Message) -> bool) -> Result<(), String> {
+    let mut request = client.get(format!("{url}/v1/events")).header("Accept", "text/event-stream");
     if let Some(token) = token {
         request = request.header("Authorization", format!("Bearer {token}"));
     }
-    let response = request.call().map_err(|e| e.to_string())?;
+    let response = request.call().map_err(|e| explained(url, &e))?;
     match response.status().as_u16() {
         200 => {}
+        400 if !url.starts_with("https:") => {
+            return Err(format!("{url}: answers with status 400; a controller with a certificate wants https:// and --ca FILE"));
+        }
         401 | 403 => return Err(format!("{url}: token refused; give the controller's token with --token-file")),
         status => return Err(format!("{url}: answers with status {status}; is this a heddle controller?")),
     }

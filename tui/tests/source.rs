@@ -35,7 +35,7 @@ fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<Message> {
     let (sender, messages) = mpsc::channel();
     let (url, token, stop) = (url.to_owned(), token.map(str::to_owned), Arc::new(AtomicBool::new(false)));
     let flag = stop.clone();
-    let reader = thread::spawn(move || source::follow(&url, token.as_deref(), &flag, |m| sender.send(m).is_ok()));
+    let reader = thread::spawn(move || source::follow(&url, token.as_deref(), &[], &flag, |m| sender.send(m).is_ok()));
     let seen = (0..count).map(|_| messages.recv_timeout(Duration::from_secs(20)).expect("a message")).collect();
     stop.store(true, Ordering::Relaxed);
     drop(messages);

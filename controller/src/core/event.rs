@@ -55,7 +55,7 @@ pub enum Event {
     },
     /// Something is wrong with what the shell does, or no longer wrong.
     Trouble {
-        /// What it is about: `inventory`, `jobs`, `traps`, `journal`.
+        /// What it is about: `inventory`, `jobs`, `traps`, `journal`, `tls`.
         about: String,
         /// Object, place, problem, consequence, hint; `None`: over.
         problem: Option<String>,

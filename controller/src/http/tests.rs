@@ -33,7 +33,7 @@ async fn start(whole: Option<&str>, agents: Option<&str>) -> Served {
     let keys = Keys::new(whole.map(Token::new), agents.map(Token::new));
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, Api { keys, shown: look, intake: Intake::new(Clock::default(), tell, directions) }));
+    tokio::spawn(serve(listener, None, Api { keys, shown: look, intake: Intake::new(Clock::default(), tell, directions) }));
     Served { address, shown, events, _rota }
 }
 

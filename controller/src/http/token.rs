@@ -1,10 +1,10 @@
 //! Who may read the API and who may report: two bearer tokens (RFC 6750, 2.1), or one for both.
 use super::HttpError;
+use agent::secrets;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,10 @@ impl Token {
     /// [`HttpError::Token`] where it cannot be read, is short, or could not be sent in a header.
     pub fn read(path: &Path) -> Result<Token, HttpError> {
         let bad = |problem: String| HttpError::Token { path: path.to_owned(), problem };
-        let text = fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+        let text = secrets::text(path).map_err(bad)?;
+        if let Some(warning) = secrets::exposed(path) {
+            tracing::warn!("{warning}");
+        }
         match text.trim() {
             t if t.len() < SHORTEST => Err(bad(format!("expected at least {SHORTEST} characters, such as `openssl rand -hex 32` gives"))),
             t if !t.bytes().all(|b| b.is_ascii_graphic()) => Err(bad("expected printable ASCII without blanks".to_owned())),

@@ -1,0 +1,102 @@
+//! Where secrets outside the inventory are kept: environment variables, files, and what systemd hands a service
+//! (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5), "Credentials").
+use inventory::secret::Place;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The credential that holds the controller's token, where no flag names a file.
+pub const TOKEN: &str = "heddle-token";
+/// The credential that holds the token of agents only.
+pub const AGENT_TOKEN: &str = "heddle-agent-token";
+
+/// Where systemd says a service's credentials are.
+const DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+/// No key and no token is longer than this; a file that is holds something else.
+const LONGEST: u64 = 64 << 10;
+
+/// A secret's text and, where it is kept carelessly, a warning.
+///
+/// # Errors
+/// Why it cannot be had, never a part of it.
+pub fn read(place: Place<'_>) -> Result<(String, Option<String>), String> {
+    match place {
+        Place::Env(name) => Ok((std::env::var(name).map_err(|e| no_text(&e).to_owned())?, None)),
+        Place::File(path) => Ok((text(Path::new(path))?, exposed(Path::new(path)))),
+        Place::Credential(name) => Ok((text(&credential(name)?)?, None)),
+    }
+}
+
+/// The error's own words would show a text that is no UTF-8.
+fn no_text(error: &std::env::VarError) -> &'static str {
+    match error {
+        std::env::VarError::NotPresent => "not set",
+        std::env::VarError::NotUnicode(_) => "no UTF-8",
+    }
+}
+
+/// The file's text.
+///
+/// # Errors
+/// Why it cannot be read, never a part of it.
+pub fn text(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|f| f.take(LONGEST + 1).read_to_string(&mut text));
+    read.map_err(|e| if e.kind() == io::ErrorKind::InvalidData { "no UTF-8".to_owned() } else { e.to_string() })?;
+    if text.len() as u64 > LONGEST { Err(format!("longer than {LONGEST} octets")) } else { Ok(text) }
+}
+
+/// A warning where every user of this machine may read a secret's file.
+pub fn exposed(path: &Path) -> Option<String> {
+    let mode = std::fs::metadata(path).ok()?.mode();
+    let warning = || format!("{}: holds a secret, and every user of this machine may read it: chmod o-rwx it", path.display());
+    (mode & 0o004 != 0).then(warning)
+}
+
+/// The file of a token: as the flag says, else the service's credential of that name if it has one.
+pub fn token_file(flag: Option<&Path>, name: &str) -> Option<PathBuf> {
+    flag.map(Path::to_owned).or_else(|| credential(name).ok().filter(|path| path.exists()))
+}
+
+/// Where a credential is.
+fn credential(name: &str) -> Result<PathBuf, String> {
+    let directory = std::env::var_os(DIRECTORY)
+        .ok_or_else(|| format!("{DIRECTORY} is not set; expected a systemd service with LoadCredential={name}:FILE"))?;
+    Ok(Path::new(&directory).join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn file(mode: u32, content: &[u8]) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("heddle-secret-{}-{mode:o}-{}", std::process::id(), content.len()));
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn files_that_others_may_read_are_warned_of() {
+        for (mode, warned) in [(0o600, false), (0o640, false), (0o644, true), (0o604, true)] {
+            let path = file(mode, b"hunter22\n");
+            let (text, warning) = read(Place::File(path.to_str().unwrap())).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            assert_eq!((text.as_str(), warning.is_some()), ("hunter22\n", warned), "{mode:o}");
+            assert!(!warning.unwrap_or_default().contains("hunter22"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_is_refused_without_being_shown() {
+        for (content, problem) in [(&b"hunter\xff"[..], "no UTF-8"), (&[b'h'; 70_000][..], "longer than 65536 octets")] {
+            let path = file(0o600, content);
+            assert_eq!(read(Place::File(path.to_str().unwrap())).unwrap_err(), problem);
+            std::fs::remove_file(&path).unwrap();
+        }
+        assert!(read(Place::File("/nowhere/at/all")).unwrap_err().contains("No such file"));
+        assert_eq!(read(Place::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(), "not set");
+    }
+}

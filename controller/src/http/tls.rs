@@ -1,0 +1,161 @@
+//! HTTPS: TLS 1.2 and 1.3 by rustls. Handshakes run beside each other, so that one that never ends delays nobody.
+use super::HttpError;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// How long a handshake may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Handshakes at once.
+const HANDSHAKES: usize = 256;
+/// The pause after the system refused a connection, such as for want of file descriptors.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The first octet of a TLS connection: a record of type handshake(22) (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
+/// What a client is told that speaks HTTP without TLS.
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n\
+    this is an HTTPS port: connect with https://\n";
+
+/// A certificate with its key, read from files and again when they change.
+#[derive(Clone)]
+pub struct Tls {
+    cert: PathBuf,
+    key: PathBuf,
+    config: Arc<RwLock<Arc<ServerConfig>>>,
+}
+
+impl Tls {
+    /// Reads a chain of certificates, the server's first, and its key; both PEM.
+    ///
+    /// # Errors
+    /// [`HttpError::Tls`] with the file and what is wrong with it, never its content.
+    pub fn read(cert: &Path, key: &Path) -> Result<Tls, HttpError> {
+        let config = Arc::new(RwLock::new(config(cert, key)?));
+        Ok(Tls { cert: cert.to_owned(), key: key.to_owned(), config })
+    }
+
+    /// Reads the files again; connections from now on get the new certificate. Where they cannot be used, the former stays.
+    ///
+    /// # Errors
+    /// As [`Tls::read`].
+    pub fn reload(&self) -> Result<(), HttpError> {
+        let new = config(&self.cert, &self.key)?;
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner)).into()
+    }
+}
+
+fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
+    let bad = |path: &Path, problem: String| HttpError::Tls { path: path.to_owned(), problem };
+    let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|e| bad(cert, words(&e)))?;
+    if chain.is_empty() {
+        return Err(bad(cert, "no certificate in it; expected PEM".to_owned()));
+    }
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| bad(key, words(&e)))?;
+    if let Some(warning) = agent::secrets::exposed(key) {
+        tracing::warn!("{warning}");
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(|e| bad(cert, e.to_string()))?;
+    let mut config = builder.with_no_client_auth().with_single_cert(chain, secret).map_err(|e| bad(key, e.to_string()))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// What is wrong with a PEM file; the error's own words could quote it.
+fn words(error: &rustls::pki_types::pem::Error) -> String {
+    use rustls::pki_types::pem::Error;
+    match error {
+        Error::Io(e) => e.to_string(),
+        Error::NoItemsFound => "nothing of that kind in it; expected PEM".to_owned(),
+        _ => "not well-formed PEM".to_owned(),
+    }
+}
+
+/// A listener whose connections are through the handshake.
+pub(super) struct TlsListener {
+    address: SocketAddr,
+    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    _accepting: JoinSet<()>,
+}
+
+impl TlsListener {
+    pub(super) fn new(listener: TcpListener, tls: Tls) -> io::Result<TlsListener> {
+        let address = listener.local_addr()?;
+        let (done, ready) = mpsc::channel(HANDSHAKES);
+        let mut accepting = JoinSet::new();
+        accepting.spawn(accept(listener, tls, done));
+        Ok(TlsListener { address, ready, _accepting: accepting })
+    }
+}
+
+async fn accept(listener: TcpListener, tls: Tls, done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>) {
+    let room = Arc::new(Semaphore::new(HANDSHAKES));
+    let mut handshakes = JoinSet::new();
+    loop {
+        while handshakes.try_join_next().is_some() {}
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let (stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(e) => {
+                tracing::warn!("HTTPS: no connection accepted: {e}; tried again");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let (acceptor, done) = (tls.acceptor(), done.clone());
+        handshakes.spawn(async move {
+            match tokio::time::timeout(PATIENCE, handshake(acceptor, stream)).await {
+                Ok(Ok(stream)) => drop(done.send((stream, from)).await), // Nobody waits once the API stops.
+                Ok(Err(e)) => tracing::debug!("HTTPS: {from}: {e}"),
+                Err(_) => tracing::debug!("HTTPS: {from}: no handshake in time"),
+            }
+            drop(permit);
+        });
+    }
+}
+
+async fn handshake(acceptor: TlsAcceptor, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    let mut first = [HANDSHAKE];
+    stream.peek(&mut first).await?;
+    if first != [HANDSHAKE] {
+        stream.write_all(PLAIN).await?;
+        stream.shutdown().await?;
+        // What it still sends is read, or the system would cut the answer off.
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+        return Err(io::Error::other("speaks no TLS"));
+    }
+    acceptor.accept(stream).await
+}
+
+impl axum::serve::Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.ready.recv().await {
+            Some(accepted) => accepted,
+            None => std::future::pending().await, // Only after the accepting task is gone, and the listener with it.
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+}

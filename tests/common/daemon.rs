@@ -1,0 +1,112 @@
+//! A `heddle controller` under test.
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Killed when dropped.
+pub(crate) struct Daemon {
+    child: Child,
+    /// Where its API listens.
+    pub(crate) api: SocketAddr,
+    log: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Daemon {
+    /// Starts it on a free port of loopback, and waits until its API is there.
+    pub(crate) fn start(inventory: &Path, dir: &Path, more: &[&str]) -> Daemon {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        command.args(["controller", "--listen", "127.0.0.1:0"]).args(more).arg("--inventory").arg(inventory).arg("--dir").arg(dir);
+        Daemon::run(command)
+    }
+
+    /// The same with a command of the test's own.
+    pub(crate) fn run(mut command: Command) -> Daemon {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let log = Arc::new(Mutex::new(String::new()));
+        let api = loop {
+            let line = keep(&mut lines, &log).unwrap_or_else(|| panic!("the controller ended: {}", log.lock().unwrap()));
+            if let Some((_, address)) = line.split_once("API on ").and_then(|(_, url)| url.split_once("://")) {
+                break address.trim().parse().unwrap();
+            }
+        };
+        let kept = Arc::clone(&log);
+        let reader = Some(std::thread::spawn(move || while keep(&mut lines, &kept).is_some() {}));
+        Daemon { child, api, log, reader }
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The answer to a request: head and body.
+    pub(crate) fn get(&self, path: &str, header: &str) -> String {
+        self.ask(&format!("GET {path}"), header, "")
+    }
+
+    /// The same with a body.
+    pub(crate) fn ask(&self, request: &str, header: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.api).unwrap();
+        let length = body.len();
+        write!(stream, "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Waits until the snapshot holds a text.
+    pub(crate) fn wait_for(&self, part: &str) {
+        wait(part, || self.get("/v1/snapshot", ""));
+    }
+
+    /// Waits until it has logged a text.
+    pub(crate) fn wait_for_log(&self, part: &str) {
+        wait(part, || self.log.lock().unwrap().clone());
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").arg(signal).arg(self.child.id().to_string()).status().unwrap().success());
+    }
+
+    /// Stops it as its operator would, and gives what it logged.
+    pub(crate) fn stop(mut self) -> String {
+        self.signal("-TERM");
+        assert!(self.child.wait().unwrap().success());
+        self.reader.take().unwrap().join().unwrap();
+        self.log.lock().unwrap().clone()
+    }
+}
+
+fn keep(lines: &mut BufReader<ChildStderr>, log: &Mutex<String>) -> Option<String> {
+    let mut line = String::new();
+    lines.read_line(&mut line).ok().filter(|n| *n > 0)?;
+    log.lock().unwrap().push_str(&line);
+    Some(line)
+}
+
+/// Waits until `look` shows a text.
+pub(crate) fn wait(part: &str, look: impl Fn() -> String) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let seen = look();
+        if seen.contains(part) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "no {part} in {seen}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

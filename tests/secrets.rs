@@ -1,0 +1,218 @@
+//! No secret shows anywhere: a controller with every kind of them, working and failing, is searched for their texts.
+mod common;
+
+use common::daemon::{Daemon, wait};
+use controller::core::{Core, Options};
+use inventory::inventory_file::Inventory;
+use std::fs;
+use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const COMMUNITY: &str = "c0mmunity-Of-s0";
+const WRONG_COMMUNITY: &str = "c0mmunity-gu3ssed";
+const AUTH: &str = "auth-Phrase-0f-s1";
+const PRIV: &str = "priv-Phrase-0f-s1";
+const WRONG_AUTH: &str = "auth-Phrase-gu3ssed";
+const WHOLE: &str = "whole-T0ken-0123456789abcdef";
+const AGENTS: &str = "agents-T0ken-0123456789abcdef";
+/// All of them.
+const SECRETS: [&str; 7] = [COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, WRONG_AUTH, WHOLE, AGENTS];
+
+/// net-snmp's agent on four addresses, killed when dropped.
+struct Snmpd(Child);
+
+impl Snmpd {
+    fn start(folder: &Path, port: u16) -> Snmpd {
+        let conf = format!("rocommunity {COMMUNITY}\nsysName s0\ncreateUser mon SHA-256 {AUTH} AES {PRIV}\nrouser mon priv\n");
+        fs::create_dir_all(folder.join("state")).unwrap();
+        fs::write(folder.join("snmpd.conf"), conf).unwrap();
+        let program = ["/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "/sbin/snmpd"].into_iter().find(|p| Path::new(p).exists());
+        let mut command = Command::new(program.expect("no snmpd on this machine; this test asks a real one: apt install snmpd"));
+        command.args(["-f", "-C", "-c"]).arg(folder.join("snmpd.conf")).arg("-Lf").arg(folder.join("log")).args(["-I", "-smux"]);
+        command.args((1..=4).map(|n| format!("udp:127.0.0.{n}:{port}")));
+        command
+            .env("MIBS", "")
+            .env("SNMP_PERSISTENT_DIR", folder.join("state"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Snmpd(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Snmpd {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn secret_file(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, format!("{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    path
+}
+
+/// s0 and s1 let in, s2 and s3 do not; every way to keep a secret is used.
+fn inventory(folder: &Path, port: u16) -> String {
+    let community = secret_file(folder, "community", COMMUNITY, 0o644);
+    format!(
+        "switches:
+  s0: {{address: 127.0.0.1:{port}, snmp: file}}
+  s1: {{address: 127.0.0.2:{port}, snmp: user}}
+  s2: {{address: 127.0.0.3:{port}, snmp: inline}}
+  s3: {{address: 127.0.0.4:{port}, snmp: wronguser}}
+timing: {{timeout: 200ms, retries: 0}}
+snmp:
+  file: {{version: 2c, community: {{file: {}}}}}
+  user: {{version: 3, user: mon, auth: {{protocol: sha256, key: {{env: HEDDLE_TEST_AUTH}}}}, priv: {{protocol: aes, key: {{credential: priv}}}}}}
+  inline: {{version: 2c, community: {WRONG_COMMUNITY}}}
+  wronguser: {{version: 3, user: mon, auth: {{protocol: sha256, key: {WRONG_AUTH}}}, priv: {{protocol: aes, key: {{credential: priv}}}}}}
+hosts: [n0, n1]
+",
+        community.display()
+    )
+}
+
+/// A host that hears the switch by LLDP.
+fn report(host: &str, port: u8) -> String {
+    format!(
+        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
+        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
+    )
+}
+
+fn assert_silent(about: &str, text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{about} shows {secret}: {text}");
+    }
+}
+
+/// Every file below a folder, as text.
+fn files(folder: &Path) -> Vec<(PathBuf, String)> {
+    let all = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    all.flat_map(|p| if p.is_dir() { files(&p) } else { vec![(p.clone(), String::from_utf8_lossy(&fs::read(&p).unwrap()).into_owned())] })
+        .collect()
+}
+
+#[test]
+fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
+    let dir = tempfile::tempdir().unwrap();
+    let [folder, credentials, shared] = ["snmpd", "credentials", "shared"].map(|f| dir.path().join(f));
+    fs::create_dir(&credentials).unwrap();
+    secret_file(&credentials, "priv", PRIV, 0o400);
+    secret_file(&credentials, "heddle-token", WHOLE, 0o400);
+    let agents = secret_file(dir.path(), "agents.token", AGENTS, 0o600);
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let snmpd = Snmpd::start(&folder, port);
+    let (file, journal) = (dir.path().join("inventory.yaml"), dir.path().join("journal"));
+    fs::write(&file, inventory(dir.path(), port)).unwrap();
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    command.args(["controller", "--listen", "127.0.0.1:0", "--log", "trace", "--inventory"]).arg(&file).arg("--dir").arg(&shared);
+    command.arg("--journal").arg(&journal).arg("--agent-token-file").arg(&agents);
+    command.env("CREDENTIALS_DIRECTORY", &credentials).env("HEDDLE_TEST_AUTH", AUTH);
+    let stdout = fs::File::create(dir.path().join("stdout")).unwrap();
+    command.stdout(stdout);
+    let daemon = Daemon::run(command);
+    let bearer = |token: &str| format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
+
+    // It works: two switches let it in, two do not, two hosts report, and an epoch is published.
+    for (host, n) in [("n0", 1), ("n1", 2)] {
+        let answer = daemon.ask(&format!("POST /v1/hosts/{host}/report"), &bearer(AGENTS), &report(host, n));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert_silent("the answer to a report", &answer);
+    }
+    wait("epoch 1 published", || daemon.get("/v1/snapshot", &bearer(WHOLE)));
+    let snapshot = daemon.get("/v1/snapshot", &bearer(WHOLE));
+    let body = snapshot.split("\r\n\r\n").nth(1).unwrap();
+    let switches: serde_json::Value = serde_json::from_str::<serde_json::Value>(body).unwrap()["switches"].take();
+    let answers = |name: &str| switches.as_array().unwrap().iter().any(|s| s["name"] == name && s["problem"].is_null());
+    assert_eq!(["s0", "s1", "s2", "s3"].map(answers), [true, true, false, false], "{switches}");
+
+    // It fails: tokens that are wrong, reports that are none, secrets that cannot be read any more.
+    for path in ["/v1/snapshot", "/v1/topology", "/v1/epochs", "/metrics", "/healthz", "/v2"] {
+        for header in [bearer(WHOLE), bearer(AGENTS), bearer("wrong"), String::new()] {
+            assert_silent(path, &daemon.get(path, &header));
+        }
+    }
+    assert_silent("a refused report", &daemon.ask("POST /v1/hosts/n0/report", &bearer(AGENTS), "{\"host\":"));
+    assert_silent("a refused token", &daemon.ask("POST /v1/hosts/n0/report", &bearer("wrong"), &report("n0", 1)));
+    fs::remove_file(credentials.join("priv")).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for_log("credential \"user\": credential priv: No such file or directory");
+    let stated = fs::read_to_string(&file).unwrap();
+    fs::write(&file, stated.replace("{credential: priv}", "{credential: [}")).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for_log("did not find expected");
+    assert_silent("an alarm", &daemon.get("/v1/snapshot", &bearer(WHOLE)));
+
+    // Neither its command line nor its environment has more than the operator set.
+    let of = |what: &str| String::from_utf8_lossy(&fs::read(format!("/proc/{}/{what}", daemon.id())).unwrap()).into_owned();
+    assert_silent("its command line", &of("cmdline"));
+    assert_silent("its environment", &of("environ").replace(&format!("HEDDLE_TEST_AUTH={AUTH}"), ""));
+
+    let log = daemon.stop();
+    assert!(log.contains("community: holds a secret, and every user of this machine may read it"), "{log}");
+    assert!(!log.contains("agents.token: holds a secret"), "{log}");
+    assert_silent("its log", &log);
+    let text = fs::read_to_string(&journal).unwrap();
+    assert!(text.contains("host report") || text.contains("\"heard\""), "the journal holds what happened");
+    assert_silent("its journal", &text);
+    assert_silent("its output", &fs::read_to_string(dir.path().join("stdout")).unwrap());
+    let published = files(&shared);
+    assert!(published.iter().any(|(p, _)| p.ends_with("manifest.json")));
+    for (path, text) in published {
+        assert_silent(&path.display().to_string(), &text);
+    }
+    drop(snmpd);
+}
+
+#[test]
+fn the_core_shows_no_secret_of_its_inventory() {
+    let text =
+        inventory(tempfile::tempdir().unwrap().path(), 161).replace("{env: HEDDLE_TEST_AUTH}", AUTH).replace("{credential: priv}", PRIV);
+    let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();
+    inventory.resolve_secrets(|_| Ok(COMMUNITY.to_owned())).unwrap();
+    let core = Core::new(inventory, Options::default());
+    let shown = format!("{core:?}");
+    assert!(shown.contains("(hidden)"));
+    assert_silent("the core", &shown);
+    assert_silent("a journal's header", &serde_json::to_string(&core.header()).unwrap());
+}
+
+#[test]
+fn what_cannot_be_read_is_told_without_its_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("inventory.yaml");
+    let started = |snmp: &str, flags: &[&str]| {
+        fs::write(&file, format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&file).arg("--dir").arg(dir.path().join("shared"));
+        let output = command.args(flags).env_remove("CREDENTIALS_DIRECTORY").env("SHORT", "sh0rt").output().unwrap();
+        assert_eq!(output.status.code(), Some(64));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let user = |key: &str| format!("{{version: 3, user: mon, auth: {{protocol: sha256, key: {key}}}}}");
+    let binary = dir.path().join("binary");
+    fs::write(&binary, b"hunter22\xff\xfe").unwrap();
+    let token = secret_file(dir.path(), "short", "sh0rt", 0o600);
+    let community = "{version: 2c, community: public}";
+    for (snmp, flags, problem) in [
+        (user("{file: /no/such/key}"), vec![], "credential \"default\": file /no/such/key: No such file"),
+        (user(&format!("{{file: {}}}", binary.display())), vec![], "no UTF-8"),
+        (user("{env: HEDDLE_NO_SUCH_VARIABLE}"), vec![], "environment variable HEDDLE_NO_SUCH_VARIABLE: not set"),
+        (user("{env: SHORT}"), vec![], "at least 8"),
+        (user("sh0rt"), vec![], "at least 8"),
+        (user("{credential: auth}"), vec![], "credential auth: CREDENTIALS_DIRECTORY is not set"),
+        (community.to_owned(), vec!["--token-file", token.to_str().unwrap()], "expected at least 16 characters"),
+        (community.to_owned(), vec!["--token-file", binary.to_str().unwrap()], "no UTF-8"),
+    ] {
+        let said = started(&snmp, &flags);
+        assert!(said.contains(problem), "{problem}: {said}");
+        assert!(!said.contains("sh0rt") && !said.contains("hunter22"), "{said}");
+    }
+}

@@ -1,0 +1,124 @@
+//! HTTPS between controller, viewer and whoever else comes, with authorities made here.
+mod common;
+
+use common::daemon::Daemon;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use tui::Message;
+
+/// An authority in a folder of its own, with the certificate of a controller on loopback.
+struct Authority {
+    ca: PathBuf,
+    cert: String,
+    key: String,
+}
+
+impl Authority {
+    fn new(dir: &Path, name: &str) -> Authority {
+        let mut params = CertificateParams::new(vec![]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let ca = dir.join(name);
+        fs::write(&ca, issuer.pem()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let cert = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        Authority { ca, cert: cert.pem(), key: key.serialize_pem() }
+    }
+
+    /// Gives the controller this authority's certificate.
+    fn hand(&self, dir: &Path) {
+        fs::write(dir.join("cert.pem"), &self.cert).unwrap();
+        fs::write(dir.join("key.pem"), &self.key).unwrap();
+    }
+}
+
+/// What a viewer sees first.
+fn view(url: &str, ca: Option<&Path>) -> Message {
+    let (tell, seen) = mpsc::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (url, flag) = (url.to_owned(), Arc::clone(&stop));
+    let authorities = ca.map(|ca| tui::authorities(ca).unwrap()).unwrap_or_default();
+    std::thread::spawn(move || tui::source::follow(&url, None, &authorities, &flag, |m| tell.send(m).is_ok()));
+    let first = seen.recv_timeout(Duration::from_secs(20)).expect("a picture or a reason");
+    stop.store(true, Ordering::Relaxed);
+    first
+}
+
+fn lost(message: Message) -> String {
+    let Message::Lost(why) = message else { panic!("expected a reason, found {message:?}") };
+    why
+}
+
+#[test]
+fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| Authority::new(dir.path(), name));
+    ours.hand(dir.path());
+    let inventory = dir.path().join("inventory.yaml");
+    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
+        .unwrap();
+    let [cert, key] = ["cert.pem", "key.pem"].map(|f| dir.path().join(f).display().to_string());
+    let daemon = Daemon::start(&inventory, &dir.path().join("shared"), &["--tls-cert", &cert, "--tls-key", &key]);
+    let https = format!("https://{}", daemon.api);
+
+    assert!(matches!(view(&https, Some(&ours.ca)), Message::Picture(_)));
+    let why = lost(view(&https, Some(&theirs.ca)));
+    assert!(why.contains("not by an authority of --ca FILE"), "{why}");
+    let why = lost(view(&https, None));
+    assert!(why.contains("not by an authority of --ca FILE"), "{why}");
+    let why = lost(view(&format!("http://{}", daemon.api), None));
+    assert!(why.contains("wants https:// and --ca FILE"), "{why}");
+
+    theirs.hand(dir.path());
+    daemon.signal("-HUP");
+    daemon.wait_for_log("inventory read again");
+    assert!(matches!(view(&https, Some(&theirs.ca)), Message::Picture(_)), "read again");
+    fs::write(dir.path().join("key.pem"), &ours.key).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for_log("the certificate read before stays in use");
+    assert!(matches!(view(&https, Some(&theirs.ca)), Message::Picture(_)), "a key that does not fit changes nothing");
+    let said = daemon.stop();
+    assert!(said.contains("API on https://") && !said.contains("PRIVATE KEY"), "{said}");
+}
+
+#[test]
+fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let ours = Authority::new(dir.path(), "ours.pem");
+    let inventory = dir.path().join("inventory.yaml");
+    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
+        .unwrap();
+    let daemon = Daemon::start(&inventory, &dir.path().join("shared"), &[]);
+    let why = lost(view(&format!("https://{}", daemon.api), Some(&ours.ca)));
+    assert!(why.contains("it speaks no TLS: connect with http://"), "{why}");
+    daemon.stop();
+}
+
+#[test]
+fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| Authority::new(dir.path(), name));
+    let inventory = dir.path().join("inventory.yaml");
+    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\n").unwrap();
+    for (cert, key, problem) in [
+        (ours.cert.as_str(), theirs.key.as_str(), "key.pem: "),
+        ("", &ours.key, "cert.pem: no certificate in it"),
+        (&ours.cert, "hunter22", "key.pem: nothing of that kind in it"),
+        (&ours.key, &ours.key, "cert.pem: no certificate in it"),
+    ] {
+        fs::write(dir.path().join("cert.pem"), cert).unwrap();
+        fs::write(dir.path().join("key.pem"), key).unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_heddle"));
+        command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(dir.path().join("shared"));
+        command.arg("--tls-cert").arg(dir.path().join("cert.pem")).arg("--tls-key").arg(dir.path().join("key.pem"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(64) && said.contains(problem) && !said.contains("hunter22"), "{problem}: {said}");
+        assert!(!dir.path().join("shared").exists());
+    }
+}
