@@ -112,7 +112,11 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     fs::write(&file, inventory(dir.path(), port)).unwrap();
 
     let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
-    command.args(["controller", "--listen", "127.0.0.1:0", "--log", "trace", "--inventory"]).arg(&file).arg("--dir").arg(&shared);
+    command
+        .args(["controller", "--listen", "127.0.0.1:0", "--log", "trace,async_snmp=trace", "--inventory"])
+        .arg(&file)
+        .arg("--dir")
+        .arg(&shared);
     command.arg("--journal").arg(&journal).arg("--agent-token-file").arg(&agents);
     command.env("CREDENTIALS_DIRECTORY", &credentials).env("HEDDLE_TEST_AUTH", AUTH);
     let stdout = fs::File::create(dir.path().join("stdout")).unwrap();
@@ -147,7 +151,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     let stated = fs::read_to_string(&file).unwrap();
     fs::write(&file, stated.replace("{credential: priv}", "{credential: [}")).unwrap();
     daemon.signal("-HUP");
-    daemon.wait_for_log("did not find expected");
+    daemon.wait_for_log("inventory.yaml:9: snmp.user.priv.key.credential");
     assert_silent("an alarm", &daemon.get("/v1/snapshot", &bearer(WHOLE)));
 
     // Neither its command line nor its environment has more than the operator set.

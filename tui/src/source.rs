@@ -66,7 +66,7 @@ fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
 fn explained(url: &str, error: &ureq::Error) -> String {
     let error = error.to_string();
     let hint = match error.as_str() {
-        e if e.contains("UnknownIssuer") => "; its certificate is not by an authority of --ca FILE",
+        e if e.contains("UnknownIssuer") || e.contains("BadSignature") => "; its certificate is not by an authority of --ca FILE",
         e if e.contains("NotValidForName") => "; its certificate is for another name: connect to the one in it",
         e if e.contains("Expired") => "; its certificate has expired",
         e if e.contains("InvalidContentType") => "; it speaks no TLS: connect with http://",

@@ -25,13 +25,15 @@ impl Token {
     pub fn read(path: &Path) -> Result<Token, HttpError> {
         let bad = |problem: String| HttpError::Token { path: path.to_owned(), problem };
         let text = secrets::text(path).map_err(bad)?;
-        if let Some(warning) = secrets::exposed(path) {
-            tracing::warn!("{warning}");
-        }
         match text.trim() {
             t if t.len() < SHORTEST => Err(bad(format!("expected at least {SHORTEST} characters, such as `openssl rand -hex 32` gives"))),
             t if !t.bytes().all(|b| b.is_ascii_graphic()) => Err(bad("expected printable ASCII without blanks".to_owned())),
-            t => Ok(Token(t.into())),
+            t => {
+                if let Some(warning) = secrets::exposed(path) {
+                    tracing::warn!("{warning}");
+                }
+                Ok(Token(t.into()))
+            }
         }
     }
 
