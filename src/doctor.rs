@@ -25,6 +25,8 @@ struct Need {
 enum Look {
     /// Root, or the capabilities to make namespaces and their interfaces.
     Rights,
+    /// Root, or the capability to open raw sockets.
+    RawSockets,
     /// A program on the search path or where daemons lie.
     Program(&'static str),
     /// A library whose file name begins so, below the usual folders.
@@ -44,9 +46,10 @@ enum Gives {
 }
 
 use Gives::{Package, Run};
-use Look::{Kernel, Library, Program, Python, Rights};
+use Look::{Kernel, Library, Program, Python, RawSockets, Rights};
 
 const LAB: &str = "lab";
+const AGENT: &str = "host agent";
 const MPI: &str = "MPI runtime (build)";
 const TESTS: &str = "tests";
 
@@ -56,6 +59,7 @@ const NEEDS: &[Need] = &[
     Need { what: "kernel: bridge with STP", part: LAB, look: Kernel(&["ip", "link", "add", "br0", "type", "bridge", "stp_state", "1"]), gives: Run("modprobe bridge") },
     Need { what: "kernel: veth", part: LAB, look: Kernel(&["ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1"]), gives: Run("modprobe veth") },
     Need { what: "kernel: token bucket", part: LAB, look: Kernel(&["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "3100", "limit", "65536"]), gives: Run("modprobe sch_tbf") },
+    Need { what: "raw sockets", part: AGENT, look: RawSockets, gives: Run("sudo heddle agent ..., or as docs/systemd/heddle-agent.service does") },
     Need { what: "ip", part: LAB, look: Program("ip"), gives: Package("iproute2") },
     Need { what: "bridge", part: LAB, look: Program("bridge"), gives: Package("iproute2") },
     Need { what: "tc", part: LAB, look: Program("tc"), gives: Package("iproute2") },
@@ -69,6 +73,7 @@ const NEEDS: &[Need] = &[
     Need { what: "mpicc.openmpi", part: MPI, look: Program("mpicc.openmpi"), gives: Package("libopenmpi-dev") },
     Need { what: "mpirun.mpich", part: MPI, look: Program("mpirun.mpich"), gives: Package("mpich") },
     Need { what: "mpicc.mpich", part: MPI, look: Program("mpicc.mpich"), gives: Package("libmpich-dev") },
+    Need { what: "systemd-analyze", part: TESTS, look: Program("systemd-analyze"), gives: Package("systemd") },
     Need { what: "tmux", part: TESTS, look: Program("tmux"), gives: Package("tmux") },
     Need { what: "gfortran", part: TESTS, look: Program("gfortran"), gives: Package("gfortran") },
     Need { what: "snmpwalk", part: TESTS, look: Program("snmpwalk"), gives: Package("snmp") },
@@ -127,6 +132,7 @@ impl Look {
     fn is_there(&self) -> bool {
         match self {
             Rights => may_make_namespaces(),
+            RawSockets => granted(1 << 13),
             Program(name) => program(name).is_some(),
             Library(name) => library(name),
             // The system's own, whatever comes first on the search path: that is the one packages serve.
@@ -147,12 +153,16 @@ fn succeeds(command: &mut Command) -> bool {
     command.env("PATH", path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }
 
-/// CAP_NET_ADMIN and CAP_SYS_ADMIN (capabilities(7)), as the kernel grants them now.
+/// CAP_NET_ADMIN and CAP_SYS_ADMIN.
 fn may_make_namespaces() -> bool {
-    const WANTED: u64 = 1 << 12 | 1 << 21;
+    granted(1 << 12 | 1 << 21)
+}
+
+/// Whether the kernel grants these capabilities now (capabilities(7)).
+fn granted(wanted: u64) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let granted = status.lines().find_map(|l| l.strip_prefix("CapEff:")).and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-    granted.is_some_and(|g| g & WANTED == WANTED)
+    granted.is_some_and(|g| g & wanted == wanted)
 }
 
 fn program(name: &str) -> Option<PathBuf> {

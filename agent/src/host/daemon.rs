@@ -123,6 +123,7 @@ impl HostAgent {
         };
         let (seen, ()) = tokio::join!(listening, tracing);
         let (all, heard) = seen?;
+        tell_missing(&settings, &all);
         let paths = found.borrow().clone();
         Ok(report(&settings, &all, heard, paths, &Changes::default()))
     }
@@ -170,7 +171,7 @@ impl Looker {
     async fn run(mut self) -> Result<(), NicsError> {
         let mut changes = Changes::default();
         let mut all = self.cards.read().await?;
-        self.tell_missing(&all);
+        tell_missing(&self.settings, &all);
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut said, mut seeded) = (None::<Instant>, None::<Instant>);
@@ -218,11 +219,11 @@ impl Looker {
             asked => Duration::from_millis(asked).clamp(EVERY_RANGE.0, EVERY_RANGE.1),
         }
     }
+}
 
-    fn tell_missing(&self, all: &[Found]) {
-        for name in self.settings.interfaces.iter().filter(|name| !all.iter().any(|f| f.nic.name == **name)) {
-            tracing::warn!("--interface {name}: no such Ethernet card now; it is looked at when it comes");
-        }
+fn tell_missing(settings: &Settings, all: &[Found]) {
+    for name in settings.interfaces.iter().filter(|name| !all.iter().any(|f| f.nic.name == **name)) {
+        tracing::warn!("--interface {name}: no such Ethernet card now; it is looked at when it comes");
     }
 }
 
