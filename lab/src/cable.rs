@@ -2,7 +2,8 @@
 use crate::address;
 use crate::error::{Error, Result};
 use crate::name::LabName;
-use crate::plan::{Cable, End, Kind, Plan};
+use crate::plan::{Cable, End, Kind, Plan, RELAY};
+use crate::relay;
 use crate::state::{Lock, State};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
@@ -83,6 +84,9 @@ async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPe
                 plug_in(&state.plan, &wire, end, &cable).await?;
                 address::again(&state.plan, &wire, &end.node, &end.port).await?;
             }
+        }
+        if !cut && !cable.delay.is_zero() {
+            relay::pace(&wire(&state.name, RELAY)?, index, &cable).await?;
         }
         state.plan.cables[index] = cable.clone();
         changed.push(cable);

@@ -128,6 +128,7 @@ pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, number: us
             wire::cable(plug, &Plug { wire: relay, port, mac }).await?;
             relay.set_up(port, true).await?;
         }
+        relay::pace(relay, number, cable).await?;
     }
     plug_in(plan, a, &cable.a, cable).await?;
     plug_in(plan, b, &cable.b, cable).await

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 /// What the kernel holds while this process waits for a core, in octets as the kernel counts them.
-const BUFFER: usize = 16 << 20;
+pub(super) const BUFFER: usize = 16 << 20;
 
 /// Every protocol: ETH_P_ALL in network order.
 const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
