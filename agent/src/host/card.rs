@@ -1,6 +1,5 @@
-//! The Ethernet cards as the system shows them now.
+//! A card, as far as frames go by it.
 use inventory::Mac;
-use pnet::datalink::{MacAddr, NetworkInterface, interfaces};
 
 /// One card. Cards come, go and change their names; their number stays for as long as they do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,21 +12,4 @@ pub struct Card {
     pub mac: Mac,
     /// Whether it is set up and has a carrier.
     pub up: bool,
-}
-
-impl Card {
-    /// Every interface with an Ethernet address but loopback, by number: bridges, bonds and virtual ones, too. Empty where the
-    /// system shows none.
-    pub fn all() -> Vec<Card> {
-        let mut cards: Vec<Card> = interfaces().iter().filter_map(Card::of).collect();
-        cards.sort_by_key(|card| card.index);
-        cards
-    }
-
-    fn of(interface: &NetworkInterface) -> Option<Card> {
-        let MacAddr(a, b, c, d, e, f) = interface.mac?;
-        let mac = Mac([a, b, c, d, e, f]);
-        let up = interface.is_up() && interface.is_running();
-        (mac.is_station() && !interface.is_loopback()).then(|| Card { index: interface.index, name: interface.name.clone(), mac, up })
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`card`] | the Ethernet cards as the system shows them now |
+//! | [`card`] | a card, as far as frames go by it |
 //! | [`packets`] | frames as they are on the cable, without a cost to any other frame |
 //! | [`capture`] | hears on the cards |
 //! | `heard` | what frames said, until it ages out |
