@@ -22,14 +22,16 @@ use tempfile::TempDir;
 const BOTH: [&str; 2] = ["openmpi", "mpich"];
 /// Each way at every size, so that small programs take the runtime's own.
 const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
+/// The same over the runtime's own connections.
+const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
 
 /// Eight hosts on three switches in a row; the second one moves n2 and n3.
 const TREE: &str = "switches: [s0, s1, s2]
-hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}, n5: {switch: s2}, n6: {switch: s2}, n7: {switch: s2}}
+hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s0, address: 127.0.0.1}, n3: {switch: s1, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
 const MOVED: &str = "switches: [s0, s1, s2]
-hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s2}, n3: {switch: s0}, n4: {switch: s1}, n5: {switch: s2}, n6: {switch: s2}, n7: {switch: s2}}
+hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s2, address: 127.0.0.1}, n3: {switch: s0, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
 
@@ -148,23 +150,27 @@ fn ways(dir: &Path) -> Vec<String> {
 }
 
 /// Runs a program bare and with the runtime, and compares what they print byte for byte.
-fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize) {
+fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize, forced: (&str, &str)) {
     let program = compiled(source, mpi, &[]);
     let bare = Job::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
     let dir = shared(TREE);
-    let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
+    let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&program, &[]);
     assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
     assert!(bare.out.lines().count() > 10, "{}", bare.out);
     assert_eq!(with.heddle, [] as [&str; 0]);
-    assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"], "{source} x {ranks} on {mpi} did not go through the runtime");
+    let ways = ways(dir.path());
+    let gone = if forced == OVER_TCP { ["allgather ring tcp", "alltoall aapc tcp"] } else { ["allgather ring", "alltoall aapc"] };
+    assert_eq!(ways, gone, "{source} x {ranks} on {mpi} did not go through the runtime");
     assert!(records(dir.path()).iter().all(|record| record.finished && record.epoch == 1), "{:?}", records(dir.path()));
 }
 
 #[test]
 fn every_datatype_gives_the_same_bytes() {
     for mpi in BOTH {
-        for (ranks, per_host) in [(2, 1), (4, 1), (6, 2), (16, 3)] {
-            same_bytes("datatypes.c", mpi, ranks, per_host);
+        for (ranks, per_host, forced) in
+            [(2, 1, FORCED), (4, 1, FORCED), (6, 2, FORCED), (16, 3, FORCED), (2, 1, OVER_TCP), (16, 3, OVER_TCP)]
+        {
+            same_bytes("datatypes.c", mpi, ranks, per_host, forced);
         }
     }
 }
@@ -172,8 +178,8 @@ fn every_datatype_gives_the_same_bytes() {
 #[test]
 fn every_communicator_gives_the_same_bytes() {
     for mpi in BOTH {
-        for (ranks, per_host) in [(2, 1), (7, 2), (16, 3)] {
-            same_bytes("communicators.c", mpi, ranks, per_host);
+        for (ranks, per_host, forced) in [(2, 1, FORCED), (7, 2, FORCED), (16, 3, FORCED), (7, 2, OVER_TCP)] {
+            same_bytes("communicators.c", mpi, ranks, per_host, forced);
         }
     }
 }
@@ -389,10 +395,11 @@ fn publish_while(dir: &Path, job: impl FnOnce() -> Said + Send) -> (Said, u32) {
 
 #[test]
 fn epochs_change_under_a_running_job() {
-    for mpi in BOTH {
+    for (mpi, forced, over) in [("openmpi", FORCED, ""), ("mpich", FORCED, ""), ("openmpi", OVER_TCP, " tcp"), ("mpich", OVER_TCP, " tcp")]
+    {
         let dir = shared(TREE);
         let program = compiled("steady.c", mpi, &[]);
-        let job = Job::new(mpi, 8).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1");
+        let job = Job::new(mpi, 8).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_VERBOSE", "1");
         let (said, published) = publish_while(dir.path(), || job.run(&program, &["8"]));
         assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
         let mut followed: Vec<&str> =
@@ -400,7 +407,26 @@ fn epochs_change_under_a_running_job() {
         followed.dedup();
         assert!(published > 10 && followed.len() > 4, "{mpi}: {published} published, followed: {followed:?}");
         let calls = calls(dir.path());
-        assert!(calls["alltoall aapc"] > 100 && calls["allgather ring"] > 100 && calls.len() == 2, "{mpi}: {calls:?}");
+        let count = |way: &str| calls.get(&format!("{way}{over}")).copied().unwrap_or(0);
+        assert!(count("alltoall aapc") > 100 && count("allgather ring") > 100 && calls.len() == 2, "{mpi}: {calls:?}");
+    }
+}
+
+#[test]
+fn without_addresses_or_with_one_that_is_not_here_mpi_carries_the_blocks() {
+    let nowhere = TREE.replacen("address: 127.0.0.1", "address: 192.0.2.1", 1);
+    for (mpi, topology, reason) in [
+        ("openmpi", TREE.replacen(", address: 127.0.0.1", "", 2), "the topology states no address for this host"),
+        ("mpich", nowhere, "192.0.2.1: Cannot assign requested address"),
+    ] {
+        let dir = shared(&topology);
+        let said = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        assert!(
+            said.heddle.iter().any(|line| line.contains(reason) && line.ends_with("MPI point-to-point carries the blocks")),
+            "{:?}",
+            said.heddle
+        );
+        assert!(ways(dir.path()).iter().all(|way| !way.ends_with("tcp")), "{:?}", ways(dir.path()));
     }
 }
 

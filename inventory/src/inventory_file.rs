@@ -201,11 +201,13 @@ impl Inventory {
         Ok(())
     }
 
-    /// Puts a found network's hosts into the order stated here, with their ranks.
+    /// Puts a found network's hosts into the order stated here, with their ranks and addresses.
     pub fn rank(&self, file: &mut TopologyFile) {
         file.hosts.sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
         for (name, host) in &mut file.hosts {
-            host.ranks = self.hosts.get(name).and_then(|h| h.ranks).unwrap_or(host.ranks);
+            if let Some(stated) = self.hosts.get(name) {
+                (host.ranks, host.address) = (stated.ranks.unwrap_or(host.ranks), stated.address);
+            }
         }
     }
 }

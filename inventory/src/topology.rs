@@ -203,7 +203,7 @@ impl Topology {
                 Some(NodeKind::Host) => {
                     hosts.insert(
                         link.b.clone(),
-                        topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, delay: Duration::ZERO, ranks: 1 },
+                        topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, delay: Duration::ZERO, ranks: 1, address: None },
                     );
                 }
                 Some(_) => {

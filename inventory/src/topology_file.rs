@@ -5,6 +5,7 @@ use crate::{BitsPerSec, unique, units};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// A topology file, checked: every name is unique, every reference resolves.
@@ -42,6 +43,9 @@ pub struct Host {
     /// How many ranks it runs.
     #[serde(default = "one")]
     pub ranks: u32,
+    /// Its address on this network, by which other ranks reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
 }
 
 /// A cable between two switches or routers.

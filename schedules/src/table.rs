@@ -23,9 +23,46 @@ pub enum Way {
     Aapc {
         /// What keeps them apart.
         sync: SyncKind,
+        /// What carries the blocks.
+        #[serde(default)]
+        over: Carrier,
     },
     /// The ring of [`crate::allgather`].
-    Ring,
+    Ring {
+        /// What carries the blocks.
+        #[serde(default)]
+        over: Carrier,
+    },
+}
+
+impl Way {
+    /// What carries its blocks; `None` where the library sees to that.
+    pub fn carrier(self) -> Option<Carrier> {
+        match self {
+            Way::Native => None,
+            Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
+        }
+    }
+
+    /// The same way over another carrier.
+    pub fn over(self, over: Carrier) -> Way {
+        match self {
+            Way::Native => Way::Native,
+            Way::Aapc { sync, .. } => Way::Aapc { sync, over },
+            Way::Ring { .. } => Way::Ring { over },
+        }
+    }
+}
+
+/// What carries blocks and tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carrier {
+    /// The MPI library's point-to-point messages: on every network that the library works on.
+    #[default]
+    Mpi,
+    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made, [`Carrier::Mpi`].
+    Tcp,
 }
 
 /// An MPI library. Their own routines differ, so the size from which a schedule pays does, too.
@@ -67,13 +104,13 @@ pub struct Table {
 impl Default for Table {
     fn default() -> Self {
         let native = Entry { from: Bytes(0), way: Way::Native, mpi: None };
-        let aapc = Way::Aapc { sync: SyncKind::Receiver };
+        let aapc = Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi };
         Table {
             alltoall: vec![native, Entry { from: Bytes(64 << 10), way: aapc, mpi: Some(Mpi::Mpich) }],
             allgather: vec![
                 native,
-                Entry { from: Bytes(64 << 10), way: Way::Ring, mpi: Some(Mpi::OpenMpi) },
-                Entry { from: Bytes(256 << 10), way: Way::Ring, mpi: None },
+                Entry { from: Bytes(64 << 10), way: Way::Ring { over: Carrier::Mpi }, mpi: Some(Mpi::OpenMpi) },
+                Entry { from: Bytes(256 << 10), way: Way::Ring { over: Carrier::Mpi }, mpi: None },
             ],
         }
     }
@@ -136,7 +173,7 @@ impl Table {
     /// # Errors
     /// [`TableError::Content`].
     pub fn check(&self) -> Result<(), TableError> {
-        check("alltoall", &self.alltoall, "native or aapc", |way| !matches!(way, Way::Ring))?;
+        check("alltoall", &self.alltoall, "native or aapc", |way| !matches!(way, Way::Ring { .. }))?;
         check("allgather", &self.allgather, "native or ring", |way| !matches!(way, Way::Aapc { .. }))
     }
 }
@@ -172,11 +209,11 @@ mod tests {
                 assert_eq!(mpich.choose(collective, Bytes(small)), Way::Native);
             }
         }
-        assert_eq!(mpich.choose(Collective::Alltoall, Bytes(65_536)), Way::Aapc { sync: SyncKind::Receiver });
+        assert_eq!(mpich.choose(Collective::Alltoall, Bytes(65_536)), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
         assert_eq!(open_mpi.choose(Collective::Alltoall, Bytes(u64::MAX)), Way::Native);
-        assert_eq!(open_mpi.choose(Collective::Allgather, Bytes(65_536)), Way::Ring);
+        assert_eq!(open_mpi.choose(Collective::Allgather, Bytes(65_536)), Way::Ring { over: Carrier::Mpi });
         assert_eq!(mpich.choose(Collective::Allgather, Bytes(65_536)), Way::Native);
-        assert_eq!(mpich.choose(Collective::Allgather, Bytes(u64::MAX)), Way::Ring);
+        assert_eq!(mpich.choose(Collective::Allgather, Bytes(u64::MAX)), Way::Ring { over: Carrier::Mpi });
     }
 
     #[test]

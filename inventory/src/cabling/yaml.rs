@@ -72,7 +72,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Option<usize>, Cable)>
 impl Written {
     /// What the plan has in common with a topology file, and is checked as one.
     fn without_ports(&self) -> TopologyFile {
-        let host = |h: &Host| topology_file::Host { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks };
+        let host = |h: &Host| topology_file::Host { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks, address: None };
         let link = |l: &Link| topology_file::Link { a: l.a.clone(), b: l.b.clone(), rate: l.rate, delay: l.delay, state: l.state };
         TopologyFile {
             switches: self.switches.clone(),

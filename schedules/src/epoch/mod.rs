@@ -147,7 +147,7 @@ fn bound_of(tree: &Tree) -> Bound {
 
 /// The all-to-all of all hosts, verified.
 fn whole(tree: &Tree, table: &Table) -> Result<Alltoall, Violation> {
-    let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync } = entry.way { Some(sync) } else { None });
+    let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync, .. } = entry.way { Some(sync) } else { None });
     let plan = plan_file::in_file_order(alltoall::plan(tree, told.unwrap_or(SyncKind::Receiver)));
     verify::alltoall(tree, &plan)?;
     Ok(plan)

@@ -26,8 +26,13 @@ pub const REACH: f64 = 0.2;
 /// [`super::spanning_tree`]. Where the mean degree asks for more links than there are pairs, all pairs are linked.
 pub fn random_cluster(switches: usize, hosts: usize, random: &mut Random) -> TopologyFile {
     let name = |s: usize| format!("s{s}");
-    let host =
-        |random: &mut Random| Host { switch: name(random.below(switches)), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, ranks: 1 };
+    let host = |random: &mut Random| Host {
+        switch: name(random.below(switches)),
+        rate: BitsPerSec::GIGABIT,
+        delay: Duration::ZERO,
+        ranks: 1,
+        address: None,
+    };
     let link = |(a, b): (usize, usize)| Link { a: name(a), b: name(b), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, state: None };
     let links = waxman(switches, random);
     TopologyFile {

@@ -9,6 +9,7 @@
 //! | [`member`] | what a process knows of a communicator, and the agreements |
 //! | [`head`] | what rank 0 does beside |
 //! | [`aapc`], [`ring`] | the collectives themselves |
+//! | [`wires`] | the same over the runtime's own TCP connections |
 //!
 //! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no
 //! way back to the library's own routine.
@@ -22,6 +23,7 @@ mod members;
 mod mpi;
 mod private;
 mod ring;
+mod wires;
 
 use self::call::Call;
 use self::mpi::{Find, mpi};

@@ -2,6 +2,7 @@
 use crate::call::Call;
 use crate::head::Head;
 use crate::private::{Private, Result, check};
+use crate::wires::{self, Wires};
 use crate::{aapc, ring};
 use inventory::Bytes;
 use runtime::pace::Pace;
@@ -9,7 +10,7 @@ use runtime::plan::Follow;
 use runtime::settings::Force;
 use runtime::word::Word;
 use schedules::epoch::Lean;
-use schedules::table::{Collective, Mpi, Way};
+use schedules::table::{Carrier, Collective, Mpi, Way};
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,6 +20,8 @@ const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
 const NAME: usize = 256;
 /// A call in place needs a packed copy, whose pieces MPI counts by `int`.
 const MOST_IN_PLACE: u64 = 1 << 30;
+/// So may a call over TCP, if its type has gaps.
+const MOST_OVER_TCP: u64 = 1 << 30;
 
 /// A member of a communicator.
 #[derive(Debug)]
@@ -28,6 +31,7 @@ pub(crate) struct Member {
     hosts: Vec<String>,
     pace: Pace,
     follow: Option<Follow>,
+    wires: Wires,
     /// Rank 0 has more to do.
     head: Option<Box<Head>>,
 }
@@ -45,7 +49,7 @@ impl Member {
             return check(private.free()).map(|()| None);
         }
         let head = (private.rank == 0).then(|| Box::new(Head::new(&hosts)));
-        let mut member = Member { private, hosts, pace: Pace::new(1), follow: None, head };
+        let mut member = Member { private, hosts, pace: Pace::new(1), follow: None, wires: Wires::default(), head };
         member.agree()?;
         Ok(Some(member))
     }
@@ -58,23 +62,45 @@ impl Member {
         if self.pace.due(self.private.size as u64, block) {
             self.agree()?;
         }
-        let way = self.way(call, block);
-        let Some(head) = &mut self.head else {
-            // SAFETY: passed on to the caller.
-            return unsafe { carry_out(call, &self.private, self.follow.as_ref(), way) };
-        };
-        let timer = head.begin(call.collective, way, block, self.follow.as_ref());
+        let way = self.way(call, block)?;
+        let timer = self.head.as_mut().map(|head| head.begin(call.collective, way, block, self.follow.as_ref()));
         // SAFETY: passed on to the caller.
-        let code = unsafe { carry_out(call, &self.private, self.follow.as_ref(), way) };
-        head.done(&timer);
+        let code = unsafe { self.carry_out(call, way, block as usize) };
+        if let (Some(head), Some(timer)) = (&mut self.head, &timer) {
+            head.done(timer);
+        }
         code
     }
 
-    fn way(&self, call: &Call, block: u64) -> Way {
-        match &self.follow {
-            Some(follow) if block > 0 && !(call.in_place() && block > MOST_IN_PLACE) => follow.way(call.collective, block),
-            _ => Way::Native,
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn carry_out(&mut self, call: &Call, way: Way, block: usize) -> Result<i32> {
+        let private = &self.private;
+        let Some(follow) = self.follow.as_ref().filter(|_| way != Way::Native) else {
+            // SAFETY: passed on to the caller.
+            return Ok(unsafe { call.native() });
+        };
+        let mesh = self.wires.mesh().filter(|_| way.carrier() == Some(Carrier::Tcp));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (way, mesh) {
+                (Way::Aapc { sync, .. }, Some(mesh)) => wires::alltoall(call, private, mesh, follow.steps(sync), block)?,
+                (Way::Aapc { sync, .. }, None) => aapc::alltoall(call, private, follow.steps(sync))?,
+                (_, Some(mesh)) => wires::allgather(call, private, mesh, follow.ring(), block)?,
+                (_, None) => ring::allgather(call, private, follow.ring())?,
+            }
         }
+        Ok(crate::mpi::SUCCESS)
+    }
+
+    /// The same on every rank. Connects the ranks where the way first asks for it. Collective.
+    fn way(&mut self, call: &Call, block: u64) -> Result<Way> {
+        let Some(follow) = self.follow.as_ref().filter(|_| block > 0 && !(call.in_place() && block > MOST_IN_PLACE)) else {
+            return Ok(Way::Native);
+        };
+        let way = follow.way(call.collective, block);
+        let possible = way.carrier() != Some(Carrier::Tcp) || (block <= MOST_OVER_TCP && self.wires.up(&self.private, follow)?);
+        Ok(if possible { way } else { way.over(Carrier::Mpi) })
     }
 
     /// Rank 0 looks into the shared directory, all hear of it, plan, and make sure that all have the same plan. Collective.
@@ -127,6 +153,7 @@ impl Member {
                 if let Some(head) = &mut self.head {
                     head.follows(&follow);
                 }
+                self.wires.pace(&self.private, &follow);
                 self.follow = Some(follow);
             }
             Err(problem) if same => self.stand_aside(problem),
@@ -150,20 +177,6 @@ impl Member {
         }
         self.private.free()
     }
-}
-
-/// # Safety
-/// As the MPI standard says of the call's arguments.
-unsafe fn carry_out(call: &Call, private: &Private, follow: Option<&Follow>, way: Way) -> Result<i32> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match (way, follow) {
-            (Way::Aapc { sync }, Some(follow)) => aapc::alltoall(call, private, follow.steps(sync))?,
-            (Way::Ring, Some(follow)) => ring::allgather(call, private, follow.ring())?,
-            _ => return Ok(call.native()),
-        }
-    }
-    Ok(crate::mpi::SUCCESS)
 }
 
 /// Seconds of one such call at the payload bound; 0 where no tree is known.

@@ -20,6 +20,7 @@ unsafe extern "C" {
     /// `MPI_IN_PLACE`
     static HEDDLE_IN_PLACE: *const c_void;
     static HEDDLE_STATUS_IGNORE: *mut MPI_Status;
+    static HEDDLE_COMBINER_NAMED: c_int;
     static HEDDLE_KEYVAL_INVALID: c_int;
 }
 
@@ -68,12 +69,14 @@ functions! {
     Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
     Comm_test_inter(MPI_Comm, *mut c_int);
     Get_processor_name(*mut c_char, *mut c_int);
+    Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Sendrecv(*const c_void, c_int, MPI_Datatype, c_int, c_int, *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
     // MPI_Aint is an integer as wide as an address.
+    Type_get_envelope(MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
     Type_get_extent(MPI_Datatype, *mut isize, *mut isize);
     Type_size_x(MPI_Datatype, *mut MPI_Count);
     Waitsome(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
@@ -141,6 +144,7 @@ pub(crate) struct Mpi {
     pub(crate) handle: Handles,
     pub(crate) in_place: *const c_void,
     pub(crate) status_ignore: *mut MPI_Status,
+    pub(crate) combiner_named: c_int,
     pub(crate) keyval_invalid: c_int,
 }
 
@@ -160,7 +164,14 @@ pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
     let (Some(call), Some(handle)) = (unsafe { Functions::find(function) }, Handles::find(object)) else { return false };
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
-        Mpi { call, handle, in_place: HEDDLE_IN_PLACE, status_ignore: HEDDLE_STATUS_IGNORE, keyval_invalid: HEDDLE_KEYVAL_INVALID }
+        Mpi {
+            call,
+            handle,
+            in_place: HEDDLE_IN_PLACE,
+            status_ignore: HEDDLE_STATUS_IGNORE,
+            combiner_named: HEDDLE_COMBINER_NAMED,
+            keyval_invalid: HEDDLE_KEYVAL_INVALID,
+        }
     };
     MPI.get_or_init(|| mpi);
     true

@@ -40,6 +40,10 @@ impl Private {
         Ok(private)
     }
 
+    pub(crate) fn handle(&self) -> MPI_Comm {
+        self.comm
+    }
+
     /// Gives the communicator back, once. Collective.
     pub(crate) fn free(&mut self) -> c_int {
         if self.comm == mpi().handle.comm_null {

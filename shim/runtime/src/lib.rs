@@ -13,6 +13,7 @@
 //! | [`plan`] | a communicator's own schedule out of an epoch |
 //! | [`pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
+//! | [`tcp`] | the data path for large blocks, without MPI |
 //! | [`say`] | the few lines it writes to standard error |
 pub mod pace;
 pub mod plan;
@@ -20,4 +21,5 @@ pub mod record;
 pub mod say;
 pub mod settings;
 pub mod store;
+pub mod tcp;
 pub mod word;

@@ -2,8 +2,8 @@
 //!
 //! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it.
 use crate::settings::Force;
-use inventory::Bytes;
 use inventory::tree::{Tree, TreeError};
+use inventory::{BitsPerSec, Bytes};
 use schedules::alltoall::Algorithm;
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
@@ -12,6 +12,7 @@ use schedules::table::{Collective, Entry, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
 use schedules::{allgather, alltoall, bound};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
 
 /// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
 /// 30 MB at this many ranks.
@@ -32,6 +33,9 @@ pub struct Follow {
     force: Force,
     hosts: Tree,
     ranks: Vec<u32>,
+    /// The host of each rank, and the hosts' addresses.
+    host_of: Vec<u32>,
+    addresses: Vec<Option<IpAddr>>,
     steps: Vec<(SyncKind, Vec<Step>)>,
     ring: Vec<u32>,
     digest: u64,
@@ -119,6 +123,8 @@ impl Follow {
             summary,
             table,
             force,
+            host_of: host_of(&members),
+            addresses: names.iter().map(|name| lean.topology.hosts.get(*name)?.address).collect(),
             ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
             hosts,
             steps,
@@ -136,7 +142,7 @@ impl Follow {
     pub fn way(&self, collective: Collective, block: u64) -> Way {
         let way = self.force.way(collective).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
         match way {
-            Way::Aapc { sync } => Way::Aapc { sync: tokens_for(sync) },
+            Way::Aapc { sync, over } => Way::Aapc { sync: tokens_for(sync), over },
             way => way,
         }
     }
@@ -149,6 +155,21 @@ impl Follow {
     /// The ranks in the order of the allgather's ring.
     pub fn ring(&self) -> &[u32] {
         &self.ring
+    }
+
+    /// A rank's address on the network, where the topology says it.
+    pub fn address(&self, rank: u32) -> Option<IpAddr> {
+        self.addresses[*self.host_of.get(rank as usize)? as usize]
+    }
+
+    /// The slowest link's rate on the way from one rank to another; `None` within a host.
+    pub fn rate(&self, from: u32, to: u32) -> Option<BitsPerSec> {
+        let (from, to) = (*self.host_of.get(from as usize)?, *self.host_of.get(to as usize)?);
+        let mut slowest = None;
+        self.hosts.path(from, to, |edge| {
+            slowest = Some(slowest.map_or(self.hosts.rate(edge / 2), |r: BitsPerSec| r.min(self.hosts.rate(edge / 2))))
+        });
+        slowest
     }
 
     /// Seconds a collective takes at the payload bound of the bottleneck edge.
@@ -165,7 +186,7 @@ fn kinds(table: &Table, force: Force) -> Vec<SyncKind> {
     let forced = force.way(Collective::Alltoall);
     let ways = forced.into_iter().chain(table.alltoall.iter().map(|entry| entry.way));
     let mut kinds: Vec<SyncKind> =
-        ways.filter_map(|way| if let Way::Aapc { sync } = way { Some(tokens_for(sync)) } else { None }).collect();
+        ways.filter_map(|way| if let Way::Aapc { sync, .. } = way { Some(tokens_for(sync)) } else { None }).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds
@@ -194,12 +215,19 @@ fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, Tre
     Ok(members)
 }
 
+/// The number of each rank's host.
+fn host_of(members: &[(String, Vec<u32>)]) -> Vec<u32> {
+    let mut host_of = vec![0; members.iter().map(|(_, ranks)| ranks.len()).sum()];
+    for (host, (_, ranks)) in (0..).zip(members) {
+        ranks.iter().for_each(|&rank| host_of[rank as usize] = host);
+    }
+    host_of
+}
+
 /// The tree with rank `r` as its leaf number `r`.
 fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree, TreeError> {
-    let mut host_of: Vec<(u32, u32)> = (0..).zip(members).flat_map(|(host, (_, ranks))| ranks.iter().map(move |&r| (r, host))).collect();
-    host_of.sort_unstable();
     // A blank keeps these apart from the names of switches and hosts, which cannot hold one.
-    let ranks: Vec<(String, u32)> = host_of.into_iter().map(|(rank, host)| (format!("rank {rank}"), host)).collect();
+    let ranks: Vec<(String, u32)> = (0..).zip(host_of(members)).map(|(rank, host): (u32, u32)| (format!("rank {rank}"), host)).collect();
     hosts.with_ranks(&ranks)
 }
 
@@ -207,6 +235,7 @@ fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree,
 mod tests {
     use super::*;
     use inventory::TopologyFile;
+    use schedules::table::Carrier;
 
     const PAIR: &str =
         "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: RATE}]";
@@ -246,8 +275,8 @@ mod tests {
     fn small_blocks_stay_the_librarys() {
         let follow = plan("1G", Force::default(), &["w", "x", "y", "z"], 0).unwrap();
         assert_eq!(follow.way(Collective::Alltoall, 8), Way::Native);
-        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Aapc { sync: SyncKind::Receiver });
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring);
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring { over: Carrier::Mpi });
     }
 
     #[test]
@@ -255,11 +284,11 @@ mod tests {
         let hosts = ["w", "x", "y", "z"];
         let follow = plan("10G", Force::default(), &hosts, 0).unwrap();
         assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Native);
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring);
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring { over: Carrier::Mpi });
         assert!(follow.summary.contains("stays the library's"), "{}", follow.summary);
         let phases = |rate: &str| {
             let forced = plan(rate, Force::parse("aapc").unwrap(), &hosts, 0).unwrap();
-            assert_eq!(forced.way(Collective::Alltoall, 8), Way::Aapc { sync: SyncKind::Receiver });
+            assert_eq!(forced.way(Collective::Alltoall, 8), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
             assert_eq!(peers(&forced), [1, 2, 3]);
             forced.summary
         };

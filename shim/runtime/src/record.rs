@@ -5,7 +5,7 @@
 //! a program that calls once a second each call is timed, however short.
 use inventory::{Bytes, Millis};
 use schedules::job::{CallTotal, JobRecord};
-use schedules::table::{Collective, Way};
+use schedules::table::{Carrier, Collective, Way};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -189,8 +189,10 @@ impl Total {
         };
         let way = match self.way {
             Way::Native => "native",
-            Way::Aapc { .. } => "aapc",
-            Way::Ring => "ring",
+            Way::Aapc { over: Carrier::Mpi, .. } => "aapc",
+            Way::Aapc { over: Carrier::Tcp, .. } => "aapc tcp",
+            Way::Ring { over: Carrier::Mpi } => "ring",
+            Way::Ring { over: Carrier::Tcp } => "ring tcp",
         };
         CallTotal {
             collective: collective.into(),

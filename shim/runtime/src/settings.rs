@@ -1,6 +1,6 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word.
 use schedules::sync::SyncKind;
-use schedules::table::{Collective, Way};
+use schedules::table::{Carrier, Collective, Way};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -40,12 +40,15 @@ impl Settings {
 
 impl Force {
     /// `aapc` is a way of MPI_Alltoall, `ring` one of MPI_Allgather, `native` of both; several are given with commas.
+    /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<Force> {
         let mut force = Force::default();
+        let over = if text.split(',').any(|name| name == "tcp") { Carrier::Tcp } else { Carrier::Mpi };
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
-                "aapc" => force.alltoall = Some(Way::Aapc { sync: SyncKind::Receiver }),
-                "ring" => force.allgather = Some(Way::Ring),
+                "aapc" => force.alltoall = Some(Way::Aapc { sync: SyncKind::Receiver, over }),
+                "ring" => force.allgather = Some(Way::Ring { over }),
+                "tcp" => {}
                 "native" => force = Force { alltoall: Some(Way::Native), allgather: Some(Way::Native) },
                 _ => return None,
             }
@@ -80,7 +83,7 @@ mod tests {
     fn a_forced_way_holds_where_it_can_be_gone() {
         let way = |text: &str, collective| Force::parse(text).unwrap().way(collective);
         assert_eq!(way("ring", Collective::Alltoall), None);
-        assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring));
+        assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: Carrier::Mpi }));
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
         assert_eq!(Force::parse("lg"), None);
     }

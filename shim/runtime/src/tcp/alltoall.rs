@@ -1,0 +1,126 @@
+//! MPI_Alltoall by the phases of a schedule, over TCP.
+//!
+//! A rank sends one block at a time, in the order of its steps, each as soon as its tokens have come; it receives whatever comes.
+//! Blocks have one length in a call, so a connection's stream needs no frames: what comes after a whole block belongs to the next call,
+//! and stays in the kernel until then.
+use super::Broken;
+use super::mesh::{Mesh, Ready, Token};
+use schedules::slice::{self, Step};
+use std::collections::HashSet;
+
+impl Mesh {
+    /// Sends `outgoing[rank]` to each other rank and fills `incoming[rank]` from it; a rank's own entries are not looked at.
+    /// `steps` are this rank's of a plan that all ranks share. `progress` is called while nothing comes.
+    ///
+    /// # Errors
+    /// [`Broken`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
+    pub fn alltoall(
+        &mut self,
+        steps: &[Step],
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Broken> {
+        let early = self.begin();
+        let mut exchange = Exchange::new(self, steps, outgoing, incoming);
+        exchange.take(early);
+        // What came between two calls made its noise then.
+        for step in steps {
+            if let Some(from) = step.receive_from {
+                exchange.receive(from)?;
+            }
+        }
+        exchange.go_on()?;
+        let (mut ready, mut tokens) = (Vec::new(), Vec::new());
+        while !exchange.is_over() {
+            exchange.mesh.wait(&mut ready, &mut tokens, progress)?;
+            exchange.take(std::mem::take(&mut tokens));
+            for event in ready.drain(..) {
+                if let Ready::Readable(rank) = event {
+                    exchange.receive(rank)?;
+                }
+            }
+            exchange.go_on()?;
+        }
+        Ok(())
+    }
+}
+
+/// A call under way.
+struct Exchange<'a, 'o, 'i> {
+    mesh: &'a mut Mesh,
+    steps: &'a [Step],
+    outgoing: &'a [&'o [u8]],
+    incoming: &'a mut [&'i mut [u8]],
+    /// Octets received, by rank, and the step that waits for the block.
+    received: Vec<usize>,
+    step_from: Vec<Option<usize>>,
+    /// Blocks still to come.
+    missing: usize,
+    /// The step that sends or waits to, and how much of its block has gone.
+    sending: usize,
+    sent: usize,
+    tokens: HashSet<slice::Token>,
+}
+
+impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
+    fn new(mesh: &'a mut Mesh, steps: &'a [Step], outgoing: &'a [&'o [u8]], incoming: &'a mut [&'i mut [u8]]) -> Exchange<'a, 'o, 'i> {
+        let mut step_from = vec![None; incoming.len()];
+        for (at, step) in steps.iter().enumerate() {
+            if let Some(place) = step.receive_from.and_then(|rank| step_from.get_mut(rank as usize)) {
+                *place = Some(at);
+            }
+        }
+        let missing = step_from.iter().flatten().count();
+        let received = vec![0; incoming.len()];
+        Exchange { mesh, steps, outgoing, incoming, received, step_from, missing, sending: 0, sent: 0, tokens: HashSet::new() }
+    }
+
+    fn is_over(&self) -> bool {
+        self.missing == 0 && self.sending == self.steps.len() && self.mesh.is_flushed()
+    }
+
+    fn take(&mut self, tokens: Vec<Token>) {
+        self.tokens.extend(tokens.into_iter().map(|t| slice::Token { peer: t.peer, id: t.id }));
+    }
+
+    /// Takes what has come from a rank of its block of this call.
+    fn receive(&mut self, rank: u32) -> Result<(), Broken> {
+        let at = rank as usize;
+        let Some(step) = self.step_from.get(at).copied().flatten() else { return Ok(()) };
+        let block = &mut self.incoming[at][self.received[at]..];
+        if block.is_empty() && self.received[at] > 0 {
+            return Ok(()); // Of the next call.
+        }
+        self.received[at] += self.mesh.peer(rank)?.receive(rank, block)?;
+        if self.received[at] == self.incoming[at].len() {
+            self.step_from[at] = None;
+            self.missing -= 1;
+            for token in &self.steps[step].give_after_receive {
+                self.mesh.give(token.peer, token.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends on as far as tokens and connections allow.
+    fn go_on(&mut self) -> Result<(), Broken> {
+        while let Some(step) = self.steps.get(self.sending) {
+            if let Some(to) = step.send_to {
+                if let Some(awaited) = step.wait.iter().find(|token| self.sent == 0 && !self.tokens.contains(token)) {
+                    return if self.mesh.peer(awaited.peer)?.ended { Err(Broken::ended(awaited.peer)) } else { Ok(()) };
+                }
+                let block = self.outgoing[to as usize];
+                self.sent += self.mesh.peer(to)?.send(to, &block[self.sent..])?;
+                if self.sent < block.len() {
+                    return Ok(());
+                }
+                for token in &step.give_after_send {
+                    self.mesh.give(token.peer, token.id)?;
+                }
+            }
+            (self.sending, self.sent) = (self.sending + 1, 0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,427 @@
+//! Connections between all ranks of a communicator: for each ordered pair one, whose caller sends blocks and whose callee
+//! acknowledges them and sends tokens against the stream. So what is urgent never queues behind what is long.
+use super::greeting::{self, LENGTH, Secret};
+use super::{Broken, socket};
+use inventory::BitsPerSec;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// Callers that have not greeted yet; more are turned away, so that strangers cannot fill the house.
+const UNKNOWN: usize = 64;
+/// A rank that waits calls its `progress` this often: the MPI library must move on while nothing comes.
+const NAP: Duration = Duration::from_millis(1);
+
+/// A listening socket, before anybody knows of it.
+#[derive(Debug)]
+pub struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Door {
+    /// Listens on a free port of this machine's address.
+    ///
+    /// # Errors
+    /// The system's: no such address here, no more sockets.
+    pub fn open(address: IpAddr) -> io::Result<Door> {
+        let listener = TcpListener::bind((address, 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Door { listener, address })
+    }
+
+    /// Where to call.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Calls every other rank and is called by every other one. `doors[rank]` is where that rank listens; this is `me`'s door.
+    /// All ranks do this at the same time; `progress` is called while it waits.
+    ///
+    /// # Errors
+    /// Why not all connections stand at the deadline. The others' may: whether all have theirs is for the ranks to agree on.
+    pub fn connect(
+        self,
+        me: u32,
+        doors: &[SocketAddr],
+        secret: &Secret,
+        patience: Duration,
+        mut progress: impl FnMut() -> bool,
+    ) -> io::Result<Mesh> {
+        let deadline = Instant::now() + patience;
+        let mut making = Making::call(self.listener, me, doors, secret)?;
+        while !making.is_complete() {
+            if Instant::now() > deadline || !progress() {
+                return Err(io::Error::new(ErrorKind::TimedOut, making.missing()));
+            }
+            making.step()?;
+        }
+        making.finish()
+    }
+}
+
+/// A connection in the making by this rank.
+struct Calling {
+    stream: TcpStream,
+    /// Octets of the greeting that have gone.
+    said: usize,
+}
+
+/// Somebody who calls and has not said who it is.
+struct Caller {
+    stream: TcpStream,
+    heard: [u8; LENGTH],
+    length: usize,
+}
+
+struct Making {
+    listener: TcpListener,
+    me: u32,
+    secret: Secret,
+    greeting: [u8; LENGTH],
+    calling: Vec<Option<Calling>>,
+    callers: Vec<Caller>,
+    called: Vec<Option<TcpStream>>,
+    epoll: Epoll,
+}
+
+impl Making {
+    fn call(listener: TcpListener, me: u32, doors: &[SocketAddr], secret: &Secret) -> io::Result<Making> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        let mut calling = Vec::with_capacity(doors.len());
+        for (rank, door) in (0..).zip(doors) {
+            let stream = if rank == me { None } else { Some(dial(door)?) };
+            if let Some(stream) = &stream {
+                epoll.add(stream, EpollEvent::new(EpollFlags::EPOLLOUT | EpollFlags::EPOLLET, 0))?;
+            }
+            calling.push(stream.map(|stream| Calling { stream, said: 0 }));
+        }
+        let called = doors.iter().map(|_| None).collect();
+        Ok(Making { listener, me, secret: *secret, greeting: greeting::write(me, secret), calling, callers: Vec::new(), called, epoll })
+    }
+
+    fn is_complete(&self) -> bool {
+        let said = self.calling.iter().flatten().all(|c| c.said == LENGTH);
+        said && (0..).zip(&self.called).all(|(rank, c)| rank == self.me || c.is_some())
+    }
+
+    fn missing(&self) -> String {
+        let called = self.called.iter().filter(|c| c.is_some()).count();
+        format!("{called} of {} ranks called in time", self.called.len().saturating_sub(1))
+    }
+
+    /// Waits a moment, then goes on with everything that can go on.
+    fn step(&mut self) -> io::Result<()> {
+        let mut events = [EpollEvent::empty(); 64];
+        wait(&self.epoll, &mut events, NAP)?;
+        for calling in self.calling.iter_mut().flatten().filter(|c| c.said < LENGTH) {
+            match calling.stream.write(&self.greeting[calling.said..]) {
+                Ok(n) => calling.said += n,
+                Err(e) if is_not_yet(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) if self.callers.len() < UNKNOWN => {
+                    stream.set_nonblocking(true)?;
+                    self.epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+                    self.callers.push(Caller { stream, heard: [0; LENGTH], length: 0 });
+                }
+                Ok(_) => {} // Hung up on: a rank would have been heard by now.
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        self.listen();
+        Ok(())
+    }
+
+    /// Hears callers out; strangers are hung up on.
+    fn listen(&mut self) {
+        let mut at = 0;
+        while let Some(caller) = self.callers.get_mut(at) {
+            match caller.stream.read(&mut caller.heard[caller.length..]) {
+                Ok(n @ 1..) => caller.length += n,
+                Err(e) if is_not_yet(&e) => {
+                    at += 1;
+                    continue;
+                }
+                Ok(0) | Err(_) => {
+                    self.callers.swap_remove(at);
+                    continue;
+                }
+            }
+            if caller.length == LENGTH {
+                let caller = self.callers.swap_remove(at);
+                let _ = self.epoll.delete(&caller.stream); // Its events are Mesh's from now on.
+                let rank = greeting::read(&caller.heard, &self.secret).filter(|rank| *rank != self.me);
+                if let Some(free @ None) = rank.and_then(|rank| self.called.get_mut(rank as usize)) {
+                    *free = Some(caller.stream);
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<Mesh> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        let mut peers = Vec::with_capacity(self.called.len());
+        for (rank, ends) in (0u64..).zip(self.calling.into_iter().zip(self.called)) {
+            let (Some(Calling { stream: out, .. }), Some(back)) = ends else {
+                peers.push(None); // Itself.
+                continue;
+            };
+            socket::sends_blocks(&out)?;
+            socket::sends_tokens(&back)?;
+            epoll.add(&out, EpollEvent::new(flags, rank << 1))?;
+            epoll.add(&back, EpollEvent::new(flags, rank << 1 | 1))?;
+            peers.push(Some(Peer { out, back, unsent: Vec::new(), partial: Vec::new(), pace: None, ended: false }));
+        }
+        Ok(Mesh { me: self.me, peers, epoll, calls: 0, early: Vec::new() })
+    }
+}
+
+/// Begins a connection without waiting for it.
+fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
+    let family = if door.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let fd = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)?;
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(*door)) {
+        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(fd)),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn is_not_yet(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected)
+}
+
+fn wait<'e>(epoll: &Epoll, events: &'e mut [EpollEvent], nap: Duration) -> io::Result<&'e [EpollEvent]> {
+    let timeout = EpollTimeout::try_from(nap).unwrap_or(EpollTimeout::ZERO);
+    match epoll.wait(events, timeout) {
+        Ok(n) => Ok(&events[..n]),
+        Err(nix::Error::EINTR) => Ok(&events[..0]),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Another rank, by both connections with it.
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// This rank called: its blocks go out here, and tokens come back.
+    pub(super) out: TcpStream,
+    /// The other rank called: its blocks come in here, and tokens go back.
+    pub(super) back: TcpStream,
+    /// Octets of tokens that found the connection full.
+    unsent: Vec<u8>,
+    /// Octets of a token whose rest has not come.
+    partial: Vec<u8>,
+    pace: Option<BitsPerSec>,
+    /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last call is over.
+    pub(super) ended: bool,
+}
+
+/// Every connection of a rank.
+#[derive(Debug)]
+pub struct Mesh {
+    pub(super) me: u32,
+    peers: Vec<Option<Peer>>,
+    epoll: Epoll,
+    /// Calls made over these connections: the same number on every rank within a call.
+    calls: u32,
+    /// Tokens of a call that this rank has not begun: their giver was faster.
+    early: Vec<Token>,
+}
+
+/// A token as it travels: four octets that number the call, four that number the token among those of its pair; in the byte order that
+/// the greeting has shown to be common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) call: u32,
+    pub(super) peer: u32,
+    pub(super) id: u32,
+}
+
+/// What can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ready {
+    /// Blocks may come from this rank.
+    Readable(u32),
+    /// There may be room for blocks to this rank.
+    Writable(u32),
+}
+
+impl Mesh {
+    /// How many ranks.
+    pub fn ranks(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    /// Sends blocks to each rank at the rate of the slowest link on the way; `None`: as fast as it goes.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn pace(&mut self, rate: impl Fn(u32) -> Option<BitsPerSec>) -> io::Result<()> {
+        for (rank, peer) in (0..).zip(&mut self.peers) {
+            let Some(peer) = peer else { continue };
+            let wanted = rate(rank);
+            if peer.pace != wanted {
+                socket::pace(&peer.out, wanted.unwrap_or(BitsPerSec(u64::MAX)))?;
+                peer.pace = wanted;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a call and gives the tokens that came too early, if they are of it.
+    pub(super) fn begin(&mut self) -> Vec<Token> {
+        self.calls = self.calls.wrapping_add(1);
+        let (now, later) = std::mem::take(&mut self.early).into_iter().partition(|t| t.call == self.calls);
+        self.early = later;
+        now
+    }
+
+    pub(super) fn peer(&mut self, rank: u32) -> Result<&mut Peer, Broken> {
+        let unknown = Broken::Nonsense { rank, problem: "there is no such rank" };
+        self.peers.get_mut(rank as usize).and_then(Option::as_mut).ok_or(unknown)
+    }
+
+    /// Gives a token of this call.
+    pub(super) fn give(&mut self, rank: u32, id: u32) -> Result<(), Broken> {
+        let call = self.calls;
+        let peer = self.peer(rank)?;
+        peer.unsent.extend(call.to_ne_bytes());
+        peer.unsent.extend(id.to_ne_bytes());
+        peer.flush(rank)
+    }
+
+    /// Whether every token has gone.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.peers.iter().flatten().all(|p| p.unsent.is_empty())
+    }
+
+    /// Waits until something can go on, and takes tokens. `progress` is called when nothing happens for a while; where it says no,
+    /// waiting ends.
+    pub(super) fn wait(
+        &mut self,
+        ready: &mut Vec<Ready>,
+        tokens: &mut Vec<Token>,
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Broken> {
+        let mut events = [EpollEvent::empty(); 64];
+        loop {
+            let happened = wait(&self.epoll, &mut events, NAP)?;
+            for event in happened {
+                let rank = (event.data() >> 1) as u32;
+                let flags = event.events();
+                let is_back = event.data() & 1 == 1;
+                let over = flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR);
+                match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
+                    (true, readable, writable) => {
+                        if readable {
+                            ready.push(Ready::Readable(rank));
+                        }
+                        if writable {
+                            self.peer(rank)?.flush(rank)?;
+                        }
+                    }
+                    (false, readable, writable) => {
+                        if readable {
+                            self.take_tokens(rank, tokens)?;
+                        }
+                        if writable {
+                            ready.push(Ready::Writable(rank));
+                        }
+                    }
+                }
+            }
+            if !happened.is_empty() {
+                return Ok(());
+            }
+            if !progress() {
+                return Err(Broken::Wait(io::Error::new(ErrorKind::Interrupted, "the MPI library failed meanwhile")));
+            }
+        }
+    }
+
+    fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<Token>) -> Result<(), Broken> {
+        let calls = self.calls;
+        let peer = self.peer(rank)?;
+        let mut early = Vec::new();
+        let mut octets = [0; 512];
+        loop {
+            match peer.out.read(&mut octets) {
+                Ok(0) => {
+                    peer.ended = true;
+                    break;
+                }
+                Ok(n) => peer.partial.extend(&octets[..n]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        let whole = peer.partial.len() / 8 * 8;
+        for octets in peer.partial[..whole].chunks_exact(8) {
+            let number = |at: usize| u32::from_ne_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]]);
+            let token = Token { call: number(0), peer: rank, id: number(4) };
+            match token.call.wrapping_sub(calls) {
+                0 => tokens.push(token),
+                1 => early.push(token),
+                _ => return Err(Broken::Nonsense { rank, problem: "a token of another call came" }),
+            }
+        }
+        peer.partial.drain(..whole);
+        self.early.extend(early);
+        Ok(())
+    }
+}
+
+impl Peer {
+    fn flush(&mut self, rank: u32) -> Result<(), Broken> {
+        while !self.unsent.is_empty() {
+            match self.back.write(&self.unsent) {
+                Ok(n) => drop(self.unsent.drain(..n)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what fits now; gives how much.
+    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, Broken> {
+        let mut sent = 0;
+        while sent < octets.len() {
+            match self.out.write(&octets[sent..]) {
+                Ok(n) => sent += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Receives what has come, at most what fits; gives how much.
+    pub(super) fn receive(&mut self, rank: u32, octets: &mut [u8]) -> Result<usize, Broken> {
+        let mut received = 0;
+        while received < octets.len() {
+            match self.back.read(&mut octets[received..]) {
+                Ok(0) => return Err(Broken::ended(rank)),
+                Ok(n) => received += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        Ok(received)
+    }
+}

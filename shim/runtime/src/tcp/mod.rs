@@ -1,0 +1,60 @@
+//! The runtime's own data path for large blocks: TCP connections between the ranks of a communicator, without MPI.
+//!
+//! MPI point-to-point holds a schedule loosely: replies of its rendezvous queue behind bulk data, and busy polling takes
+//! the processor from who could send. Here each block goes at the link's own pace, tokens overtake data, and a rank that waits
+//! sleeps.
+//!
+//! ```text
+//! Door (a listening socket) --addresses and a secret through MPI--> Mesh (two connections a pair of ranks)
+//! Mesh --alltoall--> blocks in the order of the steps, tokens against the stream      Mesh --ring--> chunks from rank to rank
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`greeting`] | the first octets of a connection: who calls, and whether it belongs here |
+//! | [`mesh`] | connections between all ranks |
+//! | [`alltoall`] | blocks and tokens |
+//! | [`ring`] | the allgather |
+//! | `socket` | options of a socket |
+pub mod alltoall;
+pub mod greeting;
+pub mod mesh;
+pub mod ring;
+mod socket;
+
+pub use mesh::{Door, Mesh};
+
+use std::io;
+
+/// Why a call over these connections cannot end. Nothing can be repeated: parts of it have been sent.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// A connection ended, or the system refused to go on with it.
+    #[error("connection with rank {rank}: {cause}")]
+    Lost {
+        /// The rank at its other end.
+        rank: u32,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A peer sent what this call cannot have asked for: it is in another one.
+    #[error("connection with rank {rank}: {problem}; are all ranks in the same call, with the same counts?")]
+    Nonsense {
+        /// The rank at its other end.
+        rank: u32,
+        /// What was wrong.
+        problem: &'static str,
+    },
+    /// Waiting itself failed, or the caller wanted no more of it.
+    #[error("waiting for connections: {0}")]
+    Wait(#[from] io::Error),
+}
+
+impl Broken {
+    fn ended(rank: u32) -> Broken {
+        Broken::Lost { rank, cause: io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended") }
+    }
+}
+
+#[cfg(test)]
+mod tests;

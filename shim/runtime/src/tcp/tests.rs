@@ -1,0 +1,128 @@
+//! Ranks are threads, connected over loopback.
+use super::greeting::{self, Secret};
+use super::{Broken, Door, Mesh};
+use inventory::{BitsPerSec, TopologyFile};
+use schedules::alltoall;
+use schedules::slice;
+use schedules::sync::SyncKind;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const SECRET: Secret = Secret([9; 32]);
+const TREE: &str = "switches: [s0, s1]
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}}
+links: [{a: s0, b: s1}]";
+
+/// Runs `work` on each of `n` ranks of a mesh.
+fn ranks<T: Send>(n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
+    let doors: Vec<Door> = (0..n).map(|_| Door::open(HERE).unwrap()).collect();
+    let addresses: Vec<SocketAddr> = doors.iter().map(Door::address).collect();
+    std::thread::scope(|scope| {
+        let (addresses, work) = (&addresses, &work);
+        let spawn = |(me, door): (u32, Door)| {
+            scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, Duration::from_secs(20), || true).unwrap()))
+        };
+        let threads: Vec<_> = (0..n).zip(doors).map(spawn).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+/// The octet at a place of the block from one rank to another in a call.
+fn octet(call: usize, from: u32, to: u32, at: usize) -> u8 {
+    (call * 31 + from as usize * 7 + to as usize * 13 + at * 3 + at / 251) as u8
+}
+
+fn block(call: usize, from: u32, to: u32, length: usize) -> Vec<u8> {
+    (0..length).map(|at| octet(call, from, to, at)).collect()
+}
+
+fn alltoall_of(mesh: &mut Mesh, steps: &[slice::Step], call: usize, length: usize) {
+    let (me, n) = (mesh.me, mesh.ranks());
+    let outgoing: Vec<Vec<u8>> = (0..n).map(|to| block(call, me, to, length)).collect();
+    let mut incoming = vec![vec![0; length]; n as usize];
+    let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
+    mesh.alltoall(steps, &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut places, &mut || true).unwrap();
+    for from in (0..n).filter(|from| *from != me) {
+        assert!(incoming[from as usize] == block(call, from, me, length), "call {call}: from {from} to {me}");
+    }
+}
+
+fn allgather_of(mesh: &mut Mesh, ring: &[u32], call: usize, length: usize) {
+    let (me, n) = (mesh.me, mesh.ranks());
+    let mut blocks: Vec<Vec<u8>> = (0..n).map(|rank| if rank == me { block(call, me, me, length) } else { vec![0; length] }).collect();
+    let mut places: Vec<&mut [u8]> = blocks.iter_mut().map(Vec::as_mut_slice).collect();
+    mesh.ring(ring, &mut places, &mut || true).unwrap();
+    for from in 0..n {
+        assert!(blocks[from as usize] == block(call, from, from, length), "call {call}: from {from} at {me}");
+    }
+}
+
+#[test]
+fn calls_of_every_length_follow_each_other_without_a_pause() {
+    let tree = TopologyFile::parse("test", TREE).unwrap().tree().unwrap();
+    for sync in [SyncKind::Receiver, SyncKind::Sender, SyncKind::None] {
+        let plan = alltoall::plan(&tree, sync);
+        ranks(5, |me, mut mesh| {
+            let steps = slice::of(&plan, me);
+            mesh.pace(|rank| (rank % 2 == 0).then_some(BitsPerSec::GIGABIT)).unwrap();
+            for (call, length) in [1, 100_000, 3, 65_536, 1, 1, 300_001, 16_384].into_iter().enumerate() {
+                alltoall_of(&mut mesh, &steps, call, length);
+                if call % 2 == 0 {
+                    allgather_of(&mut mesh, &[3, 0, 4, 2, 1], call, length);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
+    let tree = TopologyFile::parse("test", TREE).unwrap().tree().unwrap();
+    let plan = alltoall::plan(&tree, SyncKind::Receiver);
+    let outcomes = ranks(5, |me, mut mesh| {
+        if me == 2 {
+            return None;
+        }
+        let mut incoming = vec![vec![0; 50_000]; 5];
+        let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
+        let outgoing = vec![&[1u8; 50_000][..]; 5];
+        Some(mesh.alltoall(&slice::of(&plan, me), &outgoing, &mut places, &mut || true))
+    });
+    let lost = outcomes.iter().flatten().filter(|outcome| matches!(outcome, Err(Broken::Lost { .. }))).count();
+    assert_eq!(lost, 4, "{outcomes:?}");
+}
+
+#[test]
+fn strangers_are_hung_up_on_and_disturb_nobody() {
+    let door = Door::open(HERE).unwrap();
+    let other = Door::open(HERE).unwrap();
+    let doors = [door.address(), other.address()];
+    let mut strangers: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(doors[0]).unwrap()).collect();
+    strangers[0].write_all(&greeting::write(1, &Secret([1; 32]))).unwrap();
+    strangers[1].write_all(b"GET / HTTP/1.1\r\n").unwrap();
+    let mut mesh = std::thread::scope(|scope| {
+        let connect = |me, door: Door| scope.spawn(move || door.connect(me, &doors, &SECRET, Duration::from_secs(20), || true).unwrap());
+        let (a, b) = (connect(0, door), connect(1, other));
+        b.join().unwrap();
+        a.join().unwrap()
+    });
+    strangers[0].set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert!(!matches!(strangers[0].read(&mut [0; 8]), Ok(1..)), "nothing is said to strangers");
+    assert!(mesh.peer(1).is_ok() && mesh.peer(0).is_err() && mesh.peer(2).is_err());
+}
+
+#[test]
+fn a_door_that_nobody_opens_ends_with_the_deadline() {
+    let door = Door::open(HERE).unwrap();
+    // A port that listens and never accepts: its greeting never comes.
+    let mute = std::net::TcpListener::bind((HERE, 0)).unwrap();
+    let doors = [door.address(), mute.local_addr().unwrap()];
+    let problem = door.connect(0, &doors, &SECRET, Duration::from_millis(200), || true).unwrap_err();
+    assert!(problem.to_string().contains("0 of 1 ranks called in time"), "{problem}");
+    let door = Door::open(HERE).unwrap();
+    let doors = [door.address(), mute.local_addr().unwrap()];
+    drop(mute);
+    assert!(door.connect(0, &doors, &SECRET, Duration::from_secs(20), || true).is_err(), "refused at once");
+}
