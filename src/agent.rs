@@ -4,6 +4,7 @@ use crate::output;
 use agent::host::privileges;
 use agent::host::reporter::{Controller, Token};
 use agent::host::{HostAgent, Settings};
+use agent::secrets;
 use anyhow::Context;
 use inventory::host_report::{HostReport, Peer, Protocol, Said};
 use inventory::observation::Id;
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     /// Where to report to, such as https://head:7171
     #[arg(long, value_name = "URL", required_unless_present = "once")]
     controller: Option<String>,
-    /// A file with the token the controller expects
+    /// A file with the token the controller expects of agents; without it, systemd's credential heddle-agent-token if there is one
     #[arg(long, value_name = "FILE", requires = "controller")]
     token_file: Option<PathBuf>,
     /// A PEM file with the authority that certifies the controller, where that is no public one
@@ -77,8 +78,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
     let host = args.name.clone().unwrap_or_else(host_name);
     let controller = args.controller.as_ref().map(|url| {
-        let token = args.token_file.as_deref().map(Token::read).transpose()?;
-        Controller::new(url, &host, token, args.ca.as_deref())
+        let file = secrets::token_file(args.token_file.as_deref(), secrets::AGENT_TOKEN);
+        if let Some(warning) = file.as_deref().and_then(secrets::exposed) {
+            tracing::warn!("{warning}");
+        }
+        Controller::new(url, &host, file.as_deref().map(Token::read).transpose()?, args.ca.as_deref())
     });
     let controller = controller.transpose()?;
     let settings = Settings {

@@ -1,7 +1,7 @@
 //! HTTPS between controller, viewer and whoever else comes, with authorities made here.
 mod common;
 
-use common::daemon::Daemon;
+use common::daemon::{Daemon, wait};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -122,4 +122,34 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
         assert!(output.status.code() == Some(64) && said.contains(problem) && !said.contains("hunter22"), "{problem}: {said}");
         assert!(!dir.path().join("shared").exists());
     }
+}
+
+#[test]
+fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| Authority::new(dir.path(), name));
+    ours.hand(dir.path());
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let [inventory, journal, token] = ["inventory.yaml", "journal", "token"].map(file);
+    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
+        .unwrap();
+    fs::write(&token, "0123456789abcdef").unwrap();
+    let [cert, key] = ["cert.pem", "key.pem"].map(file);
+    let more = ["--tls-cert", &cert, "--tls-key", &key, "--journal", &journal, "--agent-token-file", &token];
+    let daemon = Daemon::start(Path::new(&inventory), &dir.path().join("shared"), &more);
+    let agent = |ca: &Path| {
+        let log = dir.path().join("agent.log");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_heddle"));
+        command.args(["agent", "--name", "n0", "--interface", "none0", "--no-announce", "--no-probe", "--token-file", &token]);
+        command.args(["--controller", &format!("https://{}", daemon.api), "--ca"]).arg(ca);
+        (command.stderr(fs::File::create(&log).unwrap()).spawn().expect("a program that was built"), log)
+    };
+    let (mut stranger, log) = agent(&theirs.ca);
+    wait("not by an authority of --ca FILE; the newest report waits", || fs::read_to_string(&log).unwrap());
+    stranger.kill().and_then(|()| stranger.wait()).unwrap();
+    assert!(!fs::read_to_string(&journal).unwrap().contains("\"reporter\":\"n0\""));
+    let (mut trusting, _) = agent(&ours.ca);
+    wait("\"reporter\":\"n0\"", || fs::read_to_string(&journal).unwrap());
+    trusting.kill().and_then(|()| trusting.wait()).unwrap();
+    daemon.stop();
 }

@@ -1,6 +1,7 @@
 //! Brings reports to the controller, `POST {controller}/v1/hosts/{name}/report`, and directions back.
 //!
 //! A report is a whole state, so only the newest one waits while the controller is away.
+use crate::secrets;
 use inventory::host_report::{Directions, HostReport};
 use inventory::plain;
 use std::fmt;
@@ -71,7 +72,7 @@ impl Token {
     /// [`ReporterError::File`] where it cannot be read or could not be sent in a header.
     pub fn read(path: &Path) -> Result<Token, ReporterError> {
         let bad = |problem: String| ReporterError::File { what: "token file", path: path.to_owned(), problem };
-        let text = fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+        let text = secrets::text(path).map_err(bad)?;
         let token = text.trim();
         let sound = !token.is_empty() && token.len() <= LONGEST_TOKEN && token.bytes().all(|b| b.is_ascii_graphic());
         if sound { Ok(Token(token.to_owned())) } else { Err(bad("expected printable ASCII without blanks".to_owned())) }
@@ -126,7 +127,7 @@ impl Controller {
         if let Some(Token(token)) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
-        let mut answer = request.send(&body).map_err(|e| plain::visible(&e.to_string()))?;
+        let mut answer = request.send(&body).map_err(|e| explained(&e))?;
         let status = answer.status().as_u16();
         let body = answer.body_mut().with_config();
         match status {
@@ -183,10 +184,24 @@ struct Away {
     pause: Duration,
 }
 
+/// Why nothing came back, with what to do about it where that is known.
+fn explained(error: &ureq::Error) -> String {
+    let error = plain::visible(&error.to_string());
+    let hint = match error.as_str() {
+        e if e.contains("UnknownIssuer") || e.contains("BadSignature") => "; its certificate is not by an authority of --ca FILE",
+        e if e.contains("NotValidForName") => "; its certificate is for another name: give the one in it as --controller",
+        e if e.contains("Expired") => "; its certificate has expired",
+        e if e.contains("InvalidContentType") => "; it speaks no TLS: give it as http://",
+        _ => "",
+    };
+    error + hint
+}
+
 /// A refusal in words; the controller says itself what is wrong with a report.
 fn refusal(status: u16, said: &str) -> String {
     match status {
         401 => "refuses the token; give the one it expects with --token-file and start the agent again".to_owned(),
+        400 => "answers with status 400; a controller with a certificate wants https:// and --ca FILE".to_owned(),
         404 => "takes no reports; is it a heddle controller?".to_owned(),
         _ => format!("answers with status {status}: {}", plain::words(said)),
     }

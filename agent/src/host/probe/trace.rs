@@ -81,7 +81,11 @@ async fn hops(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, reached: bo
             }
             Some(Answer::Router(address)) => hops.push(Some(address)),
             Some(Answer::Stopped(address)) => {
-                hops.push(Some(address));
+                // The last router asks for the host's address for seconds; what it says then comes as answer to a later probe.
+                match hops.iter().position(|h| *h == Some(address)) {
+                    Some(at) => hops.truncate(at + 1),
+                    None => hops.push(Some(address)),
+                }
                 break;
             }
             None => hops.push(None),
@@ -203,6 +207,16 @@ mod tests {
         assert!(sent <= 24, "{sent}");
         let (traced, _) = play(|_, _, hop| Some(if hop == 1 { Answer::Router(router(1)) } else { Answer::Stopped(router(2)) })).await;
         assert_eq!((traced.hops, traced.reached), (vec![Some(router(1)), Some(router(2))], false));
+    }
+
+    #[tokio::test]
+    async fn a_router_that_gives_up_late_is_one_hop() {
+        let network = |_, _, hop| match hop {
+            1 => Some(Answer::Router(router(1))),
+            3 => Some(Answer::Stopped(router(1))),
+            _ => None,
+        };
+        assert_eq!(play(network).await.0.hops, [Some(router(1))]);
     }
 
     #[tokio::test]
