@@ -1,5 +1,6 @@
 //! `heddle lab`
 use crate::Outcome;
+use crate::schedule::count;
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
@@ -268,7 +269,7 @@ fn up(file: &PathBuf, name: &str, options: Options) -> anyhow::Result<()> {
         "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name {name} ctl -- heddle discover --inventory {}",
         began.elapsed().as_secs_f64(),
         topology.switches.len(),
-        if topology.routers.is_empty() { String::new() } else { format!("{} routers, ", topology.routers.len()) },
+        if topology.routers.is_empty() { String::new() } else { count(topology.routers.len(), "router", "routers") + ", " },
         topology.hosts.len(),
         lab.inventory_path().display()
     );

@@ -139,7 +139,8 @@ impl Up {
         self.lab.within_network(from, ask).unwrap()
     }
 
-    /// The topology found once every neighbour has spoken, against the plan: every node, every cable with its ports and rate.
+    /// The topology found once every neighbour has spoken, against the plan: every node, every cable with its ports and rate, all
+    /// of them one tree, and the clusters of the file.
     fn is_found_exactly(&self) {
         let plan = self.lab.plan().unwrap();
         let expected: BTreeSet<(String, u64)> = plan.cables.iter().map(|c| (named(&c.a, &c.b), c.rate.0)).collect();
@@ -151,16 +152,19 @@ impl Up {
                 (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
             };
             let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
-            if links == expected && found.links.len() == expected.len() {
+            if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries) {
                 break found;
             }
-            assert!(Instant::now() < end, "{links:#?}");
+            assert!(Instant::now() < end, "{:#?}", found.links);
             std::thread::sleep(200 * MS);
         };
         let kind = |kind| found.of(kind).map(str::to_owned).collect::<Vec<_>>();
         use inventory::topology::NodeKind::{Host, Router, Switch};
         let hosts: Vec<String> = self.file.hosts.keys().cloned().collect();
         assert_eq!((kind(Switch), kind(Router), kind(Host)), (self.file.switches.clone(), self.file.routers.clone(), hosts));
+        assert_eq!(found.tree().unwrap().nodes(), self.file.tree().unwrap().nodes());
+        let clusters: BTreeSet<Vec<String>> = found.clusters.iter().map(|c| c.hosts.clone()).collect();
+        assert_eq!(clusters, self.file.clusters.values().cloned().collect());
     }
 }
 
