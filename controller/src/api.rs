@@ -20,6 +20,9 @@ pub struct Snapshot {
     pub loads: Vec<LinkLoad>,
     /// Every switch of the inventory.
     pub switches: Vec<SwitchStatus>,
+    /// Every host whose agent has reported.
+    #[serde(default)]
+    pub agents: Vec<AgentStatus>,
     /// Newest last; the last one is current.
     pub epochs: Vec<EpochInfo>,
     /// A change that was seen but is not believed yet.
@@ -75,6 +78,38 @@ pub struct SwitchStatus {
     pub root_bridge: bool,
     /// dot1dStpTopChanges.
     pub top_changes: Option<u32>,
+}
+
+/// What a host's agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AgentStatus {
+    /// The host.
+    pub host: String,
+    /// When it last reported.
+    pub seen: Option<Millis>,
+    /// Why it counts as silent; `None` while it reports.
+    pub problem: Option<String>,
+    /// Measured by its card's own counters, into the host; `None` before two readings.
+    #[serde(default, deserialize_with = "measured")]
+    pub inward: Option<BitsPerSec>,
+    /// Measured, out of the host.
+    #[serde(default, deserialize_with = "measured")]
+    pub outward: Option<BitsPerSec>,
+    /// The ways to others it probes.
+    pub ways: Vec<Way>,
+}
+
+/// The way from one host to another.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Way {
+    /// The other host.
+    pub to: String,
+    /// Routers between, also those that do not answer.
+    pub hops: u32,
+    /// Whether the other one answered.
+    pub reached: bool,
+    /// The shortest round trip, in microseconds.
+    pub min_us: Option<u32>,
 }
 
 /// A published version.

@@ -40,6 +40,19 @@ pub fn text(s: &Snapshot) -> String {
     for w in &s.switches {
         out.samples(w.top_changes.map(|n| (vec![("switch", w.name.as_str())], n)));
     }
+    out.family("heddle_agent_up", "gauge", "Whether a host's agent reports");
+    for a in &s.agents {
+        out.sample(&[("host", &a.host)], u8::from(a.problem.is_none()));
+    }
+    out.family("heddle_host_bits_per_second", "gauge", "Measured load of a host's card by its own counters");
+    for a in &s.agents {
+        out.samples(a.inward.map(|r| (vec![("host", a.host.as_str()), ("direction", "in")], r.0)));
+        out.samples(a.outward.map(|r| (vec![("host", a.host.as_str()), ("direction", "out")], r.0)));
+    }
+    out.family("heddle_round_trip_seconds", "gauge", "Shortest round trip between two hosts");
+    for (a, way) in s.agents.iter().flat_map(|a| a.ways.iter().map(move |w| (a, w))) {
+        out.samples(way.min_us.map(|us| (vec![("from", a.host.as_str()), ("to", way.to.as_str())], f64::from(us) / 1e6)));
+    }
     out.family("heddle_link_bits_per_second", "gauge", "Measured load of a link in one direction");
     for l in &s.loads {
         out.samples(l.a_to_b.map(|r| (vec![("from", l.a.as_str()), ("to", l.b.as_str())], r.0)));
@@ -104,7 +117,7 @@ impl Exposition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{EpochInfo, LinkLoad, Stages, SwitchStatus};
+    use crate::api::{AgentStatus, EpochInfo, LinkLoad, Stages, SwitchStatus, Way};
     use inventory::{BitsPerSec, Millis};
 
     #[test]
@@ -113,8 +126,11 @@ mod tests {
             SwitchStatus { name: "s\"0\\".into(), address: "10.0.0.1:161".into(), seen: Some(Millis(1)), ..SwitchStatus::default() };
         let load = LinkLoad { a: "s0".into(), b: "n0".into(), a_to_b: Some(BitsPerSec(8000)), aapc_load: 3, ..LinkLoad::default() };
         let stages = Stages { published: Some(1250), ..Stages::default() };
+        let way = Way { to: "n1".into(), hops: 1, reached: true, min_us: Some(250) };
+        let agent = AgentStatus { host: "n0".into(), inward: Some(BitsPerSec(0)), ways: vec![way], ..AgentStatus::default() };
         let snapshot = Snapshot {
             version: "0.1.0".into(),
+            agents: vec![agent],
             switches: vec![switch],
             loads: vec![load],
             epochs: vec![EpochInfo { number: 7, stages, ..EpochInfo::default() }],
@@ -125,6 +141,9 @@ mod tests {
             "heddle_epoch 7",
             "heddle_switch_up{switch=\"s\\\"0\\\\\",address=\"10.0.0.1:161\"} 1",
             "heddle_link_bits_per_second{from=\"s0\",to=\"n0\"} 8000",
+            "heddle_agent_up{host=\"n0\"} 1",
+            "heddle_host_bits_per_second{host=\"n0\",direction=\"in\"} 0",
+            "heddle_round_trip_seconds{from=\"n0\",to=\"n1\"} 0.00025",
             "heddle_epoch_stage_seconds{stage=\"published\"} 1.25",
             "# TYPE heddle_switch_topology_changes_total counter",
         ] {

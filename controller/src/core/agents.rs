@@ -6,7 +6,7 @@ use super::directions::{self, Rota, Subject};
 use super::{Core, Effect};
 use crate::api::Level;
 use inventory::host_report::HostReport;
-use inventory::observation::{Fact, Observation};
+use inventory::observation::{Fact, Observation, Pulse};
 use inventory::topology::{Alarm, Grade, NodeKind};
 use inventory::view::{self, View};
 use inventory::{Mac, Millis};
@@ -39,7 +39,12 @@ struct Agent {
     former: BTreeSet<Mac>,
     /// When two machines last reported in turn.
     double: Option<Millis>,
+    /// Its cards by the number they have for the meter: cards come and go, numbers stay.
+    numbers: Vec<String>,
 }
+
+/// Cards of one host that are measured.
+const MEASURED: usize = 256;
 
 impl Agent {
     /// Whether the host's name is claimed by two machines. One that takes another's place does not come back in turn.
@@ -58,6 +63,22 @@ impl Agent {
         self.double.is_some()
     }
 
+    /// The counters of a report, as a switch's pulse would have them.
+    fn pulse(&mut self, report: &HostReport) -> Pulse {
+        let mut octets = Vec::new();
+        for nic in &report.nics {
+            if !self.numbers.contains(&nic.name) && self.numbers.len() < MEASURED {
+                self.numbers.push(nic.name.clone());
+            }
+            octets.extend(self.number(&nic.name).map(|n| (n, nic.in_octets, nic.out_octets)));
+        }
+        Pulse { octets, ..Pulse::default() }
+    }
+
+    fn number(&self, card: &str) -> Option<u32> {
+        u32::try_from(self.numbers.iter().position(|n| n == card)?).ok()
+    }
+
     fn alarm(&self, host: &str) -> Option<Alarm> {
         self.double?;
         let first = |cards: &BTreeSet<Mac>| cards.first().map(Mac::to_string).unwrap_or_default();
@@ -73,6 +94,11 @@ impl Agent {
 impl Agents {
     pub(crate) fn alarms(&self) -> impl Iterator<Item = Alarm> + '_ {
         self.hosts.iter().filter_map(|(host, agent)| agent.alarm(host))
+    }
+
+    /// The number a host's card is measured under.
+    pub(crate) fn number(&self, host: &str, card: &str) -> Option<u32> {
+        self.hosts.get(host)?.number(card)
     }
 }
 
@@ -98,6 +124,12 @@ impl Core {
             Fact::Host(_) => {}
             _ => return,
         }
+        if let Fact::Host(report) = &observation.fact {
+            let agent = self.agents.hosts.entry(host.to_owned()).or_default();
+            let pulse = agent.pulse(report);
+            let rate = |number| report.nics.iter().find(|n| agent.number(&n.name) == Some(number))?.rate;
+            self.meter.record(observation.at, host, &pulse, rate);
+        }
         let changed = view::apply(&mut self.views, observation);
         self.dirty |= changed;
         self.agents.stirred |= changed;
@@ -114,7 +146,11 @@ impl Core {
     pub(super) fn forget_hosts(&mut self) {
         let hosts = &self.inventory.hosts;
         self.views.retain(|name, view| view.host.is_none() || hosts.contains_key(name));
-        self.agents.hosts.retain(|name, _| hosts.contains_key(name));
+        let gone: Vec<String> = self.agents.hosts.keys().filter(|name| !hosts.contains_key(*name)).cloned().collect();
+        for name in gone {
+            self.agents.hosts.remove(&name);
+            self.meter.forget(&name);
+        }
         self.agents.refused.clear();
         self.agents.stirred = true;
     }

@@ -1,8 +1,10 @@
 //! What the core believes, for viewers.
 use super::Core;
-use crate::api::{LinkLoad, Pending, Snapshot, SwitchStatus};
+use crate::api::{AgentStatus, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
 use crate::loads::Rate;
+use inventory::host_report::Path;
 use inventory::topology::{Alarm, Link, LinkState};
+use inventory::view::View;
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
 use std::collections::HashMap;
@@ -17,6 +19,7 @@ impl Core {
             topology: self.topology.clone(),
             loads: self.loads(),
             switches: self.switch_status(),
+            agents: self.agent_status(),
             epochs: self.epochs.clone(),
             pending: self.belief.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
             jobs: self.jobs.status(now),
@@ -72,9 +75,10 @@ impl Core {
 
     /// What passes a link, a to b and b to a: counted at `a`, or at `b` where `a` counts nothing.
     fn measured(&self, link: &Link) -> Option<(BitsPerSec, BitsPerSec)> {
-        let at = |switch: &str, port: &str| {
-            let interfaces = self.views.get(switch)?.interfaces.as_ref()?;
-            self.meter.rate(switch, interfaces.iter().find(|i| i.name == port)?.index)
+        let at = |node: &str, port: &str| {
+            let interfaces = self.views.get(node)?.interfaces.as_ref();
+            let row = || interfaces?.iter().find(|i| i.name == port).map(|i| i.index);
+            self.meter.rate(node, row().or_else(|| self.agents.number(node, port))?)
         };
         let sum = |switch: &str, ports: Vec<&str>| {
             let total = ports.into_iter().filter_map(|p| at(switch, p)).reduce(Rate::plus)?;
@@ -84,6 +88,27 @@ impl Core {
         end(&link.a, &link.a_port, link.members.iter().map(|m| m.a_port.as_str()).collect()).or_else(|| {
             end(&link.b, &link.b_port, link.members.iter().map(|m| m.b_port.as_str()).collect()).map(|(out, inward)| (inward, out))
         })
+    }
+
+    /// Hosts by what their agents said last; the load is that of the card on the host's cable.
+    fn agent_status(&self) -> Vec<AgentStatus> {
+        let cards: HashMap<&str, &str> = self.topology.links.iter().map(|l| (l.b.as_str(), l.b_port.as_str())).collect();
+        let status = |(name, view): (&String, &View)| {
+            let report = view.host.as_ref()?;
+            let number = cards.get(name.as_str()).and_then(|card| self.agents.number(name, card));
+            let rate = number.and_then(|n| self.meter.rate(name, n));
+            let way =
+                |p: &Path| Way { to: p.to.clone(), hops: p.hops.len() as u32, reached: p.reached, min_us: p.round_trip.map(|r| r.min_us) };
+            Some(AgentStatus {
+                host: name.clone(),
+                seen: view.seen,
+                problem: view.stale.as_ref().map(|(_, problem)| problem.clone()),
+                inward: rate.map(|r| r.inward),
+                outward: rate.map(|r| r.outward),
+                ways: report.paths.iter().map(way).collect(),
+            })
+        };
+        self.views.iter().filter_map(status).collect()
     }
 
     fn switch_status(&self) -> Vec<SwitchStatus> {

@@ -3,10 +3,15 @@ use super::{Panel, View, detail, find_link, link_key};
 use crate::figures;
 use crate::table::{Hang, Key, Row, Table, gauge, left, right};
 use crate::tree::{Branch, ports, walk};
+use controller::api::{AgentStatus, Way};
+use inventory::BitsPerSec;
 use inventory::topology::{LinkState, NodeKind};
 use ratatui::text::{Line, Span};
 use std::cmp::Ordering;
 use std::collections::HashSet;
+
+/// Ways shown of a host.
+const WAYS: usize = 4;
 
 pub(super) struct Topology;
 
@@ -172,6 +177,9 @@ fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
             topology.links.iter().filter(|l| l.a == name && topology.nodes.iter().any(|n| n.name == l.b && n.kind == NodeKind::Host));
         lines.push(detail::fact(view, "carries", figures::count(hosts.count(), "host")));
     }
+    if let Some(agent) = view.snapshot.agents.iter().find(|a| a.host == name) {
+        lines.extend(agent_lines(view, agent));
+    }
     if let Some(chassis) = node.and_then(|n| n.chassis) {
         lines.push(detail::fact(view, "chassis", chassis.to_string()));
     }
@@ -179,6 +187,30 @@ fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
     let uplink = branches.iter().find(|b| b.name == name && !b.outside).and_then(|b| b.link);
     lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());
     lines
+}
+
+/// How a host's agent does, and the ways it knows to others: two lines.
+fn agent_lines(view: &View<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
+    let age = agent.seen.map_or_else(|| "never".to_owned(), |at| format!("{} ago", figures::age(view.clock.since(at))));
+    let rate = |r: Option<BitsPerSec>| r.map_or_else(|| "–".to_owned(), |r| format!("{r}bit/s"));
+    let mut lines = vec![match &agent.problem {
+        Some(problem) => detail::styled(view, "agent", format!("silent, last reported {age}: {problem}"), view.palette.warn),
+        None => detail::fact(view, "agent", format!("{age}; card in {}, out {}", rate(agent.inward), rate(agent.outward))),
+    }];
+    let ways: Vec<String> = agent.ways.iter().take(WAYS).map(way).collect();
+    let more = agent.ways.len().saturating_sub(WAYS);
+    let more = if more > 0 { format!(", {more} more") } else { String::new() };
+    lines.extend((!ways.is_empty()).then(|| detail::fact(view, "ways to", ways.join(", ") + &more)));
+    lines
+}
+
+fn way(way: &Way) -> String {
+    let over = if way.hops > 0 { format!(" over {}", figures::count(way.hops as usize, "router")) } else { String::new() };
+    match way.min_us {
+        Some(us) => format!("{} {}.{:02} ms{over}", way.to, us / 1000, us % 1000 / 10),
+        None if way.reached => format!("{}{over}", way.to),
+        None => format!("{} (no answer)", way.to),
+    }
 }
 
 #[cfg(test)]

@@ -111,3 +111,23 @@ fn late_reports_of_hosts_that_left_are_nothing() {
     w.run(1_000);
     assert!(!w.rota.contains_key("n2") && !w.rota.contains_key("n7"));
 }
+
+#[test]
+fn cards_are_measured_and_ways_shown_while_an_agent_reports() {
+    use inventory::host_report::{Path, RoundTrip};
+    let mut w = running();
+    for second in 0..6u64 {
+        let mut report = report("n1", 11);
+        report.nics[0].in_octets = second * 1_000_000;
+        let round_trip = Some(RoundTrip { min_us: 150, median_us: 200, samples: 3 });
+        report.paths = vec![Path { to: "n0".into(), address: "10.77.0.10".parse().unwrap(), hops: vec![None], reached: true, round_trip }];
+        w.hears("n1", Fact::Host(report));
+        w.run(950);
+    }
+    let agents = w.core.snapshot(w.now).agents;
+    let [agent] = &agents[..] else { panic!("expected one agent, found {agents:?}") };
+    assert_eq!((agent.host.as_str(), agent.inward, agent.outward), ("n1", Some(BitsPerSec(8_000_000)), Some(BitsPerSec(0))));
+    assert_eq!((agent.ways[0].hops, agent.ways[0].min_us), (1, Some(150)));
+    w.hears("n1", silence());
+    assert_eq!(w.core.snapshot(w.now).agents[0].problem.as_deref(), Some("no report for 11 s"));
+}
