@@ -3,9 +3,10 @@ use crate::Outcome;
 use crate::output::print;
 use agent::recording::{Folder, read_folder};
 use anyhow::Context;
+use inventory::host_report::HostReport;
 use inventory::infer::{infer, infer_recorded};
 use inventory::inventory_file::Inventory;
-use inventory::observation::Observation;
+use inventory::observation::{Fact, Observation, Source};
 use inventory::view::{Views, apply};
 use inventory::{Topology, TopologyFile, export};
 use std::path::{Path, PathBuf};
@@ -20,10 +21,20 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Where the network is: out there, or recorded.
+/// Where the network is, and what hosts say of it.
+#[derive(clap::Args)]
+pub(crate) struct Network {
+    #[command(flatten)]
+    place: Place,
+    /// What host agents say, besides: a folder of reports as heddle agent --once --format json prints them, a file a host, NAME.json
+    #[arg(long, value_name = "DIR", conflicts_with = "walks")]
+    reports: Option<PathBuf>,
+}
+
+/// Out there, or recorded.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Network {
+struct Place {
     /// The inventory: which switches to ask, with which credentials, and which hosts to expect
     #[arg(long, value_name = "FILE")]
     inventory: Option<PathBuf>,
@@ -43,6 +54,8 @@ enum Format {
     Dot,
     /// Slurm's topology.conf
     Slurm,
+    /// Slurm's topology.yaml (25.05 and later): the whole tree, and each cluster's for partitions inside one
+    SlurmYaml,
     /// A topology file for the offline commands
     Topology,
 }
@@ -59,8 +72,8 @@ pub(crate) struct Found {
 impl Network {
     /// Takes one look, and tells on standard error what is wrong.
     pub(crate) fn look(&self) -> anyhow::Result<Found> {
-        let found = match (&self.inventory, &self.walks) {
-            (Some(file), _) => asked(file)?,
+        let found = match (&self.place.inventory, &self.place.walks) {
+            (Some(file), _) => asked(file, self.reports.as_deref())?,
             (None, Some(folder)) => recorded(folder)?,
             (None, None) => unreachable!("one of them is required"),
         };
@@ -77,24 +90,26 @@ impl Network {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let found = args.network.look()?;
     let text = match args.format {
-        Format::Text => export::text(&found.topology),
-        Format::Json => serde_json::to_string_pretty(&found.topology)? + "\n",
-        Format::Dot => export::dot(&found.topology),
-        Format::Slurm => match export::slurm(&found.topology) {
-            Ok(conf) => conf,
-            Err(e) => {
-                eprintln!("heddle: {e}");
-                return Ok(Outcome::CheckFailed);
-            }
-        },
-        Format::Topology => found.file.to_yaml(),
+        Format::Text => Ok(export::text(&found.topology)),
+        Format::Json => Ok(serde_json::to_string_pretty(&found.topology)? + "\n"),
+        Format::Dot => Ok(export::dot(&found.topology)),
+        Format::Slurm => export::slurm(&found.topology),
+        Format::SlurmYaml => export::slurm_yaml(&found.topology),
+        Format::Topology => Ok(found.file.to_yaml()),
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(e) => {
+            eprintln!("heddle: {e}");
+            return Ok(Outcome::CheckFailed);
+        }
     };
     print(&text)?;
     Ok(if found.answered { Outcome::Done } else { Outcome::CheckFailed })
 }
 
 /// One look at a network.
-fn asked(path: &Path) -> anyhow::Result<Found> {
+fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<Found> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
     let mut inventory = Inventory::parse(&file, &text)?;
@@ -103,11 +118,34 @@ fn asked(path: &Path) -> anyhow::Result<Found> {
     }
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no threads to ask from")?;
-    let (views, answered) = taken(&runtime.block_on(agent::look(&inventory))?);
+    let said = reports.map(reported).transpose()?.unwrap_or_default();
+    let (mut views, answered) = taken(&runtime.block_on(agent::look(&inventory))?);
+    for observation in &said {
+        apply(&mut views, observation);
+    }
     let topology = infer(&inventory, &views);
     let mut file = topology.to_file();
     inventory.rank(&mut file);
     Ok(Found { topology, file, answered })
+}
+
+/// What host agents' reports say.
+fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry.with_context(|| folder.display().to_string())?.path();
+        if path.extension().is_some_and(|e| e == "json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files.iter().map(|file| report(file).with_context(|| file.display().to_string())).collect()
+}
+
+fn report(file: &Path) -> anyhow::Result<Observation> {
+    let report: HostReport = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+    report.check().map_err(anyhow::Error::msg)?;
+    Ok(Observation { at: agent::now(), reporter: report.host.clone(), source: Source::Agent, fact: Fact::Host(report) })
 }
 
 /// What recorded walks say.

@@ -1,8 +1,11 @@
 //! A topology in the forms other programs and people read.
-use crate::BitsPerSec;
+mod slurm;
+
+pub use slurm::{slurm, slurm_yaml};
+
 use crate::order::natural;
 use crate::topology::{Grade, Link, LinkState, NodeKind, Topology};
-use crate::tree::{self, Tree, TreeError};
+use slurm::hostlist;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -24,6 +27,14 @@ pub fn text(topology: &Topology) -> String {
         let head = if i == 0 { "\nnot in the tree\n" } else { "" };
         let _ =
             writeln!(out, "{head}   {} - {}  {}  {}", end(&link.a, &link.a_port), end(&link.b, &link.b_port), link.rate_bps, why_not(link));
+    }
+    let several = topology.clusters.iter().filter(|_| topology.clusters.len() > 1);
+    for (i, cluster) in several.enumerate() {
+        let head = if i == 0 { "\nclusters\n" } else { "" };
+        let _ = writeln!(out, "{head}   {}: {}", cluster.name, hostlist(cluster.hosts.clone()));
+        for reason in &cluster.reasons {
+            let _ = writeln!(out, "      {reason}");
+        }
     }
     let lost: Vec<&str> = topology.of(NodeKind::Host).filter(|h| !drawn.contains(h) && !others.iter().any(|l| l.b == **h)).collect();
     if !lost.is_empty() {
@@ -121,76 +132,13 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Slurm's `topology.conf` for `topology/tree`. Slurm gives a switch either nodes or switches, so one that has both
-/// becomes a leaf under a switch of its name with `-tree` added.
-///
-/// # Errors
-/// [`TreeError`] where the network is no tree.
-pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
-    let tree = topology.plainly_named().tree()?;
-    let mut out = String::new();
-    slurm_under(&tree, &tree.neighbours(), tree.root(), &mut out);
-    Ok(out)
-}
-
-/// Writes the lines of a switch and everything below; gives the name its parent lists, if any host is below.
-fn slurm_under(tree: &Tree, near: &[Vec<(tree::Node, BitsPerSec)>], switch: tree::Node, out: &mut String) -> Option<String> {
-    let (mut nodes, mut below) = (Vec::new(), Vec::new());
-    for &(child, _) in near[switch as usize].iter().filter(|(c, _)| tree.parent(*c) == Some(switch)) {
-        match tree.is_host(child) {
-            true => nodes.push(tree.name(child).to_owned()),
-            false => below.extend(slurm_under(tree, near, child, out)),
-        }
-    }
-    let name = tree.name(switch).to_owned();
-    let leaf = !nodes.is_empty();
-    if leaf {
-        let _ = writeln!(out, "SwitchName={name} Nodes={}", hostlist(nodes));
-    }
-    match below.is_empty() {
-        true => leaf.then_some(name),
-        false if leaf => {
-            let _ = writeln!(out, "SwitchName={name}-tree Switches={name},{}", below.join(","));
-            Some(format!("{name}-tree"))
-        }
-        false => {
-            let _ = writeln!(out, "SwitchName={name} Switches={}", below.join(","));
-            Some(name)
-        }
-    }
-}
-
-/// Names in Slurm's short form: `n0,n1,n2,n7` is `n[0-2],n7`.
-fn hostlist(mut names: Vec<String>) -> String {
-    names.sort_by_cached_key(|n| natural(n));
-    let split = |name: &str| -> Option<(String, u64)> {
-        let digits = name.len() - name.chars().rev().take_while(char::is_ascii_digit).count();
-        let (stem, number) = name.split_at(digits);
-        let n: u64 = number.parse().ok()?;
-        (n.to_string() == number).then(|| (stem.to_owned(), n))
-    };
-    let mut runs: Vec<(String, Option<(u64, u64)>)> = Vec::new();
-    for name in names {
-        match (split(&name), runs.last_mut()) {
-            (Some((stem, n)), Some((last, Some((_, to))))) if stem == *last && n == *to + 1 => *to = n,
-            (Some((stem, n)), _) => runs.push((stem, Some((n, n)))),
-            (None, _) => runs.push((name, None)),
-        }
-    }
-    let show = |(stem, run): (String, Option<(u64, u64)>)| match run {
-        Some((from, to)) if from < to => format!("{stem}[{from}-{to}]"),
-        Some((n, _)) => format!("{stem}{n}"),
-        None => stem,
-    };
-    runs.into_iter().map(show).collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::topology::Node;
+    use crate::BitsPerSec;
+    use crate::topology::{Cluster, Node};
 
-    fn sample() -> Topology {
+    pub(super) fn sample() -> Topology {
         let node = |name: &str, kind| Node { name: name.into(), kind, chassis: None, stale: name == "s2" };
         let link = |a: &str, a_port: &str, b: &str, b_port: &str, state| Link {
             a: a.into(),
@@ -239,6 +187,19 @@ seen nowhere
     }
 
     #[test]
+    fn several_clusters_are_told_with_their_reasons() {
+        let mut t = sample();
+        let cluster = |name: &str, hosts: &[&str], why: &str| Cluster {
+            name: name.into(),
+            hosts: hosts.iter().map(|h| (*h).into()).collect(),
+            reasons: vec![why.into()],
+        };
+        t.clusters = vec![cluster("west", &["n0", "n1", "n2"], "stated"), cluster("east", &["n3"], "hosts on s2")];
+        let told = "\nclusters\n   west: n[0-2]\n      stated\n   east: n3\n      hosts on s2\n";
+        assert!(text(&t).contains(told), "{}", text(&t));
+    }
+
+    #[test]
     fn a_loop_ends_the_drawing_not_the_program() {
         let mut t = sample();
         t.links[3].state = LinkState::Forwarding;
@@ -252,22 +213,5 @@ seen nowhere
         let dot = dot(&t);
         assert!(dot.contains(r#"  "s0":"a\"b\\" -- "s1":"swp1" [label="1G", style=solid];"#), "{dot}");
         assert!(dot.contains("style=dotted") && dot.contains("\"s2\":\"swp5\" -- \"n3\" ["), "{dot}");
-    }
-
-    #[test]
-    fn slurm_gets_leaves_and_a_tree_above() {
-        assert_eq!(
-            slurm(&sample()).unwrap(),
-            "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\nSwitchName=s0 Nodes=n0\nSwitchName=s0-tree Switches=s0,s1,s2\n"
-        );
-        let mut t = sample();
-        t.links.truncate(2);
-        assert_eq!(slurm(&t), Err(TreeError::NoHost));
-    }
-
-    #[test]
-    fn host_lists_are_short() {
-        let list = |names: &[&str]| hostlist(names.iter().map(|n| (*n).to_owned()).collect());
-        assert_eq!(list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]), "login,m1,n01,n1,n[8-10]");
     }
 }

@@ -183,6 +183,8 @@ fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
     if let Some(chassis) = node.and_then(|n| n.chassis) {
         lines.push(detail::fact(view, "chassis", chassis.to_string()));
     }
+    let reasons = cluster.into_iter().flat_map(|c| &c.reasons).enumerate();
+    lines.extend(reasons.map(|(i, r)| detail::fact(view, if i == 0 { "cluster" } else { "" }, r)));
     let branches = walk(topology, &|a, b| a.cmp(&b));
     let uplink = branches.iter().find(|b| b.name == name && !b.outside).and_then(|b| b.link);
     lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());
