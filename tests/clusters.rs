@@ -1,0 +1,176 @@
+//! Clusters told from the emulated network: by SNMP alone, with host agents' reports, and as the operator states them. Needs root, as
+//! tests/lab.rs does.
+use inventory::TopologyFile;
+use inventory::topology::{Cluster, NodeKind, Topology};
+use lab::{Lab, Options};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
+const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
+/// One spanning tree with a long link inside.
+const LONG: &str = "switches: [s0, s1]
+hosts: {n0: {switch: s0, rate: 20M}, n1: {switch: s0, rate: 20M}, n2: {switch: s1, rate: 20M}, n3: {switch: s1, rate: 20M}}
+links: [{a: s0, b: s1, rate: 20M, delay: 20ms}]\n";
+
+/// Nothing here takes longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Labs come up one after the other: two cores carry one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A lab that is taken down whatever happens, and a folder for what is written about it.
+struct Up {
+    lab: Lab,
+    folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = Lab::down(self.lab.name());
+    }
+}
+
+impl Up {
+    fn new(test: &str, text: &str) -> Up {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = TopologyFile::parse("topology", text).unwrap();
+        let name = format!("t{}-{test}", std::process::id());
+        let lab = Lab::up(&name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
+        Up { lab, folder: tempfile::tempdir().unwrap(), _turn: turn }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// The lab's inventory without the lines that `less` takes, and with more behind it.
+    fn inventory(&self, less: &str, more: &str) -> String {
+        let written = fs::read_to_string(self.lab.inventory_path()).unwrap();
+        let kept: String = written.lines().filter(|l| less.is_empty() || !l.trim().starts_with(less)).map(|l| format!("{l}\n")).collect();
+        fs::write(self.path("inventory.yaml"), kept + more).unwrap();
+        self.path("inventory.yaml")
+    }
+
+    fn discover(&self, inventory: &str, format: &str, more: &[&str]) -> String {
+        let arguments = [HEDDLE, "discover", "--inventory", inventory, "--format", format];
+        let output = self.lab.exec("ctl", arguments.iter().chain(more)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What is found once every host has its place and the tree is whole as `fits` wants it.
+    fn found(&self, inventory: &str, more: &[&str], fits: impl Fn(&Topology) -> bool) -> Topology {
+        let end = Instant::now() + LIMIT;
+        loop {
+            let found: Topology = serde_json::from_str(&self.discover(inventory, "json", more)).unwrap();
+            let hosts = found.of(NodeKind::Host).count();
+            if found.clusters.iter().map(|c| c.hosts.len()).sum::<usize>() == hosts && fits(&found) {
+                return found;
+            }
+            assert!(Instant::now() < end, "{found:#?}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Lets every host's agent look at its ways to all others, all at once; gives the folder of their reports.
+    fn reports(&self) -> String {
+        let folder = self.path("reports");
+        fs::create_dir_all(&folder).unwrap();
+        let plan = self.lab.plan().unwrap();
+        let hosts: Vec<(String, String)> = plan.hosts().map(|h| (h.name.clone(), h.data.unwrap().to_string())).collect();
+        let agents = hosts.iter().map(|(host, _)| {
+            let peers = hosts.iter().filter(|(other, _)| other != host).map(|(other, address)| format!("--peer={other}={address}"));
+            let own = ["timeout", "60", HEDDLE, "agent", "--once", "--listen", "1s", "--format", "json", "--name", host].map(str::to_owned);
+            let agent: Command = self.lab.exec(host, own.into_iter().chain(peers));
+            (host, spawned(agent, &format!("{folder}/{host}.json")))
+        });
+        for (host, mut agent) in agents.collect::<Vec<_>>() {
+            assert!(agent.wait().unwrap().success(), "agent of {host}");
+        }
+        folder
+    }
+
+    /// Plans and verifies LG on what is found; gives the plan.
+    fn lg(&self, inventory: &str, more: &[&str]) -> Value {
+        let (topology, plan) = (self.path("found.yaml"), self.path("lg.json"));
+        fs::write(&topology, self.discover(inventory, "topology", more)).unwrap();
+        let run = |arguments: &[&str]| {
+            let output = Command::new(HEDDLE).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            output.stdout
+        };
+        let lg = run(&["schedule", "alltoall", "--topology", &topology, "--algorithm", "lg", "--format", "json"]);
+        fs::write(&plan, &lg).unwrap();
+        run(&["verify", "--topology", &topology, &plan]);
+        serde_json::from_slice(&lg).unwrap()
+    }
+}
+
+fn spawned(mut command: Command, out: &str) -> std::process::Child {
+    command.stdin(Stdio::null()).stdout(fs::File::create(out).unwrap()).spawn().unwrap()
+}
+
+/// `cluster-s0: n0 n1`.
+fn shown(clusters: &[Cluster]) -> Vec<String> {
+    clusters.iter().map(|c| format!("{}: {}", c.name, c.hosts.join(" "))).collect()
+}
+
+#[test]
+fn two_clusters_are_told_from_their_router_or_from_the_packets_that_pass_it() {
+    let up = Up::new("two", TWO);
+    let expected = ["cluster-s0: n0 n1 n2", "cluster-s1: n3 n4 n5"];
+    let listed = up.inventory("", "");
+    let found = up.found(&listed, &[], |t| t.tree().is_ok());
+    assert_eq!((shown(&found.clusters), found.root_bridge.as_deref()), (expected.map(str::to_owned).to_vec(), Some("s0")));
+    assert_eq!(found.further_root_bridges, ["s1"]);
+    assert!(found.clusters.iter().all(|c| c.reasons[1].starts_with("r0 is a router")), "{:?}", found.clusters);
+    assert_eq!(up.lg(&listed, &[])["algorithm"], "lg");
+
+    // Nobody can ask the router: its neighbours still hear it, and packets pass it.
+    let reports = up.reports();
+    let silent = up.inventory("r0:", "");
+    let found = up.found(&silent, &["--reports", &reports], |t| t.tree().is_ok());
+    assert_eq!(shown(&found.clusters), expected);
+    let reasons = found.clusters[0].reasons.join("\n");
+    assert!(reasons.contains("1 routed hop (10.77.0.241) from n0 to n3 in cluster-s1"), "{reasons}");
+    assert_eq!(up.lg(&silent, &["--reports", &reports])["algorithm"], "lg");
+
+    let stated = up.inventory("", "clusters: {west: [n0, n1], east: [n2, n3]}\n");
+    let found = up.found(&stated, &["--reports", &reports], |_| true);
+    assert_eq!(shown(&found.clusters), ["west: n0 n1", "east: n2 n3", "cluster-s1: n4 n5"]);
+    assert_eq!(found.clusters[0].reasons, ["stated in the inventory"]);
+    let told = found.alarms.iter().any(|a| a.about == "east" && a.text.contains("\"n2\" and \"n3\" are in it as stated"));
+    assert!(told, "{:?}", found.alarms);
+}
+
+#[test]
+fn three_clusters_lie_around_two_routers() {
+    let up = Up::new("three", THREE);
+    let listed = up.inventory("", "");
+    let found = up.found(&listed, &[], |t| t.tree().is_ok());
+    assert_eq!(shown(&found.clusters), ["cluster-s0: n0 n1", "cluster-s1: n2 n3", "cluster-s2: n4 n5"]);
+    let plan = up.lg(&listed, &[]);
+    let between = |step: &Value| step.as_array().unwrap().iter().any(|m| m["blocks"].as_array().unwrap().len() > 1);
+    assert!(plan["steps"].as_array().unwrap().iter().any(between), "{plan}");
+}
+
+#[test]
+fn a_long_link_inside_a_spanning_tree_is_told_from_round_trips() {
+    let up = Up::new("long", LONG);
+    let listed = up.inventory("", "");
+    let found = up.found(&listed, &[], |t| t.tree().is_ok());
+    assert_eq!(shown(&found.clusters), ["cluster-s0: n0 n1 n2 n3"], "switches do not tell of delays");
+    let reports = up.reports();
+    let found = up.found(&listed, &["--reports", &reports], |t| t.tree().is_ok());
+    assert_eq!(shown(&found.clusters), ["cluster-s0: n0 n1", "cluster-s1: n2 n3"], "{:#?}", found.clusters);
+    let why = &found.clusters[0].reasons[1];
+    assert!(why.starts_with("s0-s1: round trips across take 40 ms or more"), "{why}");
+    assert_eq!(up.lg(&listed, &["--reports", &reports])["algorithm"], "lg");
+}
