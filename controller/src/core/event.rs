@@ -16,6 +16,7 @@ use std::net::IpAddr;
 /// What happened. Everything the core decides on comes in as one of these, so a recorded stream of them can be replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "the large one comes once a run")]
 pub enum Event {
     /// The shell is up and has read the shared directory.
     Started {
