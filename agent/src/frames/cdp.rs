@@ -27,7 +27,7 @@ pub struct Announcement {
     pub name: String,
     /// Capabilities, where sent.
     pub capabilities: Option<Capabilities>,
-    /// Its addresses of IP.
+    /// Its addresses of IP, the first sixteen.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -86,8 +86,9 @@ impl Announcement {
         };
         put(tlv::DEVICE_ID, &written(&self.device));
         if !self.addresses.is_empty() {
-            let entries: Vec<u8> = self.addresses.iter().flat_map(|a| address(*a)).collect();
-            put(tlv::ADDRESSES, &[&(self.addresses.len() as u32).to_be_bytes(), &entries[..]].concat());
+            let addresses = &self.addresses[..self.addresses.len().min(MOST_ADDRESSES)];
+            let entries: Vec<u8> = addresses.iter().flat_map(|a| address(*a)).collect();
+            put(tlv::ADDRESSES, &[&(addresses.len() as u32).to_be_bytes(), &entries[..]].concat());
         }
         put(tlv::PORT_ID, &written(&self.port));
         if let Some(Capabilities { bridge, router }) = self.capabilities {
@@ -116,6 +117,9 @@ fn bad(at: usize, problem: &'static str) -> FrameError {
 
 /// Octets of a text or an identifier.
 const LONGEST_TEXT: usize = 255;
+
+/// Addresses kept and written: so many fit into one frame behind the longest texts.
+const MOST_ADDRESSES: usize = 16;
 
 /// A name or an address: nothing says which.
 fn identifier(octets: &[u8]) -> Option<Id> {
@@ -181,6 +185,7 @@ fn addresses_of(value: &[u8]) -> Vec<IpAddr> {
         kind if kind == IPV6 => <[u8; 16]>::try_from(address).ok().map(IpAddr::from),
         _ => None,
     })
+    .take(MOST_ADDRESSES)
     .collect()
 }
 

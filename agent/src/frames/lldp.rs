@@ -28,7 +28,7 @@ pub struct Lldpdu {
     pub descr: String,
     /// Enabled system capabilities (8.5.8), where sent. Neither bridge nor router is written as "station only".
     pub capabilities: Option<Capabilities>,
-    /// Management addresses (8.5.9) of IP.
+    /// Management addresses (8.5.9) of IP, the first seven.
     pub management: Vec<IpAddr>,
 }
 
@@ -54,6 +54,9 @@ mod capability {
 
 /// Octets of a text, or of an identifier after its subtype.
 const LONGEST_TEXT: usize = 255;
+
+/// Management addresses kept and written: so many fit into one frame behind the longest texts.
+const MOST_ADDRESSES: usize = 7;
 
 impl Lldpdu {
     /// Reads a data unit; padding may follow its end.
@@ -100,7 +103,7 @@ impl Lldpdu {
             tlv::SYSTEM_NAME => first(&mut self.name),
             tlv::SYSTEM_DESCRIPTION => first(&mut self.descr),
             tlv::SYSTEM_CAPABILITIES => self.capabilities = self.capabilities.or_else(|| capabilities(value)),
-            tlv::MANAGEMENT_ADDRESS => self.management.extend(management_address(value)),
+            tlv::MANAGEMENT_ADDRESS if self.management.len() < MOST_ADDRESSES => self.management.extend(management_address(value)),
             _ => {}
         }
     }
@@ -123,7 +126,7 @@ impl Lldpdu {
             // What it can do, and what of that is on.
             put(tlv::SYSTEM_CAPABILITIES, &[bits(capabilities).to_be_bytes(); 2].concat());
         }
-        for address in &self.management {
+        for address in self.management.iter().take(MOST_ADDRESSES) {
             let address = family_and_address(*address);
             // Numbering subtype "unknown", number 0, no object identifier.
             put(tlv::MANAGEMENT_ADDRESS, &[&[address.len() as u8], &address[..], &[1, 0, 0, 0, 0, 0]].concat());

@@ -292,6 +292,29 @@ fn refuses_other_protocols() {
     }
 }
 
+/// Whatever a frame says is kept within what a frame can say.
+#[test]
+fn the_longest_of_everything_fits_a_frame() {
+    let long = "ß".repeat(300);
+    let addresses = vec![address("fe80::1"); 100];
+    let unit = Lldpdu {
+        chassis: Id::Text(long.clone()),
+        port: Id::Text(long.clone()),
+        port_descr: long.clone(),
+        name: long.clone(),
+        descr: long.clone(),
+        management: addresses.clone(),
+        ..lldp()
+    };
+    let announcement = Announcement { device: Id::Text(long.clone()), port: Id::Text(long.clone()), name: long, addresses, ..cdp() };
+    for message in [Message::Lldp(unit), Message::Cdp(announcement)] {
+        let read = Frame::read(&Frame { source: PORT, message }.write()).expect("whole");
+        assert_eq!(Frame::read(&read.write()), Ok(read));
+    }
+    let short = octets("0202 0731 0402 0532 0602 0008").into_iter().chain([0x10, 6, 5, 1, 10, 9, 0, 1].repeat(180)).collect::<Vec<u8>>();
+    assert_eq!(Lldpdu::read(&short).map(|unit| unit.management.len()), Ok(7));
+}
+
 /// Texts that come back as they are: what hides or is nothing becomes something else.
 fn word() -> impl Strategy<Value = String> {
     "[a-z0-9äß]([a-zA-Z0-9äß/. -]{0,40}[a-z0-9ß])?"
