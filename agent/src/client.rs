@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::tables::{self, Objects, pulse};
 use crate::walk::{Answers, Walk};
 use inventory::inventory_file::{Switch, Timing};
-use inventory::observation::{Fact, Table};
+use inventory::observation::{Fact, Pulse, Table};
 use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient, UdpTransport};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -93,6 +93,15 @@ impl Client {
         }
     }
 
+    /// Reads the pulse's scalars only: one small message, for fleets too large to ask for every port all the time.
+    pub async fn brief_pulse(&self) -> Fact {
+        match self.walk(None, pulse::BRIEF).await {
+            Ok(answers) => Fact::Pulse(Pulse { brief: true, ..pulse::read(&answers) }),
+            Err(Failure::Mute { problem, hint }) => Fact::Failed { table: None, problem: problem + &hint },
+            Err(failure) => Fact::Failed { table: None, problem: failure.problem() },
+        }
+    }
+
     async fn walk(&self, table: Option<Table>, objects: Objects) -> Result<Answers, Failure> {
         match self.try_walk(table, &objects).await {
             Err(Failure::Session(_)) => self.try_walk(table, &objects).await,
@@ -106,7 +115,10 @@ impl Client {
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
             Ok(Ok(())) => {
-                rows().insert(table, walk.rows());
+                // A brief pulse has no rows, and must not make the next whole one forget how many there are.
+                if !objects.columns.is_empty() {
+                    rows().insert(table, walk.rows());
+                }
                 Ok(walk.finish())
             }
             Ok(Err(failure)) => Err(failure),

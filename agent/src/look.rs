@@ -6,6 +6,7 @@ use futures_util::stream::{self, StreamExt};
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source, Table};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,11 +14,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// there and back, more would only let timeouts run.
 const AT_ONCE: usize = 2;
 
+/// Files a process needs beside the sockets its switches are asked from.
+const OTHER_FILES: u64 = 256;
+
+/// Has the system allow a socket for each of so many switches: it usually allows 1,024 open files until asked for more. What
+/// it refuses shows where a socket is missing.
+fn allow_sockets(switches: usize) {
+    let wanted = switches as u64 + OTHER_FILES;
+    if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && now < wanted
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(most), most);
+    }
+}
+
 /// A client per switch, in the inventory's order, by name. Switches with one credential share its keys.
 ///
 /// # Errors
 /// [`AccessError`] where a credential cannot be used.
 pub fn clients(inventory: &Inventory) -> Result<Vec<(String, Client)>, AccessError> {
+    allow_sockets(inventory.switches.len());
     let mut ready: HashMap<&str, Access> = HashMap::new();
     let client = |(name, switch): (&String, _)| {
         let switch: &inventory::inventory_file::Switch = switch;

@@ -21,6 +21,7 @@ use crate::api::{EpochInfo, EventLine, Level, Stages};
 use crate::jobs::Jobs;
 use crate::journal::Header;
 use crate::loads::Meter;
+use crate::pace;
 use crate::watch::{self, TrapKind};
 use agents::Agents;
 use belief::Belief;
@@ -103,6 +104,8 @@ pub struct Core {
     reads: Reads,
     topology: Topology,
     judgement: Option<Judgement>,
+    /// The epoch that was current when it was made.
+    judged: Option<u64>,
     absent: Absent,
     belief: Belief,
     damping: Damping,
@@ -137,6 +140,7 @@ impl Core {
             reads: Reads::default(),
             topology: Topology::default(),
             judgement: None,
+            judged: None,
             absent: Absent::new(),
             belief: Belief::default(),
             damping: Damping::default(),
@@ -207,7 +211,7 @@ impl Core {
 
     /// When the next [`Event::Tick`] is wanted; in the past: at once.
     pub fn deadline(&self) -> Option<Millis> {
-        let looking = !self.looking(self.ticked).is_empty();
+        let looking = self.looking(self.ticked).next().is_some();
         if self.wake || (self.dirty && !looking) {
             return Some(Millis(0));
         }
@@ -259,7 +263,9 @@ impl Core {
             let tables = if first_look { Vec::new() } else { watch::after_pulse(before, pulse) };
             let interfaces = view.and_then(|v| v.interfaces.as_ref());
             let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
-            self.meter.record(observation.at, switch, pulse, rate);
+            if !pulse.brief {
+                self.meter.record(observation.at, switch, pulse, rate);
+            }
             if !tables.is_empty() {
                 self.belief.sign(now);
                 self.read(now, switch, tables, fx);
@@ -288,7 +294,9 @@ impl Core {
     }
 
     fn read(&mut self, now: Millis, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
-        self.reads.asked(now, switch, &tables, millis(self.inventory.timing.full));
+        let switches = self.inventory.switches.len();
+        let full = pace::full(switches, self.inventory.switches.get_index_of(switch).unwrap_or_default(), self.inventory.timing.full);
+        self.reads.asked(now, switch, &tables, millis(full));
         fx.push(Effect::Read { switch: switch.to_owned(), tables });
     }
 
@@ -308,8 +316,9 @@ impl Core {
         for switch in self.reads.due(now) {
             self.read(now, &switch, Table::ALL.to_vec(), fx);
         }
-        let looking = self.looking(now);
-        if self.dirty && looking.is_empty() {
+        let looking = self.looking(now).next().is_some();
+        let stirred = self.dirty && !looking;
+        if stirred {
             self.dirty = false;
             let topology = infer::infer(&self.inventory, &self.views);
             if !inventory::diff::diff(&self.topology, &topology).is_empty() {
@@ -320,8 +329,11 @@ impl Core {
             self.topology = topology;
         }
         self.direct(now, fx);
+        let held = self.damping.holds();
         self.damping.settle(now);
-        let judgement = self.judge(now, &looking);
+        let judgement = self.judgement.take().filter(|_| !stirred && !held && self.steady());
+        let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
+        self.judged = self.settled.as_ref().map(|s| s.number);
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
@@ -336,14 +348,21 @@ impl Core {
     }
 
     /// Switches whose first look is under way. One that takes too long must not keep the others from being judged.
-    fn looking(&self, now: Millis) -> Vec<String> {
+    fn looking(&self, now: Millis) -> impl Iterator<Item = &String> {
         let patient = now.since(self.started) < self.options.patience;
-        self.inventory.switches.keys().filter(|s| patient && self.reads.looking(s)).cloned().collect()
+        self.inventory.switches.keys().filter(move |s| patient && self.reads.looking(s))
+    }
+
+    /// Whether the last judgement still holds where nothing new was inferred: it is of what is published now, and time alone
+    /// changes nothing. A judgement of a large network costs as much as inferring it.
+    fn steady(&self) -> bool {
+        let published = self.settled.as_ref().map(|s| s.number);
+        published.is_some() && published == self.judged && self.absent.is_empty() && !self.damping.holds()
     }
 
     /// The judgement of the present views; before everything had its first look there is none to make.
-    fn judge(&mut self, now: Millis, looking: &[String]) -> Judgement {
-        if !looking.is_empty() {
+    fn judge(&mut self, now: Millis, looking: bool) -> Judgement {
+        if looking {
             return Judgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
         }
         let ground = Ground {

@@ -32,7 +32,7 @@ use futures_util::{Stream, StreamExt};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tls::TlsListener;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -41,20 +41,24 @@ use tokio_stream::wrappers::WatchStream;
 /// Where the API listens when nothing else is asked for.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7171);
 
-/// A snapshot and its JSON, made once for all who look.
+/// A snapshot and its JSON, made once for all who look, when the first one does.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
-    /// The same as JSON.
-    pub json: Arc<str>,
+    json: Arc<OnceLock<String>>,
 }
 
 impl Shown {
-    /// Makes the JSON.
+    /// Shows a snapshot.
     pub fn new(snapshot: Snapshot) -> Shown {
-        let json = serde_json::to_string(&snapshot).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-        Shown { snapshot: Arc::new(snapshot), json: json.into() }
+        Shown { snapshot: Arc::new(snapshot), json: Arc::default() }
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> &str {
+        self.json
+            .get_or_init(|| serde_json::to_string(&*self.snapshot).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}")))
     }
 }
 
@@ -129,7 +133,7 @@ fn router(api: Api) -> Router {
     let Api { keys, shown, intake } = api;
     type Look = State<watch::Receiver<Shown>>;
     let read = Router::new()
-        .route("/v1/snapshot", get(|State(shown): Look| async move { json(shown.borrow().json.to_string()) }))
+        .route("/v1/snapshot", get(|State(shown): Look| async move { snapshot(&shown) }))
         .route("/v1/events", get(|State(shown): Look| async move { events(shown) }))
         .route("/v1/topology", get(|State(shown): Look| async move { as_json(&shown.borrow().snapshot.topology) }))
         .route("/v1/epochs", get(|State(shown): Look| async move { as_json(&shown.borrow().snapshot.epochs) }))
@@ -144,12 +148,13 @@ fn router(api: Api) -> Router {
 }
 
 fn events(shown: watch::Receiver<Shown>) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
-    let stream = WatchStream::new(shown).map(|shown| Ok(sse::Event::default().event("snapshot").data(&*shown.json)));
+    let stream = WatchStream::new(shown).map(|shown| Ok(sse::Event::default().event("snapshot").data(shown.json())));
     Sse::new(stream).keep_alive(KeepAlive::default())
 }
 
-fn json(text: String) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+fn snapshot(look: &watch::Receiver<Shown>) -> Response {
+    let shown = look.borrow().clone();
+    ([(header::CONTENT_TYPE, "application/json")], shown.json().to_owned()).into_response()
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {

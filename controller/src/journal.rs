@@ -87,7 +87,8 @@ impl Journal {
         let Event::Observed(observation) = event else { return false };
         match &observation.fact {
             Fact::Pulse(pulse) => {
-                let before = self.pulses.insert(observation.reporter.clone(), pulse.clone());
+                let whole = pulse.completed(self.pulses.get(&observation.reporter));
+                let before = self.pulses.insert(observation.reporter.clone(), whole);
                 before.is_some_and(|before| watch::after_pulse(Some(&before), pulse).is_empty())
             }
             Fact::Host(report) => {

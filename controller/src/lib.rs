@@ -30,6 +30,7 @@ pub mod jobs;
 pub mod journal;
 pub mod loads;
 pub mod metrics;
+mod pace;
 pub mod plan;
 pub mod publish;
 pub mod shell;

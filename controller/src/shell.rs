@@ -24,10 +24,15 @@ use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::time::Instant;
 use traps::Ear;
 
 /// The inference runs at most this often, however many answers come in.
 const TICK: Duration = Duration::from_millis(20);
+/// And pauses so many times as long as it took: a large network's answers come in for longer than one inference takes.
+const TICK_PAUSE: u32 = 3;
+/// After a snapshot the next one waits so many times as long as it took: viewers of a large network get fewer.
+const SHOW_PAUSE: u32 = 40;
 /// Viewers get a snapshot at least this often.
 const SHOW: Duration = Duration::from_secs(1);
 /// How often jobs' records are looked at.
@@ -239,19 +244,21 @@ impl Shell {
     ) -> Result<(), ShellError> {
         let mut show = tokio::time::interval(SHOW);
         let mut spooling = self.watch_jobs();
-        let mut ticked = tokio::time::Instant::now();
+        let mut next_tick = Instant::now();
+        let mut next_show = Instant::now();
         let mut batch = Vec::new();
         loop {
-            let wanted = self.core.deadline().map(|at| self.clock.instant(at).max(ticked + TICK));
-            let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| tokio::time::Instant::now() + SHOW));
+            let wanted = self.core.deadline().map(|at| self.clock.instant(at).max(next_tick));
+            let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| Instant::now() + SHOW));
             tokio::select! {
                 _ = signals.terminate.recv() => break,
                 _ = signals.interrupt.recv() => break,
                 _ = signals.hangup.recv() => self.reload(),
                 Some(done) = finished.recv() => self.finish(done),
                 _ = tick, if wanted.is_some() => {
-                    ticked = tokio::time::Instant::now();
+                    let began = Instant::now();
                     self.step(Event::Tick);
+                    next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
                 }
                 n = queue.recv_many(&mut batch, QUEUE) => {
                     debug_assert!(n > 0, "the shell holds a sender itself");
@@ -259,8 +266,11 @@ impl Shell {
                 }
                 _ = show.tick() => self.show = true,
             }
-            if std::mem::take(&mut self.show) {
+            if self.show && Instant::now() >= next_show {
+                self.show = false;
+                let began = Instant::now();
                 self.shown.send_replace(Shown::new(self.core.snapshot(self.clock.now())));
+                next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
         tracing::info!("stopping; what is published stays");

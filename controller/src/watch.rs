@@ -34,15 +34,16 @@ pub fn after_pulse(before: Option<&Pulse>, now: &Pulse) -> Vec<Table> {
         return Table::ALL.to_vec();
     }
     let mut tables = BTreeSet::new();
+    let ports = !now.brief;
     // The time since the last change goes back when there was one, also where the counter is missing or wraps.
     let stp_moved = now.top_changes != before.top_changes || now.since_top_change < before.since_top_change;
-    if stp_moved || now.stp_states != before.stp_states {
+    if stp_moved || (ports && now.stp_states != before.stp_states) {
         tables.extend([Table::Bridge, Table::Fdb]);
     }
     if now.lldp_last_change != before.lldp_last_change {
         tables.insert(Table::Lldp);
     }
-    if now.up != before.up {
+    if ports && now.up != before.up {
         tables.extend([Table::Interfaces, Table::Bridge]);
     }
     tables.into_iter().collect()
@@ -63,7 +64,29 @@ mod tests {
             up: vec![(2, true)],
             octets: vec![(2, 10, 20)],
             narrow: false,
+            brief: false,
         }
+    }
+
+    #[test]
+    fn a_brief_pulse_tells_what_its_scalars_tell() {
+        let brief = |lldp| Pulse {
+            uptime: 1100,
+            top_changes: Some(4),
+            since_top_change: Some(600),
+            lldp_last_change: Some(lldp),
+            brief: true,
+            ..Pulse::default()
+        };
+        assert_eq!(after_pulse(Some(&pulse()), &brief(700)), []);
+        assert_eq!(after_pulse(Some(&pulse()), &brief(800)), [Table::Lldp]);
+        let next = Pulse { uptime: 1200, since_top_change: Some(700), up: vec![(2, false)], ..pulse() };
+        let before = brief(700).completed(Some(&pulse()));
+        assert_eq!(
+            after_pulse(Some(&before), &next),
+            [Table::Interfaces, Table::Bridge],
+            "ports are compared with when they were asked last"
+        );
     }
 
     #[test]

@@ -314,4 +314,16 @@ pub struct Pulse {
     /// `octets` are of 32 bits, and wrap.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub narrow: bool,
+    /// Only the scalars were asked: nothing is said of ports.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub brief: bool,
+}
+
+impl Pulse {
+    /// The same pulse; where it is brief, with what was said of ports before.
+    pub fn completed(&self, before: Option<&Pulse>) -> Pulse {
+        let Some(before) = before.filter(|_| self.brief) else { return self.clone() };
+        let Pulse { stp_states, up, octets, narrow, .. } = before.clone();
+        Pulse { stp_states, up, octets, narrow, ..self.clone() }
+    }
 }

@@ -188,7 +188,9 @@ impl Topology {
         let mut switches: Vec<String> = bridges.map(|n| n.name.clone()).collect();
         switches.sort_by_key(|s| (Some(s) != self.root_bridge.as_ref(), !self.further_root_bridges.contains(s)));
         // A file has no router that joins nothing.
-        let linked = |name: &&str| self.links.iter().any(|l| (l.a == *name || l.b == *name) && self.kind(&l.b) != Some(NodeKind::Host));
+        let kinds = self.kinds();
+        let kind = |name: &str| kinds.get(name).copied();
+        let linked = |name: &&str| self.links.iter().any(|l| (l.a == *name || l.b == *name) && kind(&l.b) != Some(NodeKind::Host));
         let routers = self.of(NodeKind::Router).filter(linked).map(str::to_owned).collect();
         let mut hosts = IndexMap::new();
         let mut links = Vec::new();
@@ -197,7 +199,7 @@ impl Topology {
             places.entry(&link.b).or_default().insert(&link.a);
         }
         for link in &self.links {
-            match self.kind(&link.b) {
+            match kind(&link.b) {
                 Some(NodeKind::Host) if places[link.b.as_str()].len() > 1 => {}
                 Some(NodeKind::Host) if link.grade == Grade::Ambiguous || link.state == LinkState::Blocked => {}
                 Some(NodeKind::Host) => {
@@ -267,6 +269,11 @@ impl Topology {
     /// What a node is; `None` for a name the topology does not have.
     pub fn kind(&self, name: &str) -> Option<NodeKind> {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
+    }
+
+    /// [`Topology::kind`] of every node, for whoever asks about many.
+    pub fn kinds(&self) -> HashMap<&str, NodeKind> {
+        self.nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect()
     }
 
     /// The names of all nodes of a kind, in order.

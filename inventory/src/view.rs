@@ -69,7 +69,7 @@ pub fn apply(views: &mut Views, observation: &Observation) -> bool {
         Fact::Fdb(x) => replace(&mut view.fdb, x),
         Fact::Arp(x) => replace(&mut view.arp, x),
         Fact::Pulse(x) => {
-            view.pulse = Some(x.clone());
+            view.pulse = Some(x.completed(view.pulse.as_ref()));
             false
         }
         Fact::Host(x) => {

@@ -15,6 +15,9 @@ pub(crate) fn objects(narrow: bool) -> Objects {
     Objects { scalars: SCALARS, columns: if narrow { NARROW } else { WIDE } }
 }
 
+/// The scalars alone, in one message whatever the device's size.
+pub(crate) const BRIEF: Objects = Objects { scalars: SCALARS, columns: &[] };
+
 /// Whether the device has interfaces and no wide counters.
 pub(crate) fn is_narrow(answers: &Answers) -> bool {
     answers.column(HC_IN_OCTETS).next().is_none() && answers.column(OPER_STATUS).next().is_some()
@@ -33,6 +36,7 @@ pub(crate) fn read(answers: &Answers) -> Pulse {
         lldp_last_change: number(answers.scalar(lldp::LAST_CHANGE)),
         up: rows(OPER_STATUS).map(|(n, v)| (n, number(Some(v)) == Some(UP))).collect(),
         narrow: wide.is_empty() && !narrow.is_empty(),
+        brief: false,
         octets: if wide.is_empty() { narrow } else { wide },
     }
 }

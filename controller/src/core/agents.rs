@@ -170,7 +170,8 @@ impl Core {
     }
 
     fn subjects(&self) -> Vec<Subject<'_>> {
-        let is_host = |name: &str| self.topology.kind(name) == Some(NodeKind::Host);
+        let kinds = self.topology.kinds();
+        let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
         let links = self.topology.links.iter().filter(|l| l.grade != Grade::Ambiguous && is_host(&l.b));
         let seats: HashMap<&str, (&str, &str)> = links.map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str()))).collect();
         let subject = |(name, host): (&'_ String, &inventory::inventory_file::Host)| {

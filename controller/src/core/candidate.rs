@@ -137,7 +137,8 @@ fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: 
 
 /// The tree of a network, or why it is none.
 fn whole(inventory: &Inventory, views: &Views, network: Topology, settled: Option<&Settled>) -> Result<Candidate, Vec<String>> {
-    let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(network.kind(n), Some(NodeKind::Switch | NodeKind::Unmanaged)));
+    let kinds = network.kinds();
+    let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(kinds.get(n.as_str()), Some(NodeKind::Switch | NodeKind::Unmanaged)));
     let doubt = |l: &Link| match l.state {
         LinkState::Unknown if in_transition(views, l) => Some("STP is between states"),
         LinkState::Unknown => Some("its ends do not say whether it forwards"),

@@ -9,7 +9,7 @@ use super::candidate::{self, Settled};
 use inventory::topology::{Alarm, Link, NodeKind};
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Penalty for a link that was lost, and for one whose rate changed.
 const LOST: f64 = 1_000.0;
@@ -126,6 +126,11 @@ impl Damping {
         self.held().filter(|(_, f, _)| f.host).map(|(_, f, _)| f.ends.1.as_str()).collect()
     }
 
+    /// Whether any link is held.
+    pub(crate) fn holds(&self) -> bool {
+        self.held().next().is_some()
+    }
+
     /// Whether a link between switches is held.
     pub(crate) fn holds_trunks(&self) -> bool {
         self.held().any(|(_, f, _)| !f.host)
@@ -154,9 +159,10 @@ impl Damping {
 
 /// Links that carry frames, by name, with their rates. A host's own port is left out: what says it comes and goes.
 fn carrying(topology: &Topology) -> BTreeMap<String, (&Link, BitsPerSec)> {
+    let kinds = topology.kinds();
     let name = |l: &Link| {
         let end = |node: &str, port: &str| if port.is_empty() { node.to_owned() } else { format!("{node} ({port})") };
-        let host = topology.kind(&l.b) == Some(NodeKind::Host);
+        let host = kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
         let (a, b) = (end(&l.a, &l.a_port), end(&l.b, if host { "" } else { &l.b_port }));
         if host || a < b { format!("{a} - {b}") } else { format!("{b} - {a}") }
     };
@@ -175,12 +181,13 @@ pub(crate) fn freeze_hosts(damping: &Damping, network: &mut Topology, settled: &
 
 /// The links between switches as they are published; hosts where they are now.
 pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
-    let is_host = |t: &Topology, l: &Link| t.kind(&l.b) == Some(NodeKind::Host);
+    let (now, then) = (network.kinds(), settled.network.kinds());
+    let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
     let mut frozen = network.clone();
-    frozen.links.retain(|l| is_host(network, l));
-    frozen.links.extend(settled.network.links.iter().filter(|l| !is_host(&settled.network, l)).cloned());
+    frozen.links.retain(|l| is_host(&now, l));
+    frozen.links.extend(settled.network.links.iter().filter(|l| !is_host(&then, l)).cloned());
     let missing: Vec<_> =
-        settled.network.nodes.iter().filter(|n| n.kind != NodeKind::Host && network.kind(&n.name).is_none()).cloned().collect();
+        settled.network.nodes.iter().filter(|n| n.kind != NodeKind::Host && !now.contains_key(n.name.as_str())).cloned().collect();
     frozen.nodes.extend(missing);
     frozen
 }

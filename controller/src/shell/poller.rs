@@ -1,6 +1,7 @@
 //! One task a switch: a dead one never delays the others.
 use crate::clock::Clock;
 use crate::core::Event;
+use crate::pace::{self, Rhythm};
 use agent::Client;
 use futures_util::stream::{self, StreamExt};
 use inventory::observation::{Fact, Observation, Source, Table};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 /// Tables asked for at once at one switch; agents work on one at a time.
 const AT_ONCE: usize = 2;
@@ -36,15 +37,17 @@ pub(super) struct Pollers {
 }
 
 impl Pollers {
-    /// Replaces all tasks by one a client, each polling every `period`.
+    /// Replaces all tasks by one a client, each polling every `period` or as [`pace`] has it for so many.
     pub(super) fn start(&mut self, clients: Vec<(String, Client)>, period: Duration, clock: &Clock, events: &mpsc::Sender<Event>) {
         (self.tasks, self.wanted) = Default::default();
-        for (name, client) in clients {
+        let switches = clients.len();
+        for (number, (name, client)) in clients.into_iter().enumerate() {
+            let rhythm = pace::pulse(switches, number, period);
             let wanted = Arc::new(Wanted::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
             let switch = Switch { name, client, wanted, clock: clock.clone(), events: events.clone() };
             self.tasks.spawn(async move {
-                tokio::join!(switch.poll(period), switch.read());
+                tokio::join!(switch.poll(rhythm), switch.read());
             });
         }
     }
@@ -74,15 +77,17 @@ struct Switch {
 }
 
 impl Switch {
-    async fn poll(&self, period: Duration) {
-        let mut every = tokio::time::interval(period);
+    async fn poll(&self, rhythm: Rhythm) {
+        let mut every = tokio::time::interval_at(Instant::now() + rhythm.offset, rhythm.every);
+        let mut count = 0;
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = every.tick() => {}
-                () = self.wanted.poll.notified() => {}
+                _ = every.tick() => count += 1,
+                () = self.wanted.poll.notified() => count = 1,
             }
-            self.tell(self.client.pulse().await).await;
+            let brief = count % rhythm.whole != 1 % rhythm.whole;
+            self.tell(if brief { self.client.brief_pulse().await } else { self.client.pulse().await }).await;
         }
     }
 

@@ -8,6 +8,7 @@ use super::{Found, Scope, Strangers};
 use crate::Mac;
 use crate::observation::{Id, LldpNeighbour};
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 
 /// A node of the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,9 +84,10 @@ impl<'a> Directory<'a> {
                 directory.macs.claim(mac, node);
             }
         }
+        let resolved = resolved(devices);
         for (name, host) in scope.hosts {
             let stated = host.mac.into_iter().collect();
-            let macs = host.address.filter(|_| host.mac.is_none()).map_or(stated, |address| resolved(devices, address));
+            let macs = host.address.filter(|_| host.mac.is_none()).map_or(stated, |a| resolved.get(&a).cloned().unwrap_or_default());
             if macs.len() > 1 {
                 let all = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(", ");
                 found.alarm(
@@ -268,9 +270,13 @@ fn short(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// The stations that ARP tables give for an address.
-fn resolved(devices: &[Device<'_>], address: std::net::IpAddr) -> BTreeSet<Mac> {
-    devices.iter().flat_map(|d| d.view.arp.iter().flatten()).filter(|e| e.ip == address).map(|e| e.mac).collect()
+/// The stations that ARP tables give for each address.
+fn resolved(devices: &[Device<'_>]) -> HashMap<IpAddr, BTreeSet<Mac>> {
+    let mut stations: HashMap<IpAddr, BTreeSet<Mac>> = HashMap::new();
+    for entry in devices.iter().flat_map(|d| d.view.arp.iter().flatten()) {
+        stations.entry(entry.ip).or_default().insert(entry.mac);
+    }
+    stations
 }
 
 /// The MAC addresses in a neighbour row, of its chassis and its port.

@@ -65,7 +65,9 @@ pub(super) fn seats<'a>(
     words: &Words<'a>,
     found: &mut Found,
 ) {
-    let is_trunk = |device: &Device<'_>, port: &Port| trunks.iter().any(|t| t.ends_at(device, port));
+    let mut at: HashMap<&str, Vec<&Trunk>> = HashMap::new();
+    trunks.iter().flat_map(|t| [(&t.link.a, t), (&t.link.b, t)]).for_each(|(switch, t)| at.entry(switch).or_default().push(t));
+    let is_trunk = |device: &Device<'_>, port: &Port| at.get(device.name).is_some_and(|all| all.iter().any(|t| t.ends_at(device, port)));
     let toward = toward_switches(devices, directory);
     let is_inner = |device: &Device<'_>, port: &Port| is_trunk(device, port) || toward.contains(&(device.name, port.clone()));
     let learned = learned(devices, directory, scope);

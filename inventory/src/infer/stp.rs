@@ -12,7 +12,8 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Sets the state of every link, alarms about loops, and gives the root bridges' names.
 pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
-    let state = |switch: &str, port: &str| devices.iter().find(|d| d.name == switch)?.state_of(port);
+    let by_name: HashMap<&str, &Device<'_>> = devices.iter().map(|d| (d.name, d)).collect();
+    let state = |switch: &str, port: &str| by_name.get(switch)?.state_of(port);
     let mut open = Vec::new();
     for (i, link) in found.links.iter_mut().enumerate() {
         let ends = [state(&link.a, &link.a_port), state(&link.b, &link.b_port)];

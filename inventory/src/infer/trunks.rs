@@ -116,17 +116,18 @@ pub(super) fn trunks(
 fn pair(devices: &[Device<'_>], halves: &[Half<'_>]) -> Vec<Trunk> {
     let mut partner: Vec<Option<usize>> = vec![None; halves.len()];
     let agree = |far: &Option<Port>, port: &Port| far.as_ref() == Some(port);
+    let mut between: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    halves.iter().enumerate().for_each(|(i, h)| between.entry((h.said.at, h.to)).or_default().push(i));
     for strict in [true, false] {
         for i in 0..halves.len() {
             let a = &halves[i];
             let fits = |b: &Half<'_>| {
                 let (there, back) = (agree(&a.far, &b.said.port), agree(&b.far, &a.said.port));
-                b.said.at == a.to
-                    && b.to == a.said.at
-                    && if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
+                if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
             };
+            let mut others = between.get(&(a.to, a.said.at)).into_iter().flatten().copied();
             if partner[i].is_none()
-                && let Some(j) = (0..halves.len()).find(|&j| j != i && partner[j].is_none() && fits(&halves[j]))
+                && let Some(j) = others.find(|&j| j != i && partner[j].is_none() && fits(&halves[j]))
             {
                 (partner[i], partner[j]) = (Some(j), Some(i));
             }

@@ -269,6 +269,7 @@ impl World {
             up: device.ports.iter().map(|(n, p)| (*n, p.up)).collect(),
             octets: device.ports.iter().map(|(n, p)| (*n, 0, p.octets)).collect(),
             narrow: false,
+            brief: false,
         })
     }
 

@@ -1,0 +1,70 @@
+//! How often a fleet is asked. What few switches answer twice a second for nothing keeps a core busy where there are a
+//! thousand: so many questions a second are asked at most, and each switch the more rarely the more there are. Up to the
+//! numbers of switches below everything is as stated in the inventory.
+use std::time::Duration;
+
+/// Pulses a second, for all switches together.
+const PULSES: usize = 300;
+/// Of them, with every port's state and counters.
+const WHOLE: usize = 40;
+/// Looks at everything a second.
+const LOOKS: usize = 2;
+
+/// When a switch is asked for its pulse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rhythm {
+    /// Between two pulses.
+    pub(crate) every: Duration,
+    /// Every so-manieth is whole, the others are brief.
+    pub(crate) whole: u32,
+    /// Before the first, so that not all are asked at once.
+    pub(crate) offset: Duration,
+}
+
+/// The rhythm of one switch, by its number among `switches`; `stated` is the inventory's.
+pub(crate) fn pulse(switches: usize, number: usize, stated: Duration) -> Rhythm {
+    let every = stated.max(share(switches, PULSES));
+    let whole = share(switches, WHOLE).div_duration_f64(every).ceil().max(1.0) as u32;
+    let offset = if every > stated { every.mul_f64(number as f64 / switches.max(1) as f64) } else { Duration::ZERO };
+    Rhythm { every, whole, offset }
+}
+
+/// Until the next look at everything; in large fleets spread, since all switches were first asked at one time.
+pub(crate) fn full(switches: usize, number: usize, stated: Duration) -> Duration {
+    let every = stated.max(share(switches, LOOKS));
+    let spread = if every > stated { every.mul_f64(number as f64 / switches.max(1) as f64 / 2.0) } else { Duration::ZERO };
+    every - spread
+}
+
+/// The time in which each is asked once.
+fn share(switches: usize, a_second: usize) -> Duration {
+    Duration::from_secs(switches as u64) / a_second as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATED: Duration = Duration::from_millis(500);
+
+    #[test]
+    fn few_switches_are_asked_as_stated() {
+        for switches in [1, 20] {
+            assert_eq!(pulse(switches, switches - 1, STATED), Rhythm { every: STATED, whole: 1, offset: Duration::ZERO });
+        }
+        assert_eq!(full(120, 119, Duration::from_secs(60)), Duration::from_secs(60));
+    }
+
+    #[test]
+    fn many_switches_share_what_is_asked_a_second() {
+        for switches in [40, 150, 151, 1_000, 5_000] {
+            let all: Vec<Rhythm> = (0..switches).map(|n| pulse(switches, n, STATED)).collect();
+            let per_second = switches as f64 / all[0].every.as_secs_f64();
+            assert!(per_second <= PULSES as f64 + 1.0 && per_second / f64::from(all[0].whole) <= WHOLE as f64 + 1.0, "{switches}: {all:?}");
+            assert!(all.iter().all(|r| r.offset < all[0].every));
+        }
+        assert_eq!(pulse(1_000, 500, STATED).every, Duration::from_secs(1_000) / 300);
+        let looks: Vec<Duration> = (0..1_000).map(|n| full(1_000, n, Duration::from_secs(60))).collect();
+        assert!(looks.iter().min() > Some(&Duration::from_secs(249)) && looks.iter().max() == Some(&Duration::from_secs(500)));
+    }
+}
