@@ -87,6 +87,7 @@ fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }
 	$(CARGO) run --locked -q -p heddle-schedules --example seeds -- fuzz/corpus
 	$(CARGO) run --locked -q -p heddle-agent --example frames -- fuzz/corpus
+	$(CARGO) run --locked -q -p heddle-agent --example inputs -- fuzz/corpus
 	for target in $$(cargo fuzz list); do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=10 || exit 1; \
 	done

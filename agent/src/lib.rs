@@ -7,6 +7,7 @@
 //! | [`client`] | one switch: tables, the cheap pulse, failures in words |
 //! | `frames` | LLDP, CDP and BPDUs as they are on a cable, without I/O |
 //! | [`host`] | a host that looks at its own cables |
+//! | [`datagrams`] | answers from elsewhere than a session |
 //! | [`look`] | every switch at once, none waits for another |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`secrets`] | where secrets are kept outside the inventory |
@@ -15,6 +16,7 @@
 //! | `tables` | answers to rows, a file a table |
 pub mod access;
 pub mod client;
+pub mod datagrams;
 pub mod frames;
 pub mod host;
 pub mod look;

@@ -1,0 +1,54 @@
+//! Answers, traps, walks, inventories and plans that fuzzing starts from: `cargo run -p heddle-agent --example inputs -- fuzz/corpus`
+//! writes one folder a target.
+use snmp::message::CommunityMessage;
+use snmp::pdu::ResponsePdu;
+use snmp::{Oid, Value, VarBind, Version};
+use std::fs;
+use std::path::Path;
+
+const WALK: &str = "1.3.6.1.2.1.1.5.0|4|s0\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000009\n1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000008\n1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp2\n1.3.6.1.2.1.17.1.4.1.2.1|2|1\n1.3.6.1.2.1.17.7.1.2.2.1.2.1.2.0.0.0.0.7|2|1\n";
+const TEXT: &str = ".1.3.6.1.2.1.1.5.0 = STRING: \"s1\"\n.1.3.6.1.2.1.2.2.1.8.1 = INTEGER: up(1)\n.1.0.8802.1.1.2.1.3.2.0 = Hex-STRING: 02 00 00 00 \n00 08 \n";
+const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: \"[fe80::1]:1161\", snmp: secure}}\nsnmp:\n  default: {version: 2c, community: {env: C}}\n  secure: {version: 3, user: u, auth: {protocol: sha256, key: {file: /k}}, priv: {protocol: aes, key: privpass12}}\nhosts: {n0: {mac: \"02:00:00:00:00:01\", ranks: 2}, n1: {address: 10.77.0.2}}\ntiming: {hold_down: 500ms, poll: 1s, retries: 0}\ntraps: {listen: \"0.0.0.0:162\"}\n";
+const PLAN: &str =
+    "switches: [s0, s1]\nhosts: {n0: {switch: s0, port: swp1}}\nlinks: [{a: s0, a_port: swp9, b: s1, b_port: swp9, rate: 10G}]\n";
+const DOT: &str = "graph G {\n  // a plan\n  graph [hostidtype=\"hostname\", LLDP=\"match_type=portdescr\"];\n  \"s0\":\"swp1\" -- \"s1\":\"swp1\" [speed=\"10G\"];\n  n0 -> s0:swp2;\n}\n";
+/// linkDown of SNMPv2c, and the start of one of SNMPv3.
+const TRAPS: [&[u8]; 2] = [
+    b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\x06\x01\x06\x03\x01\x01\x04\x01\x00\x06\x09\x2b\x06\x01\x06\x03\x01\x01\x05\x03",
+    b"\x30\x3e\x02\x01\x03\x30\x11\x02\x04\x2b\x96\x64\x49\x02\x03\x00\xff\xe3\x04\x01\x04\x02\x01\x03\x04\x10\x30\x0e\x04\x00\x02\x01\x00\x02\x01\x00\x04\x00\x04\x00\x04\x00\x30\x14\x04\x00\x04\x00\xa0\x0e\x02\x04\x10\xe7\x85\xd5\x02\x01\x00\x02\x01\x00\x30\x00",
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let corpus = std::env::args().nth(1).ok_or("usage: inputs DIR")?;
+    let texts = [("walks", WALK), ("walks", TEXT), ("inventory", INVENTORY), ("plan", PLAN), ("plan", DOT)];
+    let seeds = texts.map(|(target, text)| (target, text.as_bytes().to_vec())).into_iter();
+    let seeds = seeds.chain(TRAPS.map(|trap| ("traps", trap.to_vec()))).chain(answers().into_iter().map(|answer| ("answers", answer)));
+    for (number, (target, bytes)) in seeds.enumerate() {
+        let folder = Path::new(&corpus).join(target);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join(format!("input-{number}")), bytes)?;
+    }
+    Ok(())
+}
+
+/// Which table, then the answer to the first message of its walk, after its length: scalars, and the first row of each column.
+fn answers() -> Vec<Vec<u8>> {
+    let system = [("1.3.6.1.2.1.1.1.0", text("Linux")), ("1.3.6.1.2.1.1.3.0", Value::TimeTicks(7)), ("1.3.6.1.2.1.1.5.0", text("s0"))];
+    let interfaces = [
+        ("1.3.6.1.2.1.2.2.1.2.1", text("swp1")),
+        ("1.3.6.1.2.1.2.2.1.3.1", Value::Integer(6)),
+        ("1.3.6.1.2.1.2.2.1.5.1", Value::Gauge32(7)),
+    ];
+    let fdb = [("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.7", Value::Integer(1)), ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.7", Value::Integer(3))];
+    let answer = |(table, values): (u8, &[(&str, Value)])| {
+        let values = values.iter().map(|(oid, value)| VarBind::new(oid.parse::<Oid>().expect("an identifier"), value.clone())).collect();
+        let response = ResponsePdu::success(Version::V2c, 7, values).expect("few values").into_raw();
+        let message = CommunityMessage::v2c("public", response).and_then(|m| m.encode()).expect("a short message");
+        [&[table][..], &(message.len() as u16).to_be_bytes(), &message].concat()
+    };
+    [(0, &system[..]), (1, &interfaces), (4, &fdb)].map(answer).into()
+}
+
+fn text(text: &str) -> Value {
+    Value::OctetString(text.as_bytes().to_vec().into())
+}

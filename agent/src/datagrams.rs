@@ -1,0 +1,68 @@
+//! A table out of SNMPv2c answers as they came from somewhere else than a session: from a capture, or from a fuzzer.
+use crate::tables;
+use crate::walk::Walk;
+use inventory::observation::{Fact, Table};
+use snmp::DecodeConfig;
+use snmp::message::CommunityMessage;
+
+/// What a switch says of a table, when these datagrams are its answers to the messages of one walk. Where an answer is no
+/// message, or cannot be an answer, it is a [`Fact::Failed`] as from a living switch; answers that are missing end the table.
+pub fn table<'d>(table: Table, datagrams: impl IntoIterator<Item = &'d [u8]>) -> Fact {
+    let failed = |problem: String| Fact::Failed { table: Some(table), problem };
+    let objects = tables::objects(table);
+    let mut walk = Walk::new(objects.scalars, objects.columns, &[]);
+    for datagram in datagrams {
+        if walk.next().is_none() {
+            break;
+        }
+        let message = match CommunityMessage::decode(datagram.to_vec().into(), DecodeConfig::DEFAULT) {
+            Ok(message) => message.value,
+            Err(e) => return failed(format!("no message: {e}")),
+        };
+        let (_, _, pdu) = message.into_parts();
+        let Some(pdu) = pdu.standard() else { return failed("no answer: a trap".to_owned()) };
+        if let Err(nonsense) = walk.take(pdu.clone().into_varbinds()) {
+            return failed(format!("answers nonsense: {nonsense}"));
+        }
+    }
+    tables::fact(table, &walk.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::observation::System;
+    use snmp::pdu::ResponsePdu;
+    use snmp::{Oid, Value, VarBind, Version};
+
+    fn datagram(values: &[(&[u32], Value)]) -> Vec<u8> {
+        let values = values.iter().map(|(oid, value)| VarBind::new(Oid::from_slice(oid), value.clone())).collect();
+        let response = ResponsePdu::success(Version::V2c, 7, values).unwrap().into_raw();
+        CommunityMessage::v2c("public", response).unwrap().encode().unwrap().to_vec()
+    }
+
+    #[test]
+    fn reads_what_a_session_would() {
+        // sysDescr, sysUpTime, sysName and sysServices, in two answers.
+        let first = datagram(&[
+            (&[1, 3, 6, 1, 2, 1, 1, 1, 0], Value::OctetString("Linux".into())),
+            (&[1, 3, 6, 1, 2, 1, 1, 3, 0], Value::TimeTicks(7)),
+        ]);
+        let second =
+            datagram(&[(&[1, 3, 6, 1, 2, 1, 1, 5, 0], Value::OctetString("s0".into())), (&[1, 3, 6, 1, 2, 1, 1, 7, 0], Value::Integer(6))]);
+        let system = System { name: "s0".into(), descr: "Linux".into(), uptime: 7, services: Some(6) };
+        assert_eq!(table(Table::System, [&first[..], &second]), Fact::System(system));
+    }
+
+    #[test]
+    fn refuses_what_is_no_message_and_no_answer() {
+        let problem = |datagram: &[u8]| match table(Table::Fdb, [datagram]) {
+            Fact::Failed { table: Some(Table::Fdb), problem } => problem,
+            other => panic!("{other:?}"),
+        };
+        assert!(problem(b"\x30\x05nonsense").starts_with("no message: "));
+        assert_eq!(problem(&datagram(&[])), "answers nonsense: an answer without any value");
+        let back = datagram(&[(&[1, 3], Value::Integer(1))]);
+        assert!(problem(&back).starts_with("answers nonsense: object identifiers do not grow"));
+    }
+}

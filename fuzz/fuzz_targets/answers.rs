@@ -1,0 +1,23 @@
+//! Answers to SNMP walks, in the octets of their datagrams, to tables and what is made of them. The first octet says which table;
+//! each datagram follows its length.
+#![no_main]
+use agent::datagrams;
+use inventory::Millis;
+use inventory::infer::infer_recorded;
+use inventory::observation::{Observation, Source, Table};
+use inventory::view::{Views, apply};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Some((which, mut rest)) = bytes.split_first() else { return };
+    let mut parts = Vec::new();
+    while let Some((length, after)) = rest.split_first_chunk::<2>() {
+        let (datagram, after) = after.split_at(after.len().min(usize::from(u16::from_be_bytes(*length))));
+        parts.push(datagram);
+        rest = after;
+    }
+    let table = Table::ALL[usize::from(*which) % Table::ALL.len()];
+    let fact = datagrams::table(table, parts);
+    let mut views = Views::new();
+    apply(&mut views, &Observation { at: Millis(1), reporter: "s0".into(), source: Source::Snmp, fact });
+    let _ = infer_recorded(&views).tree();
+});

@@ -1,0 +1,12 @@
+//! The operator's inventory, and what is inferred where nothing was seen yet.
+#![no_main]
+use inventory::infer::infer;
+use inventory::inventory_file::Inventory;
+use inventory::view::Views;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(inventory) = Inventory::parse("fuzz", &String::from_utf8_lossy(bytes)) {
+        let topology = infer(&inventory, &Views::new());
+        assert!(topology.nodes.len() >= inventory.switches.len(), "each switch is a node, seen or not");
+    }
+});
