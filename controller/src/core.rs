@@ -218,7 +218,7 @@ impl Core {
         let gone = self.absent.values().map(|since| Millis(since.0 + self.options.gone_after));
         let patience = (looking || self.settled.is_none()).then(|| Millis(self.started.0 + self.options.patience));
         let retry = self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None });
-        let belief = self.belief.deadline(self.reads.waiting(self.ticked));
+        let belief = self.belief.deadline(self.waiting(self.ticked));
         let all = self.reads.deadlines().chain(gone).chain(patience).chain(retry).chain(belief).chain(self.damping.deadlines());
         all.filter(|at| *at > self.ticked).min()
     }
@@ -337,7 +337,7 @@ impl Core {
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
-        self.belief.calm(!missing && self.belief.held().is_none() && !self.reads.waiting(now));
+        self.belief.calm(!missing && self.belief.held().is_none() && !self.waiting(now));
         self.judgement = Some(judgement);
         if self.reads.search(now, missing) {
             self.search(fx);
@@ -345,6 +345,11 @@ impl Core {
         self.decide(now, fx);
         self.jobs.forget_old(now);
         self.tell(now, fx);
+    }
+
+    /// Whether tables that were asked for may still change what is held.
+    fn waiting(&self, now: Millis) -> bool {
+        self.reads.waiting(now, |switch| self.belief.held().is_some_and(|held| held.concerns(switch)))
     }
 
     /// Switches whose first look is under way. One that takes too long must not keep the others from being judged.
@@ -419,7 +424,7 @@ impl Core {
             }
             Some(_) => {}
             None => {
-                if let Some(held) = self.belief.believed(now, self.reads.waiting(now)).cloned() {
+                if let Some(held) = self.belief.believed(now, self.waiting(now)).cloned() {
                     self.order(now, held, fx);
                 }
             }

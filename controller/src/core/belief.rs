@@ -1,6 +1,7 @@
 //! Hold-down: a change must hold still before it is believed.
 use super::candidate::{Candidate, Settled};
-use inventory::{Millis, diff};
+use inventory::{Millis, Topology, diff};
+use std::collections::BTreeSet;
 
 /// A flapping change is believed after this many hold-downs, whatever it then is.
 const MOST_HOLDS: u64 = 10;
@@ -24,6 +25,24 @@ pub(crate) struct Held {
     latest: Millis,
     /// What differs from the published tree.
     pub(crate) changes: Vec<String>,
+    /// The ends of links that differ; `None` where nothing is published to differ from.
+    touched: Option<BTreeSet<String>>,
+}
+
+impl Held {
+    /// Whether the change is about a switch.
+    pub(crate) fn concerns(&self, switch: &str) -> bool {
+        self.touched.as_ref().is_none_or(|touched| touched.contains(switch))
+    }
+}
+
+/// The ends of links that are in one network only, or not alike in both.
+fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
+    let links = |t: &Topology| -> BTreeSet<_> {
+        t.links.iter().map(|l| (l.a.clone(), l.a_port.clone(), l.b.clone(), l.rate_bps, l.state)).collect()
+    };
+    let (before, after) = (links(before), links(after));
+    before.symmetric_difference(&after).flat_map(|(a, _, b, ..)| [a.clone(), b.clone()]).collect()
 }
 
 /// Candidates on their way from seen to believed.
@@ -70,7 +89,8 @@ impl Belief {
             Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).collect(),
             None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],
         };
-        self.held = Some(Held { candidate, since, from: now, due, latest, changes });
+        let touched = settled.map(|s| touched(&s.network, &candidate.network));
+        self.held = Some(Held { candidate, since, from: now, due, latest, changes, touched });
     }
 
     /// The candidate on its way.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How long to wait between two searches for what is missing, at least and at most.
 const SEARCH_MS: (u64, u64) = (1_000, 30_000);
 
-/// A change is put off for tables asked for, but not for those of a switch that takes longer than this to answer: a slow one
-/// must not delay what the others say.
+/// A change is put off for tables asked for. Those of a switch that takes longer than this to answer put off only what concerns
+/// that switch: a slow one must not delay what the others say.
 const PROMPT_MS: u64 = 1_000;
 
 #[derive(Debug, Clone, Default)]
@@ -67,14 +67,15 @@ impl Reads {
         self.switches.get(switch).is_none_or(|s| !s.looked)
     }
 
-    /// Whether anything asked for is still to come, and soon.
-    pub(crate) fn waiting(&self, now: Millis) -> bool {
-        self.prompt().any(|until| now < until)
+    /// Whether anything asked for is still to come, soon or from one of the switches that `concerned` says.
+    pub(crate) fn waiting(&self, now: Millis, concerned: impl Fn(&str) -> bool) -> bool {
+        self.prompt().any(|(switch, until)| now < until || concerned(switch))
     }
 
     /// Until when each switch that was asked is waited for.
-    fn prompt(&self) -> impl Iterator<Item = Millis> + '_ {
-        self.switches.values().filter(|s| !s.waiting.is_empty()).map(|s| Millis(s.since.0 + PROMPT_MS))
+    fn prompt(&self) -> impl Iterator<Item = (&str, Millis)> {
+        let asked = self.switches.iter().filter(|(_, s)| !s.waiting.is_empty());
+        asked.map(|(name, s)| (name.as_str(), Millis(s.since.0 + PROMPT_MS)))
     }
 
     /// Switches due for a full look.
@@ -109,7 +110,7 @@ impl Reads {
 
     /// The moments at which something is due.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
-        self.switches.values().map(|s| s.full_due).chain(self.search.map(|(_, due)| due)).chain(self.prompt())
+        self.switches.values().map(|s| s.full_due).chain(self.search.map(|(_, due)| due)).chain(self.prompt().map(|(_, until)| until))
     }
 }
 
@@ -135,12 +136,16 @@ mod tests {
     fn a_look_ends_with_the_last_table_or_with_silence() {
         let mut r = Reads::default();
         r.asked(Millis(0), "s0", &[Table::Fdb, Table::Arp], 1000);
-        assert!(r.looking("s0") && r.looking("s9") && r.waiting(Millis(999)));
-        assert!(!r.waiting(Millis(1000)) && r.deadlines().any(|at| at == Millis(1000)), "too slow to wait for");
+        assert!(r.looking("s0") && r.looking("s9") && r.waiting(Millis(999), |_| false));
+        assert!(
+            !r.waiting(Millis(1000), |s| s == "s1") && r.waiting(Millis(1000), |s| s == "s0"),
+            "too slow to wait for, unless it is about that"
+        );
+        assert!(r.deadlines().any(|at| at == Millis(1000)));
         assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
         assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
         assert!(r.answered("s0", &Fact::Failed { table: Some(Table::Arp), problem: String::new() }));
-        assert!(!r.looking("s0") && !r.waiting(Millis(0)));
+        assert!(!r.looking("s0") && !r.waiting(Millis(0), |_| true));
         r.asked(Millis(0), "s1", &Table::ALL, 1000);
         assert!(r.answered("s1", &Fact::Failed { table: None, problem: String::new() }));
         assert_eq!(r.due(Millis(999)), ["s0"]);
