@@ -152,8 +152,11 @@ async fn values_of_the_wrong_type_leave_fields_empty() {
 
 type Rows = BTreeMap<Vec<u32>, Value>;
 
+/// The row after an object identifier, if there is one.
+type Next<'a> = &'a dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>;
+
 /// Answers GETBULK by the book from a table, cut to what fits a message.
-fn by_the_book(request: &[u8], next: &dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>) -> Vec<u8> {
+fn by_the_book(request: &[u8], next: Next<'_>) -> Vec<u8> {
     let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT).unwrap().value;
     let (_, community, pdu) = message.into_parts();
     let (id, body, asked) = pdu.standard().unwrap().clone().into_raw_parts();
