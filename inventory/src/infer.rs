@@ -10,12 +10,16 @@
 //!       --trunks, unspoken--> cables between switches --seats--> where each host hangs --stp--> what carries frames
 //! ```
 mod device;
+mod edges;
 mod hosts;
 mod identity;
+mod islands;
 mod kinds;
 mod lag;
+mod missing;
 mod routed;
 mod seats;
+mod shared;
 mod stated;
 mod statements;
 mod stp;
@@ -32,6 +36,7 @@ use crate::view::Views;
 use device::Device;
 use identity::Directory;
 use indexmap::IndexMap;
+use islands::{Islands, Learned};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
@@ -78,12 +83,20 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     let mut directory = Directory::new(scope, &devices, &words, &mut found);
     directory.introduce(&devices, &statements);
     kinds::settle(scope.strangers, &devices, &directory, &statements, &mut found);
-    let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut found);
-    trunks.extend(unspoken::unspoken(&devices, &directory, &statements, &trunks, &mut found));
-    seats::seats(scope, &devices, &directory, &trunks, &words, &mut found);
+    let mut suspects = Vec::new();
+    let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut suspects, &mut found);
+    let learned: Vec<Learned> = devices.iter().map(Learned::new).collect();
+    trunks = shared::without_crossed(&devices, &directory, &learned, trunks, scope.strangers, &mut suspects);
+    let missing = missing::unplaced(scope, views, &trunks);
+    unspoken::unspoken(&devices, &directory, &statements, &learned, (scope.strangers, &missing), &mut trunks, &mut found);
+    shared::explained(&devices, suspects, &mut trunks, &mut found);
+    let unplaced = missing::unplaced(scope, views, &trunks);
+    missing::missing(scope, views, &mut trunks);
+    let islands = Islands::new(&devices, &learned, &trunks);
+    seats::seats(scope, &devices, &directory, &trunks, (&islands, &unplaced), &words, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
     stated::apply(scope, &devices, &mut found);
-    let roots = stp::settle(scope, &devices, &mut found);
+    let roots = stp::settle(scope, &devices, &learned, &mut found);
     found.finish(scope, views, roots)
 }
 

@@ -2,7 +2,7 @@
 use crate::observation::{FdbEntry, Id, Interface, Lldp, LldpPort, StpState};
 use crate::view::View;
 use crate::{BitsPerSec, Mac};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Ports a bridge may number when it is asked for addresses near its own.
 const MOST_PORTS: u32 = 128;
@@ -17,6 +17,8 @@ pub(super) struct Device<'a> {
     /// Base port to ifIndex: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
     base: HashMap<u32, u32>,
     states: HashMap<u32, StpState>,
+    /// The ifIndex of every base port.
+    bases: HashSet<u32>,
 }
 
 /// A port of a switch.
@@ -47,6 +49,7 @@ impl<'a> Device<'a> {
             // Of equal ones the first counts.
             places: interfaces.iter().enumerate().rev().map(|(place, i)| (i.index, place)).collect(),
             base: ports.clone().map(|p| (p.number, p.if_index)).collect(),
+            bases: ports.clone().map(|p| p.if_index).collect(),
             states: ports.filter_map(|p| Some((p.if_index, p.state.filter(|s| runs || *s != StpState::Disabled)?))).collect(),
         }
     }
@@ -84,6 +87,12 @@ impl<'a> Device<'a> {
             }
             None => self.indexed_port(number),
         }
+    }
+
+    /// The ifIndex of each port that LLDP counts.
+    pub(super) fn lldp_indices(&self) -> impl Iterator<Item = u32> + '_ {
+        let ports = self.lldp().into_iter().flat_map(|l| &l.ports);
+        ports.filter_map(|p| self.local_port(p.number).index)
     }
 
     /// Some devices number LLDP ports by ifIndex but name them otherwise than IF-MIB does: `Eth 1/13` is `Port13`. That
@@ -185,9 +194,36 @@ impl<'a> Device<'a> {
 
     /// The port's STP state, where the switch serves one; it keeps those of members with their aggregate.
     pub(super) fn state_of(&self, name: &str) -> Option<StpState> {
-        let interface = self.interfaces.iter().find(|i| i.name == name)?;
-        let own = self.states.get(&interface.index);
-        own.or_else(|| self.states.get(&interface.aggregate?)).copied()
+        self.state_at(self.interfaces.iter().find(|i| i.name == name)?.index)
+    }
+
+    /// The same by ifIndex.
+    pub(super) fn state_at(&self, index: u32) -> Option<StpState> {
+        let own = self.states.get(&index);
+        own.or_else(|| self.states.get(&self.by_index(index)?.aggregate?)).copied()
+    }
+
+    /// What a port is called, and the members of it where it is an aggregate.
+    pub(super) fn names_of(&self, index: u32) -> impl Iterator<Item = String> + '_ {
+        let own = self.interfaces.iter().filter(move |i| i.index == index || i.aggregate == Some(index));
+        own.map(|i| port(i).name)
+    }
+
+    /// Whether it takes part in LLDP, as far as it says.
+    pub(super) fn speaks(&self) -> bool {
+        self.lldp().is_some_and(|l| l.chassis.is_some() || !l.name.is_empty() || !l.neighbours.is_empty())
+    }
+
+    /// The address of the bridge that spanning tree calls designated where a port is plugged in.
+    pub(super) fn designated_at(&self, index: u32) -> Option<Mac> {
+        let ports = self.view.bridge.iter().flat_map(|b| &b.ports);
+        let own = |p: &&crate::observation::BridgePort| p.if_index == index && p.state.is_some_and(|s| s != StpState::Disabled);
+        ports.filter(own).find_map(|p| p.designated_bridge).map(|id| id.address)
+    }
+
+    /// Whether forwarding databases count a port.
+    pub(super) fn is_base_port(&self, index: u32) -> bool {
+        self.bases.contains(&index)
     }
 
     /// What the switch learned, by MAC address.

@@ -1,13 +1,13 @@
 //! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
 //! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
 use super::device::{Device, show};
-use super::statements::Statement;
+use super::statements::{Protocol, Statement};
 use super::strangers::Called;
 use super::words::{Words, own_addresses, own_macs};
 use super::{Found, Scope, Strangers};
 use crate::Mac;
 use crate::observation::{Id, LldpNeighbour};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// A node of the inventory.
@@ -192,8 +192,28 @@ impl<'a> Directory<'a> {
         for (id, node) in met {
             self.chassis.claim(id, node);
         }
+        self.learn_silent(devices, statements);
         let strange = statements.iter().map(|s| s.row.as_ref()).filter(|row| matches!(self.who(row), Who::Stranger(_)));
         self.strangers = Called::new(strange);
+    }
+
+    /// Who never answers is known by what the rows that name it say beside its name.
+    fn learn_silent(&mut self, devices: &[Device<'a>], statements: &[Statement<'_>]) {
+        let answering: HashSet<&str> = devices.iter().map(|d| d.name).collect();
+        let mut met = Vec::new();
+        for row in statements.iter().filter(|s| s.protocol == Protocol::Lldp).map(|s| s.row.as_ref()) {
+            if let Some(node @ Known::Switch(name)) = self.by_name(&row.name).filter(|_| !row.name.is_empty())
+                && !answering.contains(name)
+            {
+                met.push((node, row.chassis.clone(), macs_of(row).collect::<Vec<_>>()));
+            }
+        }
+        for (node, chassis, macs) in met {
+            if let Some(id) = chassis {
+                self.chassis.claim(id, node);
+            }
+            macs.into_iter().for_each(|mac| _ = self.macs.claim(mac, node));
+        }
     }
 
     /// Who a neighbour row speaks of.

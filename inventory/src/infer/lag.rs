@@ -31,25 +31,76 @@ fn groups(devices: &[Device<'_>], trunks: &[Trunk]) -> BTreeMap<Ends, Vec<usize>
     groups
 }
 
-/// Some devices list the neighbours of all members at every member. Which cable is which is then not told; there are as
-/// many as there are ports, so they are matched in the ports' order.
-pub(super) fn matched(devices: &[Device<'_>], trunks: Vec<Trunk>) -> Vec<Trunk> {
+/// What tells that members were matched by a guess.
+pub(crate) const GUESSED: &str = "LAG: which member is joined to which is not told; matched in the ports' order";
+
+/// Some devices list the neighbours of all members at every member. Where the other end tells which cable is which, it
+/// counts; otherwise there are as many cables as ports, and they are matched in the ports' order.
+pub(super) fn matched(devices: &[Device<'_>], mut trunks: Vec<Trunk>) -> Vec<Trunk> {
     let mut drop = BTreeSet::new();
-    for ([(a, _), (b, _)], all) in groups(devices, &trunks) {
-        let ports = |switch: &str| {
+    let mut guessed = Vec::new();
+    for ([(a, _), (b, _)], all) in groups(devices, &trunks).into_iter().filter(|(_, all)| all.len() > 1) {
+        let ports = |switch: &str, all: &[usize]| {
             let mut ports: Vec<&str> = all.iter().filter_map(|&i| Some(trunks[i].end(switch)?.name.as_str())).collect();
             ports.sort_by_cached_key(|p| natural(p));
             ports.dedup();
             ports
         };
-        let (at_a, at_b) = (ports(&a), ports(&b));
-        if at_a.len() == at_b.len() && all.len() == at_a.len() * at_b.len() {
+        let (at_a, at_b) = (ports(&a, &all), ports(&b, &all));
+        let sure: Vec<usize> = all.iter().copied().filter(|&i| trunks[i].confirmed()).collect();
+        let each = sure.len() == at_a.len() && ports(&a, &sure) == at_a && ports(&b, &sure) == at_b && at_a.len() == at_b.len();
+        if each {
+            drop.extend(all.iter().filter(|i| !sure.contains(i)));
+        } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len() {
             let kept: BTreeSet<(&str, &str)> = at_a.into_iter().zip(at_b).collect();
             let pair = |i: &usize| trunks[*i].end(&a).zip(trunks[*i].end(&b)).map(|(p, q)| (p.name.as_str(), q.name.as_str()));
-            drop.extend(all.iter().copied().filter(|i| pair(i).is_none_or(|p| !kept.contains(&p))));
+            let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| pair(i).is_some_and(|p| kept.contains(&p)));
+            drop.extend(wrong);
+            guessed.extend(right);
         }
     }
+    for i in guessed {
+        trunks[i].link.evidence.push(GUESSED.to_owned());
+    }
     trunks.into_iter().enumerate().filter(|(i, _)| !drop.contains(i)).map(|(_, t)| t).collect()
+}
+
+/// Not every device tells whose member a port is. Where the ends of known cables take no part in bridging, an aggregate
+/// does in their place: it is the base port that LLDP does not know, told by its rate where there are several. Gives
+/// device, ifIndex of the aggregate, and who is behind it, where that can be told.
+pub(super) fn untold(devices: &[Device<'_>], trunks: &[Trunk]) -> Vec<(usize, u32, Option<String>)> {
+    let mut members: BTreeMap<&str, BTreeMap<&str, Vec<&Port>>> = BTreeMap::new();
+    for trunk in trunks {
+        for (near, far) in [(&trunk.link.a, &trunk.link.b), (&trunk.link.b, &trunk.link.a)] {
+            members.entry(near).or_default().entry(far).or_default().extend(trunk.end(near));
+        }
+    }
+    let mut untold = Vec::new();
+    for (number, device) in devices.iter().enumerate() {
+        let Some(all) = members.get(device.name) else { continue };
+        let hidden = |port: &&&Port| port.index.is_some_and(|i| !device.is_base_port(i)) && device.aggregate(port).is_none();
+        let groups: Vec<(&str, Vec<&Port>)> = all
+            .iter()
+            .map(|(far, ports)| (*far, ports.iter().filter(hidden).copied().collect()))
+            .filter(|(_, p): &(_, Vec<_>)| !p.is_empty())
+            .collect();
+        let spoken: BTreeSet<u32> = device.lldp_indices().collect();
+        if groups.is_empty() || spoken.is_empty() {
+            continue;
+        }
+        let mut open: Vec<u32> = device.base_ports().map(|(_, index)| index).filter(|i| !spoken.contains(i)).collect();
+        open.sort_unstable();
+        open.dedup();
+        let rate = |ports: &[&Port]| ports.iter().filter_map(|p| device.rate(p)).map(|r| r.0).sum::<u64>();
+        for &index in &open {
+            let own = device.base_port_of(index).and_then(|p| device.rate(&p)).map(|r| r.0);
+            let mut fitting = groups.iter().filter(|(_, ports)| open.len() == 1 && groups.len() == 1 || own == Some(rate(ports)));
+            let one = fitting.next().filter(|_| fitting.next().is_none());
+            let alike = open.iter().filter(|i| device.base_port_of(**i).and_then(|p| device.rate(&p)).map(|r| r.0) == own).count();
+            untold.push((number, index, one.filter(|_| alike == 1 || open.len() == 1).map(|(far, _)| (*far).to_owned())));
+        }
+    }
+    untold
 }
 
 /// The links of all cables: several between the same aggregates become one.

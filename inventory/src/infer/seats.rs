@@ -2,8 +2,10 @@
 //! and by what else it hears. A host has one seat; where the evidence fits several, all are shown as ambiguous and an alarm
 //! says so.
 use super::device::{Device, Port, show};
+use super::edges::Edges;
 use super::hosts;
 use super::identity::{Directory, Known, Who};
+use super::islands::{Exit, Islands};
 use super::trunks::{Trunk, slower};
 use super::words::Words;
 use super::{Found, Scope};
@@ -11,7 +13,7 @@ use crate::observation::Id;
 use crate::order::natural;
 use crate::topology::{Grade, Link, LinkState, Member, NodeKind};
 use crate::{BitsPerSec, Mac};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A place where a host may hang.
 pub(super) struct Seat<'d, 'a> {
@@ -62,16 +64,17 @@ pub(super) fn seats<'a>(
     devices: &[Device<'a>],
     directory: &Directory<'a>,
     trunks: &[Trunk],
+    (islands, unplaced): (&Islands<'_>, &[&str]),
     words: &Words<'a>,
     found: &mut Found,
 ) {
-    let mut at: HashMap<&str, Vec<&Trunk>> = HashMap::new();
-    trunks.iter().flat_map(|t| [(&t.link.a, t), (&t.link.b, t)]).for_each(|(switch, t)| at.entry(switch).or_default().push(t));
-    let is_trunk = |device: &Device<'_>, port: &Port| at.get(device.name).is_some_and(|all| all.iter().any(|t| t.ends_at(device, port)));
-    let toward = toward_switches(devices, directory);
-    let is_inner = |device: &Device<'_>, port: &Port| is_trunk(device, port) || toward.contains(&(device.name, port.clone()));
+    let (inner, shared) = trunk_ports(devices, trunks, found);
+    let is_trunk = |device: &Device<'_>, port: &Port| inner.contains(&(device.name, port.name.clone()));
     let learned = learned(devices, directory, scope);
     let mut announced = announced(devices, directory, &is_trunk);
+    let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    let named = named(&numbers, &announced);
+    let edges = Edges::new(scope, devices, directory, islands, &named, unplaced);
     let occupants = occupants(devices, directory);
     let mut seated: BTreeMap<(String, String), Vec<Link>> = BTreeMap::new();
     for name in scope.hosts.keys() {
@@ -81,29 +84,66 @@ pub(super) fn seats<'a>(
         let claims = word.map(|w| hosts::claims(name, w, devices, directory, &is_trunk)).unwrap_or_default();
         let taken = |claim: &Seat<'_, '_>| occupants.of(claim, name);
         let mut seats = hosts::confirm(name, announced.remove(name.as_str()).unwrap_or_default(), claims.certain, taken, found);
+        let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
-            let edges = edges(&macs, &learned, &is_inner);
+            let ends = edges.ends(&macs);
+            let rows = at(devices, &macs, &ends);
+            if seats.is_empty() && claims.inferred.is_empty() {
+                behind = edges.behind(name, &ends, found);
+            }
             seats = match (seats.is_empty(), word) {
-                (false, Some(word)) => hosts::weigh(seats, edges, word, &learned),
-                _ => hosts::support(edges, claims.inferred),
+                (false, Some(word)) => hosts::weigh(seats, rows, word, &learned),
+                _ => hosts::support(rows, claims.inferred),
             };
+        } else if seats.iter().all(|s| s.trunk) {
+            // Heard through a trunk is heard through somebody who passes LLDP on: rows tell where it comes from.
+            let rows = at(devices, &macs, &edges.ends(&macs));
+            seats = if rows.len() == 1 { rows } else { seats };
+        } else if word.is_none() {
+            let other = at(devices, &macs, &edges.denied(&macs));
+            seats.extend(
+                other
+                    .into_iter()
+                    .filter(|o| o.device.lldp().is_none_or(|l| l.neighbours.is_empty()))
+                    .map(|o| Seat { grade: Grade::Ambiguous, ..o }),
+            );
+        }
+        for seat in seats.iter_mut().filter(|s| s.grade == Grade::Certain && !s.own) {
+            let port = seat.device.aggregate(&seat.port).unwrap_or_else(|| seat.port.clone());
+            if port.index.is_some_and(|index| edges.leads_on(numbers[seat.device.name], index)) {
+                seat.grade = Grade::Ambiguous;
+                seat.evidence.push(format!("FDB: others are learned on {} {}, who are elsewhere", seat.device.name, port.name));
+            }
         }
         let seats = narrow(hosts::bonded(seats, word), &macs, &learned);
+        if behind.is_empty() && seats.len() != 1 && macs.iter().any(|m| learned.contains_key(m)) {
+            behind = edges.anywhere(name);
+        }
         match &seats[..] {
             several if scope.states(name) => found.links.extend(several.iter().map(|s| link(name, s, s.grade))),
             [] if hosts::beyond(name, &claims.mute, found) => {}
+            [] if !behind.is_empty() => hidden(name, behind, found),
             [] => nowhere(name, &macs, &learned, found),
             // An aggregate without a name is no other one's port.
             [seat] if !seat.trunk && seat.port.name.is_empty() => found.links.push(link(name, seat, seat.grade)),
-            [seat] if !seat.trunk => {
+            [seat] if !seat.trunk && behind.is_empty() => {
                 seated.entry((seat.device.name.to_owned(), seat.port.name.clone())).or_default().push(link(name, seat, seat.grade));
             }
-            several => contradiction(name, several, found),
+            several => contradiction(name, several, behind, found),
         }
     }
-    for ((switch, port), links) in seated {
-        match links.len() {
-            1 => found.links.extend(links),
+    let disputed: HashSet<(String, String)> =
+        found.links.iter().filter(|l| l.grade == Grade::Ambiguous).map(|l| (l.a.clone(), l.a_port.clone())).collect();
+    for ((switch, port), mut links) in seated {
+        if disputed.contains(&(switch.clone(), port.clone())) {
+            for link in &mut links {
+                link.grade = link.grade.max(Grade::Inferred);
+                link.evidence.push(format!("FDB: others may be on {switch} {port}, too"));
+            }
+        }
+        match (links.len(), shared.get(&(switch.as_str(), port.clone()))) {
+            (_, Some(bridge)) => found.links.extend(on_segment(bridge, links)),
+            (1, None) => found.links.extend(links),
             _ => unmanaged(&switch, &port, links, found),
         }
     }
@@ -183,33 +223,65 @@ fn learned<'d, 'a>(devices: &'d [Device<'a>], directory: &Directory<'a>, scope: 
     learned
 }
 
-/// Ports behind which another switch's own address is learned: they lead there, whether or not LLDP says so.
-fn toward_switches<'a>(devices: &[Device<'a>], directory: &Directory<'a>) -> BTreeSet<(&'a str, Port)> {
-    let mut toward = BTreeSet::new();
-    for device in devices {
-        let own: BTreeSet<Mac> = device.macs().collect();
-        let others = device.learned().iter().filter(|e| !own.contains(&e.mac) && directory.is_switch(e.mac));
-        toward.extend(others.filter_map(|e| Some((device.name, device.base_port(e.port)?))));
-    }
-    toward
-}
+/// Ports with known cables to other switches, and their aggregates; and those on a segment that several share, with the
+/// bridge that stands for it.
+type TrunkPorts<'a> = (HashSet<(&'a str, String)>, HashMap<(&'a str, String), String>);
 
-/// The edge port rule: a station hangs on the port it is learned on that leads to no other switch, by LLDP or
-/// because another switch's own address is learned there too.
-fn edges<'d, 'a>(macs: &BTreeSet<Mac>, learned: &Learned<'d, 'a>, is_inner: &dyn Fn(&Device<'_>, &Port) -> bool) -> Vec<Seat<'d, 'a>> {
-    let mut seats: Vec<Seat<'_, '_>> = Vec::new();
-    for mac in macs {
-        for (device, port) in learned.get(mac).into_iter().flatten().filter(|(d, p)| !is_inner(d, p)) {
-            if seats.iter().any(|s| s.device.name == device.name && s.port == *port) {
-                continue;
+fn trunk_ports<'a>(devices: &[Device<'a>], trunks: &[Trunk], found: &Found) -> TrunkPorts<'a> {
+    let numbers: HashMap<&str, &Device<'a>> = devices.iter().map(|d| (d.name, d)).collect();
+    let (mut inner, mut shared) = (HashSet::new(), HashMap::new());
+    for trunk in trunks {
+        for (near, far) in [(&trunk.link.a, &trunk.link.b), (&trunk.link.b, &trunk.link.a)] {
+            let Some((device, port)) = numbers.get(near.as_str()).and_then(|d| Some((*d, trunk.end(near)?))) else { continue };
+            let bridge = found.nodes.get(far).is_some_and(|n| n.kind == NodeKind::Unmanaged);
+            let members = port.index.into_iter().flat_map(|index| device.names_of(index));
+            for name in [Some(port.name.clone()), device.aggregate(port).map(|p| p.name)].into_iter().flatten().chain(members) {
+                match bridge {
+                    true => _ = shared.insert((device.name, name), far.clone()),
+                    false => _ = inner.insert((device.name, name)),
+                }
             }
-            let old = if device.stale() { ", as last seen" } else { "" };
-            let evidence = vec![format!("FDB: {} learned {mac} on edge port {}{old}", device.name, port.name)];
-            let (port, host_port, grade, old) = (port.clone(), String::new(), Grade::Inferred, device.stale());
-            seats.push(Seat { device, port, host_port, rate: None, grade, evidence, trunk: false, old, own: false, members: vec![] });
         }
     }
-    seats
+    (inner, shared)
+}
+
+/// The device that hears each host, where one does.
+fn named<'a>(numbers: &HashMap<&str, usize>, announced: &HashMap<&'a str, Vec<Seat<'_, 'a>>>) -> HashMap<&'a str, usize> {
+    let heard = |seats: &[Seat<'_, '_>]| seats.iter().find(|s| !s.trunk).map(|s| numbers[s.device.name]);
+    announced.iter().filter_map(|(host, seats)| Some((*host, heard(seats)?))).collect()
+}
+
+/// The edge port rule: a station hangs on the port where the way of its frames began.
+fn at<'d, 'a>(devices: &'d [Device<'a>], macs: &BTreeSet<Mac>, ends: &BTreeSet<Exit>) -> Vec<Seat<'d, 'a>> {
+    let seat = |exit: &Exit| {
+        let Exit::Port(number, index) = exit else { return None };
+        let device = &devices[*number];
+        let port = device.base_port_of(*index)?;
+        let old = if device.stale() { ", as last seen" } else { "" };
+        let macs = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(" or ");
+        let evidence = vec![format!("FDB: {} learned {macs} on edge port {}{old}", device.name, port.name)];
+        let (host_port, grade, old) = (String::new(), Grade::Inferred, device.stale());
+        Some(Seat { device, port, host_port, rate: None, grade, evidence, trunk: false, old, own: false, members: vec![] })
+    };
+    ends.iter().filter_map(seat).collect()
+}
+
+/// Hosts on a segment that several share hang on the bridge that stands for it.
+fn on_segment(bridge: &str, links: Vec<Link>) -> impl Iterator<Item = Link> {
+    links.into_iter().map(move |l| Link { a: bridge.to_owned(), a_port: String::new(), grade: Grade::Inferred.max(l.grade), ..l })
+}
+
+/// A host behind those who do not answer, with an alarm where it cannot be told behind whom.
+fn hidden(host: &str, behind: Vec<Link>, found: &mut Found) {
+    if behind.iter().any(|l| l.grade == Grade::Ambiguous) {
+        let places = behind.iter().map(|l| l.a.as_str()).collect::<Vec<_>>().join(" or ");
+        let text = format!(
+            "host \"{host}\": somewhere behind {places}, who does not answer; its place is ambiguous, nothing is planned on it until one remains"
+        );
+        found.alarm(host, text);
+    }
+    found.links.extend(behind);
 }
 
 /// Leaves the seats that the better evidence speaks for: switches that answer before stale ones, edge ports before
@@ -260,8 +332,9 @@ fn nowhere(host: &str, macs: &BTreeSet<Mac>, learned: &Learned<'_, '_>, found: &
     found.alarm(host, format!("host \"{host}\": seen nowhere: {hint}; left out of every schedule"));
 }
 
-fn contradiction(host: &str, seats: &[Seat<'_, '_>], found: &mut Found) {
+fn contradiction(host: &str, seats: &[Seat<'_, '_>], behind: Vec<Link>, found: &mut Found) {
     let mut places: Vec<String> = seats.iter().map(Seat::place).collect();
+    places.extend(behind.iter().map(|l| format!("{}, which does not answer,", l.a)));
     places.sort_by_cached_key(|p| natural(p));
     let what = match &places[..] {
         [one] => format!("seen behind {one}, which leads to another switch"),
@@ -269,6 +342,7 @@ fn contradiction(host: &str, seats: &[Seat<'_, '_>], found: &mut Found) {
     };
     found.alarm(host, format!("host \"{host}\": {what}; its place is ambiguous, nothing is planned on it until one remains"));
     found.links.extend(seats.iter().map(|s| link(host, s, Grade::Ambiguous)));
+    found.links.extend(behind.into_iter().map(|l| Link { grade: Grade::Ambiguous, ..l }));
 }
 
 /// Several hosts behind one port: a bridge that says nothing of itself stands between.

@@ -1,5 +1,6 @@
 //! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a loop.
 use super::device::Device;
+use super::islands::Learned;
 use super::{Found, Scope, routed, stated};
 use crate::observation::{BridgeId, StpState};
 use crate::topology::{Grade, LinkState, NodeKind};
@@ -8,12 +9,13 @@ use petgraph::algo::bridges::bridges;
 use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Sets the state of every link, alarms about loops, and gives the root bridges' names.
-pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
-    let by_name: HashMap<&str, &Device<'_>> = devices.iter().map(|d| (d.name, d)).collect();
-    let state = |switch: &str, port: &str| by_name.get(switch)?.state_of(port);
+pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], learned: &[Learned], found: &mut Found) -> Vec<String> {
+    let hears: Vec<HashSet<String>> = devices.iter().zip(learned).map(|(device, rows)| hearing(device, rows)).collect();
+    let by_name: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    let state = |switch: &str, port: &str| devices[*by_name.get(switch)?].state_of(port);
     let mut open = Vec::new();
     for (i, link) in found.links.iter_mut().enumerate() {
         let ends = [state(&link.a, &link.a_port), state(&link.b, &link.b_port)];
@@ -23,6 +25,12 @@ pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Foun
             link.evidence.push(told);
         }
         let unsaid = ends.contains(&None) && ends.iter().flatten().all(|s| *s == StpState::Forwarding);
+        // Who does not answer may have ways nobody knows: frames that come in are the proof that a link carries.
+        let heard = [(&link.a, &link.a_port), (&link.b, &link.b_port)].map(|(switch, port)| {
+            let ports = &hears[*by_name.get(switch.as_str())?];
+            Some(ports.is_empty() || ports.contains(port.as_str()))
+        });
+        let unsaid = unsaid && !(heard.contains(&None) && heard.contains(&Some(false)));
         if link.state == LinkState::Unknown && link.grade != Grade::Ambiguous && unsaid {
             open.push(i);
         }
@@ -33,6 +41,12 @@ pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Foun
     routed::settle(found, &open);
     loops(found);
     root_bridges(devices, found)
+}
+
+/// The names of the ports that stations are learned on, and of the members of aggregates that are.
+fn hearing(device: &Device<'_>, learned: &Learned) -> HashSet<String> {
+    let ports: HashSet<u32> = learned.rows().map(|(_, port)| port).collect();
+    ports.into_iter().flat_map(|index| device.names_of(index)).collect()
 }
 
 /// Both ends forward, or one does not. Where a host hangs, there is but one end to ask, and a switch without STP

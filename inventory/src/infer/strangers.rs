@@ -79,7 +79,7 @@ pub(super) fn meet(said: &str, place: &str, row: &LldpNeighbour, how: Strangers,
 fn told(said: &str, place: &str, row: &LldpNeighbour, found: &mut Found) -> Option<(String, NodeKind)> {
     let name = as_name(said);
     let kind = match row.capabilities {
-        Some(c) if !c.bridge && !c.router => {
+        _ if shown_kind(row) == NodeKind::Host => {
             let text =
                 format!("station \"{name}\" on {place}: not among the inventory's hosts; left out, list it under hosts if it runs ranks");
             found.alarm(&name, text);

@@ -1,17 +1,18 @@
 //! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
 use super::device::{Device, Port, show};
 use super::identity::{Directory, Known, Who};
+use super::shared::{self, Occupants, Suspect};
 use super::statements::{Protocol, Statement};
 use super::{Found, Strangers, lag, strangers};
+use crate::BitsPerSec;
 use crate::observation::LldpNeighbour;
 use crate::topology::{Grade, Link, LinkState};
-use crate::{BitsPerSec, Mac};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A cable between switches and its two ends.
 pub(super) struct Trunk {
     pub(super) link: Link,
-    ends: [(String, Port); 2],
+    pub(super) ends: [(String, Port); 2],
     both: bool,
 }
 
@@ -50,9 +51,9 @@ impl Said<'_> {
 }
 
 impl Trunk {
-    /// Whether a port of a switch is an end of this cable, or the aggregate of one.
-    pub(super) fn ends_at(&self, device: &Device<'_>, port: &Port) -> bool {
-        self.ends.iter().any(|(s, p)| s == device.name && (p == port || device.aggregate(p).as_ref() == Some(port)))
+    /// Whether both ends say so.
+    pub(super) fn confirmed(&self) -> bool {
+        self.both
     }
 
     /// The port of a device that is its end of this cable.
@@ -67,11 +68,13 @@ pub(super) fn trunks(
     directory: &Directory<'_>,
     statements: &[Statement<'_>],
     strangers: Strangers,
+    suspects: &mut Vec<Suspect>,
     found: &mut Found,
 ) -> Vec<Trunk> {
     let mut halves = Vec::new();
     let mut trunks = Vec::new();
     let mut met = BTreeSet::new();
+    let mut hosts = Occupants::new();
     let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     for statement in statements {
         let device = &devices[statement.device];
@@ -85,14 +88,25 @@ pub(super) fn trunks(
                     let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
                     halves.push(Half { said: said(by), to, far });
                 }
-                // A switch that was never heard itself is a node all the same.
-                None => trunks.push(mute(device, &said(by), name)),
+                // A switch that was never heard itself is a node all the same, but it cannot deny what is said of it.
+                None => {
+                    let said = said(by);
+                    let grade = said.grade().max(Grade::Inferred);
+                    let mut trunk = mute(device, &said, name, grade);
+                    trunk.link.evidence.push(format!("{name} does not answer, so it neither confirms nor denies this"));
+                    trunks.push(trunk);
+                }
             },
             Who::Stranger(name) => {
                 if let Some(name) = strangers::meet(&name, &place, row, strangers, found) {
                     met.insert(name.clone());
-                    trunks.push(mute(device, &said("its own name".to_owned()), &name));
+                    let said = said("its own name".to_owned());
+                    trunks.push(mute(device, &said, &name, said.grade()));
                 }
+            }
+            Who::Known { node: Known::Host(host), .. } => {
+                hosts.entry((device.name.to_owned(), statement.port.name.clone())).or_default().insert(host.to_owned());
+                continue;
             }
             Who::Known { .. } | Who::Nobody => continue,
         }
@@ -104,9 +118,10 @@ pub(super) fn trunks(
     halves.sort_by_key(key);
     halves.dedup_by_key(|h| key(h));
     trunks.extend(pair(devices, &halves));
-    let trunks = one_cable_a_port(devices, trunks, found);
+    let trunks = shared::one_cable_a_port(devices, lag::matched(devices, trunks), &hosts, strangers, suspects, found);
     // Whose every cable turned out to be another's is nobody.
-    let ends: BTreeSet<&String> = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).collect();
+    let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(Suspect::names));
+    let ends: BTreeSet<&String> = ends.collect();
     met.iter().filter(|name| !ends.contains(name)).for_each(|name| drop(found.nodes.remove(name)));
     trunks
 }
@@ -175,10 +190,10 @@ fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> T
 }
 
 /// A cable to somebody who was never heard.
-fn mute(device: &Device<'_>, said: &Said<'_>, name: &str) -> Trunk {
+fn mute(device: &Device<'_>, said: &Said<'_>, name: &str, grade: Grade) -> Trunk {
     let far = Port { name: far_name(said.row), index: None };
     let rates = [device.rate(&said.port), None];
-    cable([(device.name, said.port.clone()), (name, far)], rates, said.grade(), vec![said.text(device, name)], false)
+    cable([(device.name, said.port.clone()), (name, far)], rates, grade, vec![said.text(device, name)], false)
 }
 
 pub(super) fn cable(
@@ -209,57 +224,10 @@ fn far_name(row: &LldpNeighbour) -> String {
     row.port.as_ref().map(show).unwrap_or_else(|| row.port_descr.clone())
 }
 
-/// Whether a port's name is one port's alone; some devices send none, or zeros for all.
-fn names_one(port: &Port) -> bool {
-    !port.name.is_empty() && port.name.parse().map_or(true, Mac::is_station)
-}
-
 /// The slower end's rate.
 pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<String>) -> BitsPerSec {
     rates.into_iter().flatten().min().unwrap_or_else(|| {
         evidence.push(crate::topology::RATE_ASSUMED.to_owned());
         BitsPerSec::GIGABIT
     })
-}
-
-/// A port holds one cable. Of several statements about one port, the one both ends make stands; otherwise none can
-/// be told from the others, and all are ambiguous.
-fn one_cable_a_port(devices: &[Device<'_>], trunks: Vec<Trunk>, found: &mut Found) -> Vec<Trunk> {
-    let mut trunks = lag::matched(devices, trunks);
-    let mut seen = BTreeSet::new();
-    trunks.retain(|t| seen.insert((t.link.a.clone(), t.link.a_port.clone(), t.link.b.clone(), t.link.b_port.clone())));
-    let mut at: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
-    for (i, trunk) in trunks.iter().enumerate() {
-        for (switch, port) in trunk.ends.iter().filter(|(_, p)| names_one(p)) {
-            at.entry((switch.clone(), port.name.clone())).or_default().push(i);
-        }
-    }
-    let mut dropped = vec![false; trunks.len()];
-    for ((switch, port), mut all) in at.into_iter().filter(|(_, all)| all.len() > 1) {
-        all.retain(|&i| !dropped[i]);
-        let confirmed: Vec<usize> = all.iter().copied().filter(|&i| trunks[i].both).collect();
-        let names = |all: &[usize], trunks: &[Trunk]| {
-            let other = |t: &Trunk| if t.link.a == switch { t.link.b.clone() } else { t.link.a.clone() };
-            let mut names: Vec<String> = all.iter().map(|&i| other(&trunks[i])).collect();
-            names.sort();
-            names.dedup();
-            names.join(" and ")
-        };
-        if let [one] = confirmed[..] {
-            let rest: Vec<usize> = all.into_iter().filter(|&i| i != one).collect();
-            if !rest.is_empty() {
-                let note = format!("{switch} {port} also names {}, which nobody confirms", names(&rest, &trunks));
-                trunks[one].link.evidence.push(note);
-            }
-            rest.into_iter().for_each(|i| dropped[i] = true);
-        } else if all.len() > 1 {
-            let text = format!(
-                "switch \"{switch}\" port {port}: sees {} on one cable; the links are ambiguous, something between them forwards LLDP",
-                names(&all, &trunks)
-            );
-            found.alarm(&switch, text);
-            all.into_iter().for_each(|i| trunks[i].link.grade = Grade::Ambiguous);
-        }
-    }
-    trunks.into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(t, _)| t).collect()
 }

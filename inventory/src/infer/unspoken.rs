@@ -9,18 +9,25 @@ mod facing;
 #[cfg(test)]
 mod tests;
 
-use super::Found;
 use super::device::{Device, Port};
 use super::identity::{Directory, Known, Who};
+use super::islands::{Islands, Learned};
 use super::statements::{Protocol, Statement};
 use super::trunks::{Trunk, cable};
+use super::{Found, Strangers};
 use crate::order::natural;
 use crate::topology::{Grade, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// An end of a cable: number of the device, and its port.
-type End = (usize, Port);
+/// Where something is plugged in that nobody speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum End {
+    /// At a port of a device, by number.
+    At(usize, Port),
+    /// Somewhere among these, who do not answer.
+    Dark(Vec<String>),
+}
 
 /// Two ends that share a segment, and why.
 struct Pair {
@@ -28,6 +35,21 @@ struct Pair {
     evidence: Vec<String>,
     /// Whether nothing else can stand between them.
     sure: bool,
+    /// Whether stations were learned between them.
+    parted: bool,
+}
+
+impl End {
+    fn device(&self) -> Option<usize> {
+        if let End::At(device, _) = self { Some(*device) } else { None }
+    }
+
+    fn told(&self, context: &Context<'_, '_>) -> String {
+        match self {
+            End::At(device, port) => format!("{} {}", context.devices[*device].name, port.name),
+            End::Dark(names) => names.join(" or "),
+        }
+    }
 }
 
 /// What both ways ask.
@@ -37,69 +59,62 @@ struct Context<'d, 'a> {
     /// The devices' numbers by their names.
     numbers: HashMap<&'a str, usize>,
     /// Ports that lead to somebody known, and their aggregates.
-    taken: HashSet<End>,
+    taken: HashSet<(usize, Port)>,
     /// Devices that LLDP is heard from, or that hear it.
     speaking: HashSet<usize>,
-    /// Devices joined by known cables.
-    parts: UnionFind<usize>,
+    strangers: Strangers,
 }
 
 impl Context<'_, '_> {
-    /// Whether two devices can have a cable that neither speaks of.
-    fn unspoken(&self, a: usize, b: usize) -> bool {
-        a != b && !(self.speaking.contains(&a) && self.speaking.contains(&b))
+    /// Whether two ends can be one cable's that neither speaks of.
+    fn unspoken(&self, ends: &[End; 2]) -> bool {
+        !ends.iter().all(|end| end.device().is_some_and(|d| self.speaking.contains(&d)))
     }
 
-    /// Whether such a cable would join what no known one does: forwarding databases only show what carries frames.
-    fn apart(&self, a: usize, b: usize) -> bool {
-        self.unspoken(a, b) && !self.parts.equiv(a, b)
-    }
-
-    /// Whether a cable between these ends would be news, and can be.
+    /// Whether what joins these ends would be news, and can be.
     fn open(&self, [a, b]: &[End; 2]) -> bool {
-        let free = |end: &End| !self.taken.contains(end) && !self.devices[end.0].is_down(&end.1);
-        self.unspoken(a.0, b.0) && free(a) && free(b)
+        let free = |end: &End| match end {
+            End::At(device, port) => !self.taken.contains(&(*device, port.clone())) && !self.devices[*device].is_down(port),
+            End::Dark(_) => true,
+        };
+        (a.device().is_none() || a.device() != b.device()) && free(a) && free(b)
     }
 
     fn take(&mut self, trunk: &Trunk) {
-        let ends: Vec<usize> = [&trunk.link.a, &trunk.link.b].into_iter().filter_map(|n| self.numbers.get(n.as_str()).copied()).collect();
-        for &number in &ends {
+        for name in [&trunk.link.a, &trunk.link.b] {
+            let Some(&number) = self.numbers.get(name.as_str()) else { continue };
             let device = &self.devices[number];
             let Some(port) = trunk.end(device.name) else { continue };
             self.taken.insert((number, port.clone()));
             self.taken.extend(device.aggregate(port).map(|p| (number, p)));
         }
-        if let [a, b] = ends[..] {
-            self.parts.union(a, b);
-        }
     }
 }
 
-/// The cables that neither LLDP nor CDP names.
+/// The cables that neither LLDP nor CDP names, added to those that are known.
 pub(super) fn unspoken(
     devices: &[Device<'_>],
     directory: &Directory<'_>,
     statements: &[Statement<'_>],
-    known: &[Trunk],
+    learned: &[Learned],
+    (strangers, missing): (Strangers, &[&str]),
+    trunks: &mut Vec<Trunk>,
     found: &mut Found,
-) -> Vec<Trunk> {
+) {
     let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
-    let mut context = Context {
-        devices,
-        directory,
-        taken: HashSet::new(),
-        speaking: speaking(&numbers, directory, statements),
-        numbers,
-        parts: UnionFind::new(devices.len()),
-    };
-    known.iter().for_each(|t| context.take(t));
-    let mut all = Vec::new();
-    for way in [designated::pairs, facing::pairs] {
-        let new = segments(&context, way(&context), found);
-        new.iter().for_each(|t| context.take(t));
-        all.extend(new);
+    let speaking = speaking(&numbers, directory, statements);
+    let mut context = Context { devices, directory, taken: HashSet::new(), speaking, numbers, strangers };
+    trunks.iter().for_each(|t| context.take(t));
+    let new = segments(&context, designated::pairs(&context), found);
+    new.iter().for_each(|t| context.take(t));
+    trunks.extend(new);
+    if strangers == Strangers::Told {
+        let dark: Vec<Trunk> = designated::dark(&context, missing, found).iter().map(|p| joined_by(&context, p, Grade::Inferred)).collect();
+        dark.iter().for_each(|t| context.take(t));
+        trunks.extend(dark);
     }
-    all
+    let islands = Islands::new(devices, learned, trunks);
+    trunks.extend(segments(&context, facing::pairs(&context, &islands), found));
 }
 
 /// Who takes part in LLDP.
@@ -130,36 +145,68 @@ fn segments(context: &Context<'_, '_>, pairs: Vec<Pair>, found: &mut Found) -> V
         segment.0.extend(&pair.ends);
         segment.1.push(pair);
     }
-    let mut trunks: Vec<Trunk> = unsure.iter().map(|pair| joined_by(context, pair, Grade::Ambiguous)).collect();
+    let mut trunks: Vec<Trunk> = unsure.iter().flat_map(|pair| candidates(context, pair)).collect();
     for (ends, pairs) in segments.into_values() {
-        let devices: BTreeSet<usize> = ends.iter().map(|e| e.0).collect();
-        let whole = ends.len() == devices.len() && pairs.len() == ends.len() * (ends.len() - 1) / 2;
-        match (whole, &pairs[..]) {
-            (true, [pair]) => trunks.push(joined_by(context, pair, Grade::Inferred)),
-            (true, several) => trunks.extend(unmanaged(context, &ends, several, found)),
-            (false, several) => {
-                let places = names(context, &ends).join(", ");
-                let text = format!(
-                    "{places}: they see each other, but not all of them all others; which are next to each other is ambiguous, let LLDP or CDP run there"
-                );
-                found.alarm(context.devices[several[0].ends[0].0].name, text);
-                trunks.extend(several.iter().map(|pair| joined_by(context, pair, Grade::Ambiguous)));
-            }
-        }
+        trunks.extend(segment(context, &ends, &pairs, found));
     }
     trunks
 }
 
+/// What joins the ends of one segment.
+fn segment(context: &Context<'_, '_>, ends: &BTreeSet<&End>, pairs: &[&Pair], found: &mut Found) -> Vec<Trunk> {
+    let devices: BTreeSet<usize> = ends.iter().filter_map(|e| e.device()).collect();
+    let dark: Vec<&End> = ends.iter().copied().filter(|e| e.device().is_none()).collect();
+    let whole = ends.len() == devices.len() + dark.len() && pairs.len() == ends.len() * (ends.len() - 1) / 2;
+    match (whole, &dark[..], pairs) {
+        (true, [], [pair]) if context.unspoken(&pair.ends) && !pair.parted => vec![joined_by(context, pair, Grade::Inferred)],
+        (true, [], several) => unmanaged(context, ends, several, found),
+        // Whoever does not answer is what joins the others.
+        (true, [End::Dark(names)], several) if names.len() == 1 => {
+            several.iter().filter(|p| p.ends.contains(dark[0])).map(|pair| joined_by(context, pair, Grade::Inferred)).collect()
+        }
+        (true, [End::Dark(a), End::Dark(b)], [pair]) if a.len() == 1 && b.len() == 1 => vec![joined_by(context, pair, Grade::Inferred)],
+        (true, _, several) => several.iter().flat_map(|pair| candidates(context, pair)).collect(),
+        (false, _, several) => {
+            let places = names(context, ends).join(", ");
+            let text = format!(
+                "{places}: they see each other, but not all of them all others; which are next to each other is ambiguous, let LLDP or CDP run there"
+            );
+            let about = several[0].ends.iter().find_map(End::device).map_or("segment", |d| context.devices[d].name);
+            found.alarm(about, text);
+            several.iter().flat_map(|pair| candidates(context, pair)).collect()
+        }
+    }
+}
+
 fn names(context: &Context<'_, '_>, ends: &BTreeSet<&End>) -> Vec<String> {
-    let mut names: Vec<String> = ends.iter().map(|(d, port)| format!("{} {}", context.devices[*d].name, port.name)).collect();
+    let mut names: Vec<String> = ends.iter().map(|end| end.told(context)).collect();
     names.sort_by_cached_key(|n| natural(n));
     names
 }
 
+/// Every cable a pair may be.
+fn candidates(context: &Context<'_, '_>, pair: &Pair) -> Vec<Trunk> {
+    let several = |end: &End| match end {
+        End::At(..) => vec![end.clone()],
+        End::Dark(names) => names.iter().map(|n| End::Dark(vec![n.clone()])).collect(),
+    };
+    let [a, b] = pair.ends.each_ref().map(several);
+    let pairs = a.iter().flat_map(|x| b.iter().map(move |y| [x.clone(), y.clone()]));
+    pairs
+        .map(|ends| joined_by(context, &Pair { ends, evidence: pair.evidence.clone(), sure: false, parted: false }, Grade::Ambiguous))
+        .collect()
+}
+
+/// The cable of a pair; of those who do not answer the first is meant.
 fn joined_by(context: &Context<'_, '_>, pair: &Pair, grade: Grade) -> Trunk {
-    let [a, b] = &pair.ends;
-    let rates = [a, b].map(|(d, port)| context.devices[*d].rate(port));
-    let ends = [a, b].map(|(d, port)| (context.devices[*d].name, port.clone()));
+    let rates = pair.ends.each_ref().map(|end| match end {
+        End::At(d, port) => context.devices[*d].rate(port),
+        End::Dark(_) => None,
+    });
+    let ends = pair.ends.each_ref().map(|end| match end {
+        End::At(d, port) => (context.devices[*d].name, port.clone()),
+        End::Dark(names) => (names.first().map_or("", String::as_str), Port { name: String::new(), index: None }),
+    });
     cable(ends, rates, grade, pair.evidence.clone(), false)
 }
 
@@ -169,11 +216,12 @@ fn unmanaged(context: &Context<'_, '_>, ends: &BTreeSet<&End>, pairs: &[&Pair], 
     let name = format!("segment-{}", places[0].replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-"));
     found.alarm(&name, format!("{}: all on one segment; an unmanaged bridge stands between, its rates are not known", places.join(", ")));
     found.node(&name, NodeKind::Unmanaged);
-    let link = |(d, port): &&End| {
+    let link = |end: &&End| {
+        let End::At(d, port) = end else { return None };
         let device = &context.devices[*d];
-        let evidence = pairs.iter().filter(|p| p.ends.iter().any(|e| e.0 == *d && e.1 == *port)).flat_map(|p| p.evidence.clone()).collect();
+        let evidence = pairs.iter().filter(|p| p.ends.contains(end)).flat_map(|p| p.evidence.clone()).collect();
         let far = Port { name: String::new(), index: None };
-        cable([(device.name, port.clone()), (name.as_str(), far)], [device.rate(port), None], Grade::Inferred, evidence, false)
+        Some(cable([(device.name, port.clone()), (name.as_str(), far)], [device.rate(port), None], Grade::Inferred, evidence, false))
     };
-    ends.iter().map(link).collect()
+    ends.iter().filter_map(link).collect()
 }

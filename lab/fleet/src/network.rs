@@ -63,13 +63,17 @@ pub struct Options {
     pub transparent: f64,
     /// The share of hosts that speak LLDP.
     pub host_lldp: f64,
+    /// The share of speaking hosts whose addresses the inventory does not state.
+    pub unstated: f64,
     /// With how many others each host talked lately.
     pub talks: usize,
+    /// Within how many seconds; switches forget after 300, few of them sooner or later.
+    pub window: u32,
     /// Whether each host's broadcast was seen by every bridge.
     pub seed_frames: bool,
     /// Whether switches are asked through the network itself, so that their own addresses are learned.
     pub in_band: bool,
-    /// The share of learned rows that have aged out.
+    /// The share of learned rows that are lost, before they are old.
     pub forgotten: f64,
     /// The share of hosts that moved lately and left old rows behind.
     pub moved: f64,
@@ -107,7 +111,9 @@ impl Options {
             unmanaged: 0.0,
             transparent: 0.0,
             host_lldp: 1.0,
+            unstated: 0.5,
             talks: 2,
+            window: 60,
             seed_frames: false,
             in_band: false,
             forgotten: 0.0,
@@ -133,10 +139,12 @@ impl Options {
             unmanaged: 0.06,
             transparent: 0.3,
             host_lldp: rng.f64(),
+            unstated: 0.0,
             talks: rng.usize(1..=6),
-            seed_frames: rng.bool(),
+            window: 400,
+            seed_frames: true,
             in_band: rng.bool(),
-            forgotten: 0.1,
+            forgotten: 0.02,
             moved: 0.1,
             habits: true,
         }
@@ -151,7 +159,7 @@ pub fn generate(options: &Options, seed: u64) -> Network {
     let learned = traffic::learned(&wiring, &span, options, &mut rng);
     Network {
         truth: said::truth(&wiring, &span),
-        inventory: said::inventory(&wiring, &mut rng),
+        inventory: said::inventory(&wiring, options, &mut rng),
         views: said::views(&wiring, &span, &learned, &mut rng),
         silent: wiring.nodes.iter().filter(|n| n.silent).map(|n| n.name.clone()).collect(),
     }

@@ -8,9 +8,11 @@
 //! Cost: devices squared, times the stations two of them share; with each pair, all devices once more.
 //! Deviations: ports face each other by own addresses where they are learned, which bridges' rarely are; else by at least
 //! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
-use super::{Context, Pair};
+use super::{Context, End, Pair};
 use crate::Mac;
+use crate::infer::Strangers;
 use crate::infer::device::Device;
+use crate::infer::islands::{Exit, Islands};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -23,56 +25,73 @@ const STALE: usize = 20;
 /// Rows from which on it means something that two devices share none.
 const RICH: usize = 10;
 
-/// Which port of a device each station is behind, by ifIndex.
-type Learned = HashMap<Mac, u32>;
+/// At which of its exits an island learned each station, by the exit's number.
+type Learned = HashMap<Mac, usize>;
 
-/// What two devices' rows say of each other.
+/// What two islands' rows say of each other.
 struct Relation {
-    /// The port of the one with the smaller number, and of the other.
-    ports: (u32, u32),
+    /// The exit of the one with the smaller number, and of the other.
+    exits: (usize, usize),
     evidence: String,
+    /// Whether stations were learned between them.
+    parted: bool,
 }
 
 /// What all rows say.
 struct Rows {
+    /// The devices of each island.
+    lands: Vec<Vec<usize>>,
+    exits: Vec<Exit>,
     learned: Vec<Learned>,
-    /// Whether each device is a bridge at all.
+    /// Whether each island has a bridge at all.
     bridges: Vec<bool>,
-    /// The port each device learned another's own address on, where it is one.
-    seen: HashMap<(usize, usize), u32>,
+    /// The exit each island learned another's own address at, where it is one.
+    seen: HashMap<(usize, usize), usize>,
     /// Pairs that share stations.
     sharing: HashSet<(usize, usize)>,
     relations: BTreeMap<(usize, usize), Relation>,
 }
 
-pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
-    // Rows can be many, and where everybody speaks LLDP they tell nothing new.
-    let all: Vec<usize> = (0..context.devices.len()).filter(|&d| !context.devices[d].learned().is_empty()).collect();
-    let mut mute = all.iter().filter(|d| !context.speaking.contains(d));
-    if !mute.any(|&a| all.iter().any(|&b| context.apart(a, b))) {
+pub(super) fn pairs(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Pair> {
+    let lands = lands(context, islands);
+    // Rows can be many, and where known cables join everybody they tell nothing new.
+    if lands.iter().filter(|l| l.iter().any(|d| !context.devices[*d].learned().is_empty())).count() < 2 {
         return vec![];
     }
-    let rows = Rows::new(context);
+    let rows = Rows::new(context, islands, lands);
     let mut pairs = Vec::new();
-    for (&(a, b), Relation { ports: (x, y), evidence }) in &rows.relations {
-        let port = |d: usize, index: u32| context.devices[d].base_port_of(index).map(|port| (d, port));
-        let Some(ends) = port(a, *x).zip(port(b, *y)).map(|(a, b)| [a, b]) else { continue };
-        if !context.apart(a, b) || !context.open(&ends) {
+    for (&(a, b), Relation { exits: (x, y), evidence, parted }) in &rows.relations {
+        let Some(ends) = rows.plug(context, islands, *x).zip(rows.plug(context, islands, *y)).map(|(a, b)| [a, b]) else { continue };
+        if !context.open(&ends) {
             continue;
         }
-        let others = (0..context.devices.len()).filter(|&c| c != a && c != b);
+        let others = (0..rows.lands.len()).filter(|&c| c != a && c != b);
         let places: Vec<(usize, Place)> = others.map(|c| (c, rows.place([(a, *x), (b, *y)], c))).collect();
         if places.iter().any(|(_, place)| *place == Place::Between) {
             continue;
         }
         let mut evidence = vec![evidence.clone()];
-        let open: Vec<&str> = places.iter().filter(|(_, p)| *p == Place::Unknown).map(|(c, _)| context.devices[*c].name).collect();
+        let open = places.iter().filter(|(_, p)| *p == Place::Unknown).flat_map(|(c, _)| &rows.lands[*c]);
+        let open: Vec<&str> = open.map(|d| context.devices[*d].name).collect();
         if !open.is_empty() {
             evidence.push(format!("FDB: {} may stand between, nothing says so or not", open.join(" or ")));
         }
-        pairs.push(Pair { ends, evidence, sure: open.is_empty() });
+        // Recordings hold rows of many moments.
+        let parted = *parted && context.strangers == Strangers::Told;
+        pairs.push(Pair { ends, evidence, sure: open.is_empty(), parted });
     }
     pairs
+}
+
+/// The devices of each island.
+fn lands(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Vec<usize>> {
+    let mut lands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for device in 0..context.devices.len() {
+        lands.entry(islands.of(device)).or_default().push(device);
+    }
+    let mut lands: Vec<Vec<usize>> = lands.into_values().collect();
+    lands.sort();
+    lands
 }
 
 /// Where a third device is, seen from two that face each other.
@@ -85,52 +104,62 @@ enum Place {
 }
 
 impl Rows {
-    fn new(context: &Context<'_, '_>) -> Rows {
-        let owners = owners(context);
-        let learned: Vec<Learned> = context.devices.iter().map(learned).collect();
-        let bridges = context.devices.iter().map(|d| d.base_ports().next().is_some()).collect();
+    fn new(context: &Context<'_, '_>, islands: &Islands<'_>, lands: Vec<Vec<usize>>) -> Rows {
+        let mut exits = BTreeMap::new();
+        let learned: Vec<Learned> = lands.iter().map(|land| learned(islands, land, &mut exits)).collect();
+        let owners = owners(context, &lands);
+        let bridges = lands.iter().map(|l| l.iter().any(|d| context.devices[*d].base_ports().next().is_some())).collect();
         let seen = seen(&learned, &owners);
-        let mut rows = Rows { learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
+        let mut in_order: Vec<(Exit, usize)> = exits.into_iter().collect();
+        in_order.sort_by_key(|(_, number)| *number);
+        let exits = in_order.into_iter().map(|(exit, _)| exit).collect();
+        let mut rows = Rows { lands, exits, learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
         let filled: Vec<usize> = (0..rows.learned.len()).filter(|&d| !rows.learned[d].is_empty()).collect();
         for (i, &a) in filled.iter().enumerate() {
             for &b in &filled[i + 1..] {
-                rows.relate(context, &owners, a, b);
+                rows.relate(context, islands, &owners, a, b);
             }
         }
         rows
     }
 
-    fn relate(&mut self, context: &Context<'_, '_>, owners: &HashMap<Mac, usize>, a: usize, b: usize) {
+    fn relate(&mut self, context: &Context<'_, '_>, islands: &Islands<'_>, owners: &HashMap<Mac, usize>, a: usize, b: usize) {
         let sides = Sides::new(&self.learned[a], &self.learned[b], owners);
         if !sides.0.is_empty() {
             self.sharing.extend([(a, b), (b, a)]);
         }
-        let (ports, how) = match (self.seen.get(&(a, b)), self.seen.get(&(b, a))) {
+        let (exits, how) = match (self.seen.get(&(a, b)), self.seen.get(&(b, a))) {
             (Some(&x), Some(&y)) => (sides.fits(x, y).then_some((x, y)), "each learned the other's address"),
             (Some(&x), None) => (sides.far_of(x).map(|y| (x, y)), "one learned the other's address"),
             (None, Some(&y)) => (sides.turned().far_of(y).map(|x| (x, y)), "one learned the other's address"),
             (None, None) => (sides.only(), "neither learned the other's address"),
         };
-        let Some((x, y)) = ports else { return };
-        let end = |d: usize, index| {
-            let device = &context.devices[d];
-            format!("{} {}", device.name, device.base_port_of(index).map_or_else(|| index.to_string(), |p| p.name))
-        };
-        let evidence = format!("FDB: {} and {} face each other: {how}{}", end(a, x), end(b, y), sides.told(x, y));
-        self.relations.insert((a, b), Relation { ports: (x, y), evidence });
+        let Some((x, y)) = exits else { return };
+        let end = |exit| self.plug(context, islands, exit).map_or_else(String::new, |end| end.told(context));
+        let evidence = format!("FDB: {} and {} face each other: {how}{}", end(x), end(y), sides.told(x, y));
+        let parted = sides.stations(|i, j| i == x && j == y) > 0;
+        self.relations.insert((a, b), Relation { exits: (x, y), evidence, parted });
     }
 
-    /// The port of one device towards another, where the rows tell it.
-    fn toward(&self, a: usize, b: usize) -> Option<u32> {
+    /// What an exit is.
+    fn plug(&self, context: &Context<'_, '_>, islands: &Islands<'_>, exit: usize) -> Option<End> {
+        match self.exits[exit] {
+            Exit::Port(device, index) => context.devices[device].base_port_of(index).map(|port| End::At(device, port)),
+            Exit::Dark(part) => Some(End::Dark(islands.names(part).to_vec())),
+        }
+    }
+
+    /// The exit of one island towards another, where the rows tell it.
+    fn toward(&self, a: usize, b: usize) -> Option<usize> {
         let relation = self.relations.get(&(a.min(b), a.max(b)));
-        relation.map(|r| if a < b { r.ports.0 } else { r.ports.1 }).or_else(|| self.seen.get(&(a, b)).copied())
+        relation.map(|r| if a < b { r.exits.0 } else { r.exits.1 }).or_else(|| self.seen.get(&(a, b)).copied())
     }
 
     /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere when one of them has it
     /// behind another port, when it has both behind one port of its own, when its rows say so of their stations, or when
     /// it has rows enough and shares none with them.
-    fn place(&self, [(a, x), (b, y)]: [(usize, u32); 2], c: usize) -> Place {
-        let aside = |from: Option<u32>, to| from.is_some_and(|from| from != to);
+    fn place(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> Place {
+        let aside = |from: Option<usize>, to| from.is_some_and(|from| from != to);
         if aside(self.toward(a, c), x) || aside(self.toward(b, c), y) {
             return Place::Elsewhere;
         }
@@ -146,9 +175,9 @@ impl Rows {
     }
 
     /// Between two others, a device has all stations of the one's side behind one port, and the other's behind another.
-    fn place_by_stations(&self, ends: [(usize, u32); 2], c: usize) -> Place {
+    fn place_by_stations(&self, ends: [(usize, usize); 2], c: usize) -> Place {
         let sides = ends.map(|(d, toward)| {
-            let mut ports: BTreeMap<u32, usize> = BTreeMap::new();
+            let mut ports: BTreeMap<usize, usize> = BTreeMap::new();
             for (mac, _) in self.learned[d].iter().filter(|(_, port)| **port != toward) {
                 if let Some(&port) = self.learned[c].get(mac) {
                     *ports.entry(port).or_default() += 1;
@@ -157,7 +186,7 @@ impl Rows {
             ports
         });
         let all: usize = sides.iter().flat_map(BTreeMap::values).sum();
-        let most = |ports: &BTreeMap<u32, usize>, but| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
+        let most = |ports: &BTreeMap<usize, usize>, but| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
         let best = sides[0].iter().map(|(&p, n)| n + most(&sides[1], p).unwrap_or_default()).max().unwrap_or_default();
         match sides.iter().any(BTreeMap::is_empty) {
             _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => Place::Elsewhere,
@@ -167,29 +196,32 @@ impl Rows {
     }
 }
 
-/// The one port each device learned another's own addresses on.
-fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), u32> {
-    let mut all: HashMap<(usize, usize), Option<u32>> = HashMap::new();
+/// The one exit each island learned another's own addresses at.
+fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), usize> {
+    let mut all: HashMap<(usize, usize), Option<usize>> = HashMap::new();
     for (a, rows) in learned.iter().enumerate() {
-        for (mac, &port) in rows {
+        for (mac, &exit) in rows {
             if let Some(&b) = owners.get(mac).filter(|b| **b != a) {
-                only(all.entry((a, b)), port);
+                only(all.entry((a, b)), exit);
             }
         }
     }
-    all.into_iter().filter_map(|(pair, port)| Some((pair, port?))).collect()
+    all.into_iter().filter_map(|(pair, exit)| Some((pair, exit?))).collect()
 }
 
-/// The stations each device learned on one port alone; those on several tell nothing.
-fn learned(device: &Device<'_>) -> Learned {
-    let living: HashMap<u32, u32> = device.base_ports().collect();
-    let mut rows: HashMap<Mac, Option<u32>> = HashMap::new();
-    for entry in device.learned() {
-        if let Some(&port) = living.get(&entry.port) {
-            only(rows.entry(entry.mac), port);
+/// The stations that all of an island's rows lead to one exit for.
+fn learned(islands: &Islands<'_>, land: &[usize], exits: &mut BTreeMap<Exit, usize>) -> Learned {
+    let mut rows: Vec<(Mac, usize)> = land.iter().flat_map(|&d| islands.learned(d).rows().map(move |(mac, _)| (mac, d))).collect();
+    rows.sort_unstable();
+    let mut learned = HashMap::new();
+    for rows in rows.chunk_by(|a, b| a.0 == b.0) {
+        let ends = islands.ends(rows[0].0, rows.iter().map(|r| r.1));
+        if let (Some(exit), 1) = (ends.first(), ends.len()) {
+            let next = exits.len();
+            learned.insert(rows[0].0, *exits.entry(*exit).or_insert(next));
         }
     }
-    rows.into_iter().filter_map(|(mac, port)| Some((mac, port?))).collect()
+    learned
 }
 
 /// Keeps what is said once, or always alike.
@@ -200,11 +232,11 @@ fn only<K, V: Copy + PartialEq>(slot: Entry<'_, K, Option<V>>, value: V) {
     }
 }
 
-/// Whose address is whose. A device that does not list its ports' addresses has them next to its own.
-fn owners(context: &Context<'_, '_>) -> HashMap<Mac, usize> {
+/// Whose address is whose, by islands. A device that does not list its ports' addresses has them next to its own.
+fn owners(context: &Context<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize> {
     let mut owners: HashMap<Mac, Option<usize>> = HashMap::new();
     let stated: HashSet<Mac> = context.devices.iter().flat_map(Device::macs).collect();
-    for (number, device) in context.devices.iter().enumerate() {
+    for (number, device) in lands.iter().enumerate().flat_map(|(n, land)| land.iter().map(move |d| (n, &context.devices[*d]))) {
         let likely = device.likely_macs().filter(|m| !stated.contains(m));
         for mac in device.macs().chain(likely).collect::<BTreeSet<_>>() {
             only(owners.entry(mac), number);
@@ -214,7 +246,7 @@ fn owners(context: &Context<'_, '_>) -> HashMap<Mac, usize> {
 }
 
 /// How many stations two devices have behind which pair of ports.
-struct Sides(BTreeMap<(u32, u32), usize>);
+struct Sides(BTreeMap<(usize, usize), usize>);
 
 impl Sides {
     fn new(a: &Learned, b: &Learned, owners: &HashMap<Mac, usize>) -> Sides {
@@ -231,18 +263,18 @@ impl Sides {
         Sides(self.0.iter().map(|(&(x, y), &n)| ((y, x), n)).collect())
     }
 
-    fn stations(&self, fits: impl Fn(u32, u32) -> bool) -> usize {
+    fn stations(&self, fits: impl Fn(usize, usize) -> bool) -> usize {
         self.0.iter().filter(|&(&(i, j), _)| fits(i, j)).map(|(_, n)| n).sum()
     }
 
     /// Whether the stations allow these two ports to face each other: one that is behind neither would be in two places.
-    fn fits(&self, x: u32, y: u32) -> bool {
+    fn fits(&self, x: usize, y: usize) -> bool {
         self.stations(|i, j| i != x && j != y) * STALE <= self.stations(|_, _| true)
     }
 
     /// The other device's port, where this one's is known: what is not behind this one must be behind that.
-    fn far_of(&self, x: u32) -> Option<u32> {
-        let mut there: BTreeMap<u32, usize> = BTreeMap::new();
+    fn far_of(&self, x: usize) -> Option<usize> {
+        let mut there: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(_, j), n) in self.0.iter().filter(|&(&(i, _), _)| i != x) {
             *there.entry(j).or_default() += n;
         }
@@ -251,8 +283,8 @@ impl Sides {
     }
 
     /// The one pair of ports that fits, with enough stations on either side.
-    fn only(&self) -> Option<(u32, u32)> {
-        let candidates: BTreeSet<u32> = self.0.keys().map(|(x, _)| *x).collect();
+    fn only(&self) -> Option<(usize, usize)> {
+        let candidates: BTreeSet<usize> = self.0.keys().map(|(x, _)| *x).collect();
         let mut fitting = candidates.into_iter().filter_map(|x| {
             let y = self.far_of(x)?;
             (self.stations(|i, j| i == x && j != y) >= LEAST).then_some((x, y))
@@ -260,7 +292,7 @@ impl Sides {
         fitting.next().filter(|_| fitting.next().is_none())
     }
 
-    fn told(&self, x: u32, y: u32) -> String {
+    fn told(&self, x: usize, y: usize) -> String {
         let (ours, theirs) = (self.stations(|i, j| i != x && j == y), self.stations(|i, j| i == x && j != y));
         let between = self.stations(|i, j| i == x && j == y);
         let hidden = if between > 0 { format!(", {between} between: something unmanaged may stand there") } else { String::new() };

@@ -4,7 +4,7 @@ use inventory::Mac;
 use inventory::observation::Id;
 
 /// A device's ways.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Habit {
     vendor: Vendor,
     /// Its LLDP rows hold no system names and no capabilities.
@@ -21,14 +21,15 @@ pub(super) struct Habit {
     pub(super) one_address: bool,
     /// Its LLDP chassis id is another address than its bridge's.
     pub(super) two_addresses: bool,
+    /// How long it keeps what it learned, in seconds.
+    pub(super) ageing: u32,
     /// It knows the network addresses of those it talks with.
     pub(super) resolves: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Vendor {
     /// `swp1`; base port 1 is ifIndex 3.
-    #[default]
     Plain,
     /// Ports are called by their numbers.
     Counted,
@@ -38,9 +39,29 @@ enum Vendor {
     Named,
 }
 
+impl Default for Habit {
+    fn default() -> Habit {
+        Habit {
+            vendor: Vendor::Plain,
+            sparse: false,
+            deaf: false,
+            pooled: false,
+            keeps_members_secret: false,
+            keeps_tree_secret: false,
+            one_address: false,
+            two_addresses: false,
+            // IEEE 802.1D-2004, Table 7-5.
+            ageing: 300,
+            resolves: false,
+        }
+    }
+}
+
 impl Habit {
     pub(super) fn any(rng: &mut Rng) -> Habit {
         let vendors = [Vendor::Plain, Vendor::Counted, Vendor::Modular, Vendor::Named];
+        let vendor = vendors[rng.usize(..vendors.len())];
+        let ageing = if rng.f64() < 0.8 { 300 } else { [60, 1_800][rng.usize(..2)] };
         let mut rarely = |share: f64| rng.f64() < share;
         Habit {
             sparse: rarely(0.08),
@@ -51,7 +72,8 @@ impl Habit {
             one_address: rarely(0.3),
             two_addresses: rarely(0.2),
             resolves: rarely(0.3),
-            vendor: vendors[rng.usize(..vendors.len())],
+            ageing,
+            vendor,
         }
     }
 

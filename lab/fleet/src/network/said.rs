@@ -1,6 +1,7 @@
 //! What there is in the words of the inventory's own types: the truth, the operator's list, and what each switch says.
+use super::Options;
 use super::span::{self, Span};
-use super::traffic::{Exit, Learned};
+use super::traffic::{Age, Exit, Learned};
 use super::wiring::{Node, Role, Wiring};
 use fastrand::Rng;
 use indexmap::IndexMap;
@@ -70,14 +71,14 @@ fn socket_name(wiring: &Wiring, (node, socket): End) -> String {
     }
 }
 
-pub(super) fn inventory(wiring: &Wiring, rng: &mut Rng) -> Inventory {
+pub(super) fn inventory(wiring: &Wiring, options: &Options, rng: &mut Rng) -> Inventory {
     let of = |role| wiring.nodes.iter().enumerate().filter(move |(_, n)| n.role == role);
     let switch = |(n, node): (usize, &Node)| {
         (node.name.clone(), Switch { address: SocketAddr::new(management(n), 161), snmp: "default".to_owned() })
     };
     // Where a host says nothing of itself, only its address tells it from others.
     let host = |(_, node): (usize, &Node)| {
-        let stated = !node.speaks || rng.bool();
+        let stated = !node.speaks || rng.f64() >= options.unstated;
         (node.name.clone(), Host { mac: stated.then_some(node.address), ..Host::default() })
     };
     Inventory {
@@ -109,7 +110,7 @@ fn view(
     span: &Span,
     number: usize,
     neighbours: Vec<LldpNeighbour>,
-    learned: &BTreeMap<usize, Exit>,
+    learned: &BTreeMap<usize, (Age, Exit)>,
     rng: &mut Rng,
 ) -> View {
     let node = &wiring.nodes[number];
@@ -264,8 +265,8 @@ fn bridge(wiring: &Wiring, span: &Span, number: usize) -> Bridge {
     Bridge { address: Some(node.address), root_bridge: root.map(|n| span::id(wiring, n)), priority: node.priority, top_changes: 1, ports }
 }
 
-fn fdb(wiring: &Wiring, number: usize, learned: &BTreeMap<usize, Exit>) -> Vec<FdbEntry> {
-    let port = |exit: &Exit| match exit {
+fn fdb(wiring: &Wiring, number: usize, learned: &BTreeMap<usize, (Age, Exit)>) -> Vec<FdbEntry> {
+    let port = |exit: &(Age, Exit)| match &exit.1 {
         Exit::Socket(socket) => span::base_port(wiring, (number, *socket)),
         Exit::Spare(port) => wiring.nodes[number].habit.base(*port),
     };
@@ -273,7 +274,7 @@ fn fdb(wiring: &Wiring, number: usize, learned: &BTreeMap<usize, Exit>) -> Vec<F
 }
 
 /// The switches it heard of.
-fn arp(wiring: &Wiring, learned: &BTreeMap<usize, Exit>) -> Vec<ArpEntry> {
+fn arp(wiring: &Wiring, learned: &BTreeMap<usize, (Age, Exit)>) -> Vec<ArpEntry> {
     let switches = learned.keys().filter(|n| wiring.nodes[**n].role == Role::Switch);
     switches.map(|&n| ArpEntry { ip: management(n), mac: wiring.nodes[n].address }).collect()
 }

@@ -1,9 +1,15 @@
-//! What bridges learn: of each frame the port its sender is behind.
+//! What bridges learn: of each frame the port its sender is behind, until the row is too old.
 use super::Options;
 use super::span::Span;
 use super::wiring::{Role, Wiring};
 use fastrand::Rng;
 use std::collections::{BTreeMap, VecDeque};
+
+/// Nothing older is looked at, in seconds: the longest ageing time there is.
+const LONG: u32 = 1_800;
+
+/// How long ago a frame was sent, in seconds.
+pub(super) type Age = u32;
 
 /// Where a bridge learned a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +19,22 @@ pub(super) enum Exit {
     Spare(u32),
 }
 
-/// By node: the stations it learned, by their nodes.
-pub(super) type Learned = Vec<BTreeMap<usize, Exit>>;
+/// By node: the stations it learned, by their nodes, and when last.
+pub(super) type Learned = Vec<BTreeMap<usize, (Age, Exit)>>;
+
+/// A host that moved: when, from which switch, and from which port of it, if that is still up.
+struct Move {
+    ago: Age,
+    from: usize,
+    port: Option<u32>,
+}
+
+struct Traffic<'w> {
+    wiring: &'w Wiring,
+    tree: Tree,
+    moves: BTreeMap<usize, Move>,
+    learned: Learned,
+}
 
 /// The tree frames travel on.
 struct Tree {
@@ -24,43 +44,81 @@ struct Tree {
 }
 
 pub(super) fn learned(wiring: &Wiring, span: &Span, options: &Options, rng: &mut Rng) -> Learned {
-    let tree = Tree::new(wiring, span);
-    let hosts: Vec<usize> = (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == Role::Host).collect();
-    let mut learned: Learned = vec![BTreeMap::new(); wiring.nodes.len()];
+    let of = |role| (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == role).collect::<Vec<usize>>();
+    let (hosts, switches) = (of(Role::Host), of(Role::Switch));
+    let mut moves = BTreeMap::new();
     let movers: Vec<usize> = hosts.iter().copied().filter(|_| rng.f64() < options.moved).collect();
-    movers.into_iter().for_each(|host| former(wiring, &tree, host, &hosts, &mut learned, rng));
-    if hosts.len() > 1 {
-        for &host in &hosts {
-            for _ in 0..options.talks {
-                let other = hosts[rng.usize(..hosts.len())];
-                tree.talk(wiring, host, other, &mut learned);
-            }
+    for host in movers {
+        let from = switches[rng.usize(..switches.len())];
+        // A port that goes down takes its rows with it.
+        let port = wiring.nodes[from].spare.first().and_then(|&(port, up)| up.then_some(port));
+        moves.insert(host, Move { ago: rng.u32(..300), from, port });
+    }
+    let mut traffic = Traffic { wiring, tree: Tree::new(wiring, span), moves, learned: vec![BTreeMap::new(); wiring.nodes.len()] };
+    for &host in &hosts {
+        for _ in 0..options.talks {
+            traffic.talk(host, hosts[rng.usize(..hosts.len())], rng.u32(..options.window.max(1)));
         }
     }
-    if options.seed_frames {
-        hosts.iter().for_each(|host| broadcast(wiring, span, *host, &mut learned));
-    }
+    // Who is on a bridge that passes LLDP on, and was never heard, cannot be told from nobody.
+    let unseen = |host: &usize| wiring.nodes[*host].role == Role::Host && wiring.nodes[wiring.far(*host, 0).0].transparent;
+    hosts.iter().filter(|h| options.seed_frames || unseen(h)).for_each(|host| traffic.broadcast(span, *host));
     if let (true, Some(&manager)) = (options.in_band, hosts.first()) {
-        let answering = |n: &usize| wiring.nodes[*n].role == Role::Switch && !wiring.nodes[*n].silent;
-        (0..wiring.nodes.len()).filter(answering).for_each(|n| tree.talk(wiring, n, manager, &mut learned));
+        let answering = switches.iter().filter(|n| !wiring.nodes[**n].silent);
+        answering.for_each(|n| traffic.talk(*n, manager, 1));
     }
-    learned.iter_mut().for_each(|rows| rows.retain(|_, _| rng.f64() >= options.forgotten));
+    let mut learned = traffic.learned;
+    for (rows, node) in learned.iter_mut().zip(&wiring.nodes) {
+        let ageing = node.habit.ageing;
+        rows.retain(|station, (age, _)| *age <= ageing && (rng.f64() >= options.forgotten || unseen(station)));
+    }
     learned
 }
 
-/// A host was elsewhere before, and talked there with some.
-fn former(wiring: &Wiring, tree: &Tree, host: usize, hosts: &[usize], learned: &mut Learned, rng: &mut Rng) {
-    let switches: Vec<usize> = (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == Role::Switch).collect();
-    let place = switches[rng.usize(..switches.len())];
-    for _ in 0..2 {
-        let path = tree.path(wiring, hosts[rng.usize(..hosts.len())], place);
-        for (node, socket) in path.into_iter().filter(|(n, _)| wiring.nodes[*n].role == Role::Switch) {
-            learned[node].insert(host, Exit::Socket(socket));
+impl Traffic<'_> {
+    /// Where a station was at a time: at a node.
+    fn place(&self, station: usize, age: Age) -> usize {
+        self.moves.get(&station).filter(|m| age > m.ago).map_or(station, |m| m.from)
+    }
+
+    /// Two talk: every bridge between learns both.
+    fn talk(&mut self, a: usize, b: usize, age: Age) {
+        for (from, to) in [(a, b), (b, a)] {
+            let place = self.place(from, age);
+            if place != from
+                && let Some(port) = self.moves[&from].port
+            {
+                self.learn(place, from, age, Exit::Spare(port));
+            }
+            for (node, socket) in self.tree.path(self.wiring, self.place(to, age), place) {
+                self.learn(node, from, age, Exit::Socket(socket));
+            }
         }
     }
-    // A port that goes down takes its rows with it.
-    if let Some((port, true)) = wiring.nodes[place].spare.first() {
-        learned[place].insert(host, Exit::Spare(*port));
+
+    /// A broadcast just now: every bridge sees it.
+    fn broadcast(&mut self, span: &Span, host: usize) {
+        let wiring = self.wiring;
+        let mut next = vec![(host, usize::MAX)];
+        while let Some((node, from)) = next.pop() {
+            for socket in (0..wiring.nodes[node].sockets.len()).filter(|s| *s != from) {
+                if span.carries(wiring, wiring.nodes[node].sockets[socket].cable) {
+                    let (far, back) = wiring.far(node, socket);
+                    self.learn(far, host, 0, Exit::Socket(back));
+                    next.push((far, back));
+                }
+            }
+        }
+    }
+
+    /// The latest counts.
+    fn learn(&mut self, node: usize, station: usize, age: Age, exit: Exit) {
+        if self.wiring.nodes[node].role == Role::Switch && age <= LONG {
+            let row = self.learned[node].entry(station).or_insert((age, exit));
+            if age <= row.0 {
+                *row = (age, exit);
+            }
+        }
     }
 }
 
@@ -100,30 +158,5 @@ impl Tree {
         }
         path.extend(down.into_iter().rev());
         path
-    }
-
-    /// Two talk: every bridge between learns both.
-    fn talk(&self, wiring: &Wiring, a: usize, b: usize, learned: &mut Learned) {
-        for (from, to) in [(a, b), (b, a)] {
-            for (node, socket) in self.path(wiring, to, from) {
-                if wiring.nodes[node].role == Role::Switch {
-                    learned[node].insert(from, Exit::Socket(socket));
-                }
-            }
-        }
-    }
-}
-
-/// Every bridge sees it.
-fn broadcast(wiring: &Wiring, span: &Span, host: usize, learned: &mut Learned) {
-    let mut next = vec![(host, usize::MAX)];
-    while let Some((node, from)) = next.pop() {
-        for socket in (0..wiring.nodes[node].sockets.len()).filter(|s| *s != from) {
-            let (far, back) = wiring.far(node, socket);
-            if span.carries(wiring, wiring.nodes[node].sockets[socket].cable) {
-                learned[far].insert(host, Exit::Socket(back));
-                next.push((far, back));
-            }
-        }
     }
 }

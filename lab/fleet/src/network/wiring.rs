@@ -93,6 +93,8 @@ pub(super) fn wiring(options: &Options, rng: &mut Rng) -> Wiring {
     switches(&mut wiring, options, rng);
     let bridges = wiring.nodes.len();
     hosts(&mut wiring, bridges, options, rng);
+    // What passes everything between two ends cannot be told from a cable.
+    wiring.nodes.iter_mut().filter(|n| n.sockets.len() < 3).for_each(|n| n.transparent = false);
     number_ports(&mut wiring, options, rng);
     wiring
 }
@@ -135,7 +137,7 @@ fn switches(wiring: &mut Wiring, options: &Options, rng: &mut Rng) {
             Shape::Random => rng.usize(..n),
             Shape::Fan(fan) => (n - 1) / fan.max(1),
             // The other spines hang below the first switch that is none.
-            Shape::Spines(spines) if n < spines => spines.min(count - 1),
+            Shape::Spines(spines) if n < spines && spines < count => spines,
             Shape::Spines(_) => 0,
         };
         joined.insert((above.min(n), above.max(n)));

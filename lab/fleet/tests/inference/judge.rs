@@ -1,0 +1,289 @@
+//! What is found, held against what is true.
+use fleet::network::Network;
+use inventory::Topology;
+use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What a true link joins, as far as it matters for what can be known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Two switches that answer.
+    Answering,
+    /// One that answers, and one that does not.
+    HalfSilent,
+    /// Two that do not answer.
+    BothSilent,
+    /// A host and a switch that answers.
+    Host,
+    /// A host and a switch that does not.
+    HostOfSilent,
+    /// A switch or a host, and a bridge nobody lists.
+    Unlisted,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 6] = [Kind::Answering, Kind::HalfSilent, Kind::BothSilent, Kind::Host, Kind::HostOfSilent, Kind::Unlisted];
+}
+
+/// What became of the true links of a kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub all: usize,
+    pub certain: usize,
+    pub inferred: usize,
+    /// Among the candidates.
+    pub ambiguous: usize,
+    /// Found, on a nameless bridge that stands for the silent switch.
+    pub nameless: usize,
+}
+
+/// One network's verdict, or the sum of many.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    pub kinds: BTreeMap<Kind, Tally>,
+    pub certain: usize,
+    pub inferred: usize,
+    pub ambiguous: usize,
+    pub false_certain: Vec<String>,
+    pub false_inferred: Vec<String>,
+    pub false_ambiguous: usize,
+    /// True links whose state is said to be the other.
+    pub false_state: Vec<String>,
+}
+
+/// The truth, ready to be asked.
+struct Truth<'n> {
+    network: &'n Network,
+    kinds: HashMap<&'n str, NodeKind>,
+    /// By the two nodes.
+    links: HashMap<(&'n str, &'n str), Vec<&'n Link>>,
+    /// The part of what does not answer that each node belongs to: silent switches and bridges nobody lists, joined.
+    dark: HashMap<&'n str, usize>,
+    /// What a port of an answering switch leads to.
+    behind: HashMap<(&'n str, &'n str), &'n str>,
+    /// What a host is plugged into.
+    under: HashMap<&'n str, &'n str>,
+}
+
+fn key<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
+    if a < b { (a, b) } else { (b, a) }
+}
+
+impl<'n> Truth<'n> {
+    fn new(network: &'n Network) -> Truth<'n> {
+        let truth = &network.truth;
+        let kinds: HashMap<&str, NodeKind> = truth.nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
+        let numbers: HashMap<&str, usize> = truth.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let dark = |n: &str| kinds[n] == NodeKind::Unmanaged || network.silent.contains(n);
+        let mut parts = UnionFind::new(truth.nodes.len());
+        let mut links: HashMap<_, Vec<_>> = HashMap::new();
+        let (mut behind, mut under) = (HashMap::new(), HashMap::new());
+        for link in &truth.links {
+            links.entry(key(&link.a, &link.b)).or_default().push(link);
+            if dark(&link.a) && dark(&link.b) {
+                parts.union(numbers[link.a.as_str()], numbers[link.b.as_str()]);
+            }
+            for [(near, port), (far, _)] in both_ways(link) {
+                behind.insert((near, port), far);
+                behind.extend(
+                    link.members
+                        .iter()
+                        .flat_map(|m| [(link.a.as_str(), &m.a_port), (link.b.as_str(), &m.b_port)])
+                        .filter_map(|(n, p)| (n == near).then_some(((near, p.as_str()), far))),
+                );
+                if kinds[near] == NodeKind::Host {
+                    under.insert(near, far);
+                }
+            }
+        }
+        let dark = truth.nodes.iter().filter(|n| dark(&n.name)).map(|n| (n.name.as_str(), parts.find(numbers[n.name.as_str()]))).collect();
+        Truth { network, kinds, links, dark, behind, under }
+    }
+
+    fn kind(&self, link: &Link) -> Kind {
+        let silent = [&link.a, &link.b].into_iter().filter(|n| self.network.silent.contains(*n)).count();
+        let is = |kind| self.kinds[link.a.as_str()] == kind || self.kinds[link.b.as_str()] == kind;
+        match silent {
+            _ if is(NodeKind::Unmanaged) => Kind::Unlisted,
+            0 if is(NodeKind::Host) => Kind::Host,
+            _ if is(NodeKind::Host) => Kind::HostOfSilent,
+            0 => Kind::Answering,
+            1 => Kind::HalfSilent,
+            _ => Kind::BothSilent,
+        }
+    }
+
+    /// The true link a found one between listed nodes is. Ports count where the switch answers.
+    fn of(&self, found: &Link) -> Option<&'n Link> {
+        let all = self.links.get(&key(&found.a, &found.b))?;
+        all.iter().copied().find(|link| {
+            let turned = found.a != link.a;
+            let (a, b) = if turned { (&found.b_port, &found.a_port) } else { (&found.a_port, &found.b_port) };
+            let asked = |n: &String| self.kinds[n.as_str()] == NodeKind::Switch && !self.network.silent.contains(n);
+            let (at_a, at_b) = (asked(&link.a), asked(&link.b));
+            let fits = |x: &str, y: &str, p: &str, q: &str| (!at_a || x == p) && (!at_b || y == q);
+            let member = |x: &str, y: &str| link.members.iter().any(|m| fits(x, y, &m.a_port, &m.b_port));
+            let guessed = found.evidence.iter().any(|e| e.contains("which member is joined to which is not told"));
+            let members =
+                guessed || found.members.iter().all(|m| if turned { member(&m.b_port, &m.a_port) } else { member(&m.a_port, &m.b_port) });
+            // Where one end does not tell its aggregates, that end of an aggregate has no name.
+            let open = |said: &String, named: &String| said.is_empty() && !found.members.is_empty() || said == named;
+            let whole = (!at_a || open(a, &link.a_port)) && (!at_b || open(b, &link.b_port));
+            members && (whole || found.members.is_empty() && member(a, b))
+        })
+    }
+
+    /// The part of what does not answer that this end of a found link is plugged into.
+    fn plugged(&self, node: &str, port: &str) -> Option<usize> {
+        let far = if self.kinds.get(node)? == &NodeKind::Host { self.under.get(node) } else { self.behind.get(&(node, port)) };
+        // A silent switch that hangs on something dark is dark itself.
+        far.and_then(|f| self.dark.get(f)).or_else(|| self.dark.get(node)).copied()
+    }
+}
+
+fn both_ways(link: &Link) -> [[(&str, &str); 2]; 2] {
+    let (a, b) = ((link.a.as_str(), link.a_port.as_str()), (link.b.as_str(), link.b_port.as_str()));
+    [[a, b], [b, a]]
+}
+
+/// Compares.
+pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
+    let truth = Truth::new(network);
+    let mut verdict = Verdict::default();
+    let mut recalled: HashMap<*const Link, Grade> = HashMap::new();
+    let nameless = nameless(&truth, found);
+    let mut under_nameless: BTreeSet<&str> = BTreeSet::new();
+    let mut nameless_ports: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for link in &found.links {
+        let right = match [&link.a, &link.b].map(|n| nameless.get(n.as_str())) {
+            [None, None] => {
+                let real = truth.of(link);
+                if let Some(real) = real {
+                    let best = recalled.entry(std::ptr::from_ref(real)).or_insert(link.grade);
+                    *best = (*best).min(link.grade);
+                    let states = [link.state, real.state];
+                    if link.grade != Grade::Ambiguous && states[0] != states[1] && !states.contains(&LinkState::Unknown) {
+                        verdict.false_state.push(format!("{link:?}"));
+                    }
+                }
+                real.is_some()
+            }
+            ends => both_ways(link).into_iter().zip(ends.into_iter().rev()).all(|([(near, port), _], bridge)| match bridge {
+                Some(part) => {
+                    let plugged = truth.plugged(near, port);
+                    if plugged.is_some() && plugged == *part && link.grade != Grade::Ambiguous {
+                        under_nameless.insert(near);
+                        nameless_ports.insert((near, port));
+                    }
+                    plugged.is_some() && plugged == *part
+                }
+                None => true,
+            }),
+        };
+        match (link.grade, right) {
+            (Grade::Certain, _) => verdict.certain += 1,
+            (Grade::Inferred, _) => verdict.inferred += 1,
+            (Grade::Ambiguous, _) => verdict.ambiguous += 1,
+        }
+        let told = || format!("{} {} - {} {}: {:?}", link.a, link.a_port, link.b, link.b_port, link.evidence);
+        match (link.grade, right) {
+            (Grade::Certain, false) => verdict.false_certain.push(told()),
+            (Grade::Inferred, false) => verdict.false_inferred.push(told()),
+            (Grade::Ambiguous, false) => verdict.false_ambiguous += 1,
+            (_, true) => {}
+        }
+    }
+    for link in &network.truth.links {
+        let kind = truth.kind(link);
+        let tally = verdict.kinds.entry(kind).or_default();
+        tally.all += 1;
+        let by_nameless = both_ways(link).into_iter().any(|[(near, port), _]| {
+            let host = truth.kinds[near] == NodeKind::Host;
+            if host { under_nameless.contains(near) } else { nameless_ports.contains(&(near, port)) }
+        });
+        match recalled.get(&std::ptr::from_ref(link)) {
+            Some(Grade::Certain) => tally.certain += 1,
+            Some(Grade::Inferred) => tally.inferred += 1,
+            None if by_nameless && kind == Kind::Unlisted => tally.inferred += 1,
+            None if by_nameless => tally.nameless += 1,
+            Some(Grade::Ambiguous) => tally.ambiguous += 1,
+            None => {}
+        }
+    }
+    verdict
+}
+
+/// The bridges without a name that were found, and the dark part each stands for: where most of its links are plugged in.
+fn nameless<'t>(truth: &Truth<'_>, found: &'t Topology) -> HashMap<&'t str, Option<usize>> {
+    let mut parts: HashMap<&str, BTreeMap<usize, usize>> =
+        found.nodes.iter().filter(|n| !truth.kinds.contains_key(n.name.as_str())).map(|n| (n.name.as_str(), BTreeMap::new())).collect();
+    for link in &found.links {
+        for [(near, port), (far, _)] in both_ways(link) {
+            if let (Some(parts), Some(part)) = (parts.get_mut(far), truth.plugged(near, port)) {
+                *parts.entry(part).or_default() += 1;
+            }
+        }
+    }
+    parts.into_iter().map(|(name, parts)| (name, parts.into_iter().max_by_key(|(_, n)| *n).map(|(part, _)| part))).collect()
+}
+
+impl Verdict {
+    pub(crate) fn add(&mut self, seed: u64, other: Verdict) {
+        for (kind, t) in other.kinds {
+            let sum = self.kinds.entry(kind).or_default();
+            *sum = Tally {
+                all: sum.all + t.all,
+                certain: sum.certain + t.certain,
+                inferred: sum.inferred + t.inferred,
+                ambiguous: sum.ambiguous + t.ambiguous,
+                nameless: sum.nameless + t.nameless,
+            };
+        }
+        self.certain += other.certain;
+        self.inferred += other.inferred;
+        self.ambiguous += other.ambiguous;
+        self.false_ambiguous += other.false_ambiguous;
+        let with_seed = |all: Vec<String>| all.into_iter().map(move |text| format!("seed {seed}: {text}"));
+        self.false_certain.extend(with_seed(other.false_certain));
+        self.false_inferred.extend(with_seed(other.false_inferred));
+        self.false_state.extend(with_seed(other.false_state));
+    }
+
+    /// Links among what the inventory lists: all; named without doubt; and these with those that are among the candidates,
+    /// or found under a name made up for a switch that neither answers nor says its own.
+    pub(crate) fn listed(&self) -> (usize, usize, usize) {
+        let listed = self.kinds.iter().filter(|(kind, _)| **kind != Kind::Unlisted).map(|(_, t)| t);
+        listed.fold((0, 0, 0), |(all, sure, any), t| {
+            (all + t.all, sure + t.certain + t.inferred, any + t.certain + t.inferred + t.ambiguous + t.nameless)
+        })
+    }
+
+    pub(crate) fn table(&self) -> String {
+        let mut text = format!(
+            "{:>14} {:>7} {:>8} {:>9} {:>10} {:>9} {:>7}\n",
+            "kind", "all", "certain", "inferred", "ambiguous", "nameless", "missed"
+        );
+        for kind in Kind::ALL {
+            let t = self.kinds.get(&kind).copied().unwrap_or_default();
+            let missed = t.all - t.certain - t.inferred - t.ambiguous - t.nameless;
+            let name = format!("{kind:?}");
+            text +=
+                &format!("{name:>14} {:>7} {:>8} {:>9} {:>10} {:>9} {missed:>7}\n", t.all, t.certain, t.inferred, t.ambiguous, t.nameless);
+        }
+        let (all, sure, any) = self.listed();
+        text += &format!(
+            "found: {} certain ({} false), {} inferred ({} false), {} ambiguous ({} false); recall {:.2} % of {all}, {:.2} % without doubt; {} wrong states",
+            self.certain,
+            self.false_certain.len(),
+            self.inferred,
+            self.false_inferred.len(),
+            self.ambiguous,
+            self.false_ambiguous,
+            100.0 * any as f64 / all as f64,
+            100.0 * sure as f64 / all as f64,
+            self.false_state.len(),
+        );
+        text
+    }
+}
