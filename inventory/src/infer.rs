@@ -86,7 +86,7 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
     let mut suspects = Vec::new();
     let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut suspects, &mut found);
     let learned: Vec<Learned> = devices.iter().map(Learned::new).collect();
-    trunks = shared::without_crossed(&devices, &directory, &learned, trunks, scope.strangers, &mut suspects);
+    shared::doubt_crossed(&devices, &directory, &learned, &mut trunks, scope.strangers, &mut found);
     let missing = missing::unplaced(scope, views, &trunks);
     unspoken::unspoken(&devices, &directory, &statements, &learned, (scope.strangers, &missing), &mut trunks, &mut found);
     shared::explained(&devices, suspects, &mut trunks, &mut found);

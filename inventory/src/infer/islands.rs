@@ -37,6 +37,9 @@ pub(super) enum Lead {
 /// Which port of a device each station is behind, by ifIndex, in the order of their addresses.
 pub(super) struct Learned(Vec<(Mac, u32)>);
 
+/// The stations behind each port, by ifIndex.
+pub(super) type Behind = HashMap<u32, Vec<Mac>>;
+
 pub(super) struct Islands<'l> {
     learned: &'l [Learned],
     leads: Vec<HashMap<u32, Lead>>,
@@ -63,6 +66,12 @@ impl Learned {
 
     pub(super) fn get(&self, mac: Mac) -> Option<u32> {
         self.0.binary_search_by_key(&mac, |row| row.0).ok().map(|at| self.0[at].1)
+    }
+
+    pub(super) fn by_port(&self) -> Behind {
+        let mut behind = Behind::new();
+        self.rows().for_each(|(mac, port)| behind.entry(port).or_default().push(mac));
+        behind
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = (Mac, u32)> + '_ {

@@ -2,12 +2,12 @@
 //! IEEE 802.1AB-2005, 8.1: a segment that several share.
 use super::device::{Device, Port};
 use super::identity::Directory;
-use super::islands::Learned;
+use super::islands::{Behind, Learned};
 use super::trunks::{Trunk, cable};
 use super::{Found, Strangers};
 use crate::Mac;
 use crate::observation::StpState;
-use crate::topology::{Grade, NodeKind};
+use crate::topology::{Grade, Link, NodeKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The hosts heard on each port, by switch and port name.
@@ -246,64 +246,62 @@ fn between(devices: &[Device<'_>], ends: [&(String, Port); 2], grade: Grade, evi
     cable([a, b], ends.map(rate), grade, own, false)
 }
 
-/// A cable that LLDP names on both sides is none where some station is learned at either end as beyond the other: its
-/// frames came in between (Y. Breitbart et al., "Topology discovery in heterogeneous IP networks", INFOCOM 2000: the
-/// databases of two ports that face each other have no address in common). The same where spanning tree names a third
-/// bridge as the designated one.
-pub(super) fn without_crossed(
+/// Takes the certainty from cables that weaker words contradict: some station is learned at either end as beyond the other,
+/// as if its frames came in between (Y. Breitbart et al., "Topology discovery in heterogeneous IP networks", INFOCOM 2000:
+/// the databases of two ports that face each other have no address in common), or spanning tree names a third bridge as the
+/// designated one.
+///
+/// The cable itself stays: no bridge may pass LLDP on (IEEE 802.1D-2004, 7.12.6), while tables that are read one after the
+/// other, hosts that move and VLANs look the same as a bridge in between.
+pub(super) fn doubt_crossed(
     devices: &[Device<'_>],
     directory: &Directory<'_>,
     learned: &[Learned],
-    trunks: Vec<Trunk>,
+    trunks: &mut [Trunk],
     strangers: Strangers,
-    suspects: &mut Vec<Suspect>,
-) -> Vec<Trunk> {
+    found: &mut Found,
+) {
     let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
-    let mut kept = Vec::new();
-    for mut trunk in trunks {
+    let behind: Vec<Behind> = learned.iter().map(Learned::by_port).collect();
+    for trunk in trunks.iter_mut().filter(|t| t.link.grade == Grade::Certain) {
         let ends = [&trunk.link.a, &trunk.link.b].map(|n| number.get(n.as_str()).and_then(|&d| Some((d, trunk.end(n)?.clone()))));
-        if trunk.link.grade != Grade::Certain {
-            kept.push(trunk);
-            continue;
-        }
-        let third = ends.iter().flatten().find_map(|(d, port)| third(directory, devices, *d, port, &trunk));
+        let third = ends.iter().flatten().find_map(|(d, port)| third(directory, devices, *d, port, trunk));
         let crossed = match &ends {
-            [Some(a), Some(b)] => crossed(devices, learned, [a, b]),
+            [Some(a), Some(b)] => crossed(devices, learned, &behind, [a, b]),
             _ => None,
         };
-        let member = ends.iter().flatten().any(|(d, port)| devices[*d].aggregate(port).is_some());
-        // Recordings hold rows of many moments and VLANs. In a living network one station may just be moving.
-        let moving = strangers == Strangers::Shown || third.is_none() && crossed.as_ref().is_some_and(|c| c.0 < 2);
-        let Some(why) = third.or(crossed.map(|c| c.1)) else {
-            kept.push(trunk);
-            continue;
-        };
-        if member || moving {
-            trunk.link.grade = if member && !moving { Grade::Ambiguous } else { Grade::Inferred };
-            trunk.link.evidence.push(why);
-            kept.push(trunk);
-        } else {
-            trunk.link.evidence.push(why);
-            suspects.push(Suspect { ends: trunk.ends.to_vec(), evidence: trunk.link.evidence });
+        // One station may just be moving; recordings hold rows of many moments and VLANs.
+        let alarming = strangers == Strangers::Told && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
+        let Some(why) = third.or(crossed.map(|c| c.1)) else { continue };
+        if alarming {
+            let Link { a, a_port, b, b_port, .. } = &trunk.link;
+            let text = format!(
+                "{a} {a_port} and {b} {b_port} name each other by LLDP, but {why}; LLDP's word stands as inferred: look for a bridge between them that passes LLDP on"
+            );
+            found.alarm(a, text);
         }
+        trunk.link.grade = Grade::Inferred;
+        trunk.link.evidence.push(why);
     }
-    kept
 }
 
 /// Stations that two ports which should face each other both learned, or that one learned though the other blocks: how
 /// many, and the first.
-fn crossed(devices: &[Device<'_>], learned: &[Learned], ends: [&(usize, Port); 2]) -> Option<(usize, String)> {
+fn crossed(devices: &[Device<'_>], learned: &[Learned], behind: &[Behind], ends: [&(usize, Port); 2]) -> Option<(usize, String)> {
     let whole = |(d, port): &(usize, Port)| devices[*d].aggregate(port).and_then(|p| p.index).or(port.index);
     let [(a, x), (b, y)] = ends;
     let (p, q) = (whole(ends[0])?, whole(ends[1])?);
     let blocks = |d: usize, index| matches!(devices[d].state_at(index), Some(StpState::Blocking | StpState::Broken));
     let (a_blocks, b_blocks) = (blocks(*a, p), blocks(*b, q));
-    let both = || learned[*a].rows().filter(|(mac, port)| *port == p && (b_blocks || learned[*b].get(*mac) == Some(q))).map(|(mac, _)| mac);
-    let only = || learned[*b].rows().filter(|(_, port)| a_blocks && *port == q).map(|(mac, _)| mac);
+    // A blocked port still sends frames of its own.
+    let own = |mac: Mac| devices[*a].macs().chain(devices[*b].macs()).any(|own| own == mac);
+    let at = |d: usize, port: u32| behind[d].get(&port).into_iter().flatten().copied();
+    let both = || at(*a, p).filter(|mac| (b_blocks || learned[*b].get(*mac) == Some(q)) && !own(*mac));
+    let only = || at(*b, q).filter(|mac| a_blocks && !own(*mac));
     let mac = both().chain(only()).next()?;
     let count = if a_blocks || b_blocks { 1 } else { both().count() };
     let (a, b) = (devices[*a].name, devices[*b].name);
-    Some((count, format!("FDB: {mac} was learned between {a} {} and {b} {}: something stands there", x.name, y.name)))
+    Some((count, format!("FDB: {mac} was learned between {a} {} and {b} {}, as if something stood there", x.name, y.name)))
 }
 
 /// A third bridge that spanning tree names on a cable of two who both say their own address.
@@ -317,6 +315,7 @@ fn third(directory: &Directory<'_>, devices: &[Device<'_>], number: usize, port:
         None => !told || ends.iter().any(|d| d.macs().any(|m| m == named)),
     };
     let owner = owner.unwrap_or_else(|| named.to_string());
-    (!on_it)
-        .then(|| format!("STP: {} {} names {owner} as the designated bridge: something stands between", devices[number].name, port.name))
+    (!on_it).then(|| {
+        format!("STP: {} {} names {owner} as the designated bridge, as if something stood between", devices[number].name, port.name)
+    })
 }

@@ -1,4 +1,5 @@
 //! Inference on hand-made views.
+mod crossed;
 mod hosts;
 mod routers;
 mod stated;

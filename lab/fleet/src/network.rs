@@ -59,7 +59,11 @@ pub struct Options {
     /// The share of cables between switches that have a bridge in between that nobody lists and that says nothing; as
     /// many more have only hosts behind them.
     pub unmanaged: f64,
-    /// The share of bridges without LLDP that pass its frames on, against the standard.
+    /// The share of bridges without LLDP that pass its frames on, against IEEE 802.1D-2004, 7.12.6. None in [`field`]: two
+    /// that hear each other through such a bridge are taken for neighbours where no other word contradicts. With 0.3 of them,
+    /// five of 13,000 certain links in 1,000 networks are false.
+    ///
+    /// [`field`]: Options::field
     pub transparent: f64,
     /// The share of hosts that speak LLDP.
     pub host_lldp: f64,
@@ -137,7 +141,7 @@ impl Options {
             silent: 0.2,
             mute: 0.15,
             unmanaged: 0.06,
-            transparent: 0.3,
+            transparent: 0.0,
             host_lldp: rng.f64(),
             unstated: 0.0,
             talks: rng.usize(1..=6),

@@ -1,7 +1,16 @@
 //! How often inference is wrong: what is inferred on many generated networks, held against what is cabled there.
 //!
-//! A fifth of the switches is silent, a seventh of all speaks no LLDP, hosts moved and left rows behind, some bridges are
-//! listed by nobody and some pass LLDP on. What counts as found is said at [`Verdict::listed`].
+//! A fifth of the switches is silent, a seventh of all speaks no LLDP, a quarter of the cables between switches are
+//! aggregates, hosts moved and left rows behind, and some bridges are listed by nobody.
+//!
+//! Recall is the share of true links that are found, among the links of what the inventory lists: switch to switch and host
+//! to switch, silent switches' included; cables to bridges nobody lists do not count. A link is found with its ports where
+//! the switch answers, never by its nodes alone. Three shares, each with more in it:
+//!
+//! - *stated*: said to be there, as certain or inferred.
+//! - *named*: these, and those among the candidates of what is said to be ambiguous, three a link where there are any.
+//! - *placed*: these, and those that lead to a bridge with a made-up name which stands where the true one does: a switch
+//!   that neither answers nor speaks LLDP is found by what is behind it, but nothing says its name.
 #[path = "inference/judge.rs"]
 mod judge;
 
@@ -12,12 +21,13 @@ use judge::{Verdict, judge};
 /// How many networks.
 const NETWORKS: u64 = 1_000;
 
-fn all(options: impl Fn(u64) -> Options) -> Verdict {
+fn all(networks: u64, options: impl Fn(u64) -> Options) -> Verdict {
     let mut sum = Verdict::default();
-    for seed in 0..NETWORKS {
+    for seed in 0..networks {
         let network = generate(&options(seed), seed);
         sum.add(seed, judge(&network, &infer(&network.inventory, &network.views)));
     }
+    println!("{}", sum.table());
     sum
 }
 
@@ -26,23 +36,28 @@ fn share(part: usize, whole: usize) -> f64 {
 }
 
 #[test]
-fn hardly_a_certain_link_is_false_and_nearly_all_are_found() {
-    let sum = all(Options::field);
-    println!("{}", sum.table());
-    let (listed, _, found) = sum.listed();
-    // All that are left stand on bridges that pass LLDP on, against the standard. Five in 13,000: the aim is none.
-    assert!(share(sum.false_certain.len(), sum.certain) <= 0.000_5, "{:#?}", sum.false_certain);
-    assert!(share(found, listed) >= 0.95, "{}", sum.table());
-    assert!(share(sum.false_inferred.len(), sum.inferred) <= 0.05, "{:#?}", sum.false_inferred);
+fn no_certain_link_is_false_and_nearly_all_are_found() {
+    let sum = all(NETWORKS, Options::field);
+    let listed = sum.listed();
+    assert!(sum.false_certain.is_empty(), "{:#?}", sum.false_certain);
+    assert!(listed.placed() >= 0.955, "{}", sum.table());
+    assert!(listed.named() >= 0.925, "{}", sum.table());
+    assert!(listed.stated() >= 0.82, "{}", sum.table());
+    assert!(share(sum.false_inferred.len(), sum.inferred) <= 0.035, "{:#?}", sum.false_inferred);
     assert!(share(sum.false_state.len(), sum.certain + sum.inferred) <= 0.001, "{:#?}", sum.false_state);
 }
 
 #[test]
 fn without_seed_frames_less_is_found_and_little_is_false() {
-    let sum = all(|seed| Options { seed_frames: false, ..Options::field(seed) });
-    println!("{}", sum.table());
-    let (listed, _, found) = sum.listed();
-    // Who was never heard cannot be told from nobody: one link in a thousand looks like a cable and is none.
-    assert!(share(sum.false_certain.len(), sum.certain) <= 0.001, "{:#?}", sum.false_certain);
-    assert!(share(found, listed) >= 0.9, "{}", sum.table());
+    let sum = all(NETWORKS / 5, |seed| Options { seed_frames: false, ..Options::field(seed) });
+    assert!(sum.false_certain.is_empty(), "{:#?}", sum.false_certain);
+    assert!(sum.listed().placed() >= 0.91, "{}", sum.table());
+}
+
+#[test]
+fn where_bridges_pass_lldp_on_hardly_a_certain_link_is_false() {
+    let sum = all(NETWORKS / 5, |seed| Options { transparent: 0.3, ..Options::field(seed) });
+    // Who hears another through a bridge that leaves no trace cannot tell it from a cable: five in 13,000 on 1,000 networks.
+    assert!(share(sum.false_certain.len(), sum.certain) <= 0.000_5, "{:#?}", sum.false_certain);
+    assert!(sum.listed().placed() >= 0.945, "{}", sum.table());
 }

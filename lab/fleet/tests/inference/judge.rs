@@ -38,6 +38,33 @@ pub(crate) struct Tally {
     pub nameless: usize,
 }
 
+impl Tally {
+    fn plus(self, t: Tally) -> Tally {
+        Tally {
+            all: self.all + t.all,
+            certain: self.certain + t.certain,
+            inferred: self.inferred + t.inferred,
+            ambiguous: self.ambiguous + t.ambiguous,
+            nameless: self.nameless + t.nameless,
+        }
+    }
+
+    /// The share of the links that are stated, as certain or as inferred.
+    pub(crate) fn stated(&self) -> f64 {
+        (self.certain + self.inferred) as f64 / self.all as f64
+    }
+
+    /// The share of the links that are stated, or among the candidates of what is said to be ambiguous.
+    pub(crate) fn named(&self) -> f64 {
+        self.stated() + self.ambiguous as f64 / self.all as f64
+    }
+
+    /// The share of the links that are named, or in the right place under a made-up name.
+    pub(crate) fn placed(&self) -> f64 {
+        self.named() + self.nameless as f64 / self.all as f64
+    }
+}
+
 /// One network's verdict, or the sum of many.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
@@ -232,13 +259,7 @@ impl Verdict {
     pub(crate) fn add(&mut self, seed: u64, other: Verdict) {
         for (kind, t) in other.kinds {
             let sum = self.kinds.entry(kind).or_default();
-            *sum = Tally {
-                all: sum.all + t.all,
-                certain: sum.certain + t.certain,
-                inferred: sum.inferred + t.inferred,
-                ambiguous: sum.ambiguous + t.ambiguous,
-                nameless: sum.nameless + t.nameless,
-            };
+            *sum = sum.plus(t);
         }
         self.certain += other.certain;
         self.inferred += other.inferred;
@@ -250,13 +271,10 @@ impl Verdict {
         self.false_state.extend(with_seed(other.false_state));
     }
 
-    /// Links among what the inventory lists: all; named without doubt; and these with those that are among the candidates,
-    /// or found under a name made up for a switch that neither answers nor says its own.
-    pub(crate) fn listed(&self) -> (usize, usize, usize) {
-        let listed = self.kinds.iter().filter(|(kind, _)| **kind != Kind::Unlisted).map(|(_, t)| t);
-        listed.fold((0, 0, 0), |(all, sure, any), t| {
-            (all + t.all, sure + t.certain + t.inferred, any + t.certain + t.inferred + t.ambiguous + t.nameless)
-        })
+    /// What became of the links among what the inventory lists: switches and hosts, cables to bridges nobody lists left out.
+    pub(crate) fn listed(&self) -> Tally {
+        let listed = self.kinds.iter().filter(|(kind, _)| **kind != Kind::Unlisted).map(|(_, t)| *t);
+        listed.fold(Tally::default(), Tally::plus)
     }
 
     pub(crate) fn table(&self) -> String {
@@ -271,18 +289,24 @@ impl Verdict {
             text +=
                 &format!("{name:>14} {:>7} {:>8} {:>9} {:>10} {:>9} {missed:>7}\n", t.all, t.certain, t.inferred, t.ambiguous, t.nameless);
         }
-        let (all, sure, any) = self.listed();
+        let listed = self.listed();
+        let percent = |share: f64| format!("{:.2} %", 100.0 * share);
         text += &format!(
-            "found: {} certain ({} false), {} inferred ({} false), {} ambiguous ({} false); recall {:.2} % of {all}, {:.2} % without doubt; {} wrong states",
+            "found: {} certain ({} false), {} inferred ({} false), {} ambiguous ({} false); {} wrong states\n",
             self.certain,
             self.false_certain.len(),
             self.inferred,
             self.false_inferred.len(),
             self.ambiguous,
             self.false_ambiguous,
-            100.0 * any as f64 / all as f64,
-            100.0 * sure as f64 / all as f64,
             self.false_state.len(),
+        );
+        text += &format!(
+            "recall of {} listed links: {} stated, {} with candidates, {} with made-up names",
+            listed.all,
+            percent(listed.stated()),
+            percent(listed.named()),
+            percent(listed.placed()),
         );
         text
     }
