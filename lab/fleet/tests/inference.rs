@@ -8,7 +8,7 @@
 //! the switch answers, never by its nodes alone. Three shares, each with more in it:
 //!
 //! - *stated*: said to be there, as certain or inferred.
-//! - *named*: these, and those among the candidates of what is said to be ambiguous, three a link where there are any.
+//! - *named*: these, and those among the candidates of what is said to be ambiguous; of three candidates two are false.
 //! - *placed*: these, and those that lead to a bridge with a made-up name which stands where the true one does: a switch
 //!   that neither answers nor speaks LLDP is found by what is behind it, but nothing says its name.
 #[path = "inference/judge.rs"]
