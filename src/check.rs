@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if !found.answered {
         return Ok(Outcome::CheckFailed);
     }
-    let report = compare(&plan, &found.topology);
+    let report = compare(&plan.in_names_of(&found.topology, &found.descriptions), &found.topology);
     print(&match args.format {
         Format::Text => report.to_string(),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",

@@ -3,8 +3,9 @@ use crate::Outcome;
 use crate::output::print;
 use agent::recording::{Folder, read_folder};
 use anyhow::Context;
+use inventory::cabling::Descriptions;
 use inventory::host_report::HostReport;
-use inventory::infer::{infer, infer_recorded};
+use inventory::infer::{descriptions, infer, infer_recorded};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source};
 use inventory::view::{Views, apply};
@@ -65,6 +66,8 @@ pub(crate) struct Found {
     pub(crate) topology: Topology,
     /// The topology as a file for the offline commands.
     file: TopologyFile,
+    /// How its ports are described.
+    pub(crate) descriptions: Descriptions,
     /// Whether any device said anything.
     pub(crate) answered: bool,
 }
@@ -126,7 +129,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<Found> {
     let topology = infer(&inventory, &views);
     let mut file = topology.to_file();
     inventory.rank(&mut file);
-    Ok(Found { topology, file, answered })
+    Ok(Found { descriptions: descriptions(&views, &topology), topology, file, answered })
 }
 
 /// What host agents' reports say.
@@ -159,7 +162,7 @@ fn recorded(folder: &Path) -> anyhow::Result<Found> {
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
     let file = topology.to_file();
-    Ok(Found { topology, file, answered })
+    Ok(Found { descriptions: descriptions(&views, &topology), topology, file, answered })
 }
 
 fn taken(observations: &[Observation]) -> (Views, bool) {

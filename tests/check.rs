@@ -47,3 +47,35 @@ fn a_network_that_does_not_answer_is_not_compared() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("no switch answered; nothing is known of the network"), "{said}");
 }
+
+/// The demo's walks, where the port of s1 to s0 and that of n3 are described by words.
+#[test]
+fn ports_are_found_by_their_description_where_the_plan_asks_for_it() {
+    let walks = tempfile::tempdir().unwrap();
+    let own = ("1.0.8802.1.1.2.1.3.7.1.4.3|4|swp1", "1.0.8802.1.1.2.1.3.7.1.4.3|4|to the root");
+    let heard = ("1.0.8802.1.1.2.1.4.1.1.8.100.5.4|4|eth0", "1.0.8802.1.1.2.1.4.1.1.8.100.5.4|4|storage, slot 2");
+    for entry in fs::read_dir(folder("walks").join("demo")).unwrap() {
+        let path = entry.unwrap().path();
+        let mut text = fs::read_to_string(&path).unwrap();
+        if path.ends_with("s1.snmprec") {
+            assert!(text.contains(own.0) && text.contains(heard.0), "{text}");
+            text = text.replace(own.0, own.1).replace(heard.0, heard.1);
+        }
+        fs::write(walks.path().join(path.file_name().unwrap()), text).unwrap();
+    }
+    let heddle = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_heddle")).args(args).arg("--walks").arg(walks.path()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (_, drawing) = heddle(&["discover", "--format", "dot"]);
+    let described = drawing.replace(r#""s1":"swp1""#, r#""s1":"to the root""#).replace(r#""n3":"eth0""#, r#""n3":"storage, slot 2""#);
+    let plan = tempfile::NamedTempFile::new().unwrap();
+    let check = |text: &str| {
+        fs::write(plan.path(), text).unwrap();
+        heddle(&["check", "--plan", plan.path().to_str().unwrap()])
+    };
+    let by_name = check(&described);
+    assert!(by_name.0 == Some(1) && by_name.1.ends_with("2 differences; 14 of 16 cables as planned\n"), "{}", by_name.1);
+    let asked = check(&described.replacen('{', "{ LLDP=\"match_type=portdescr\"", 1));
+    assert!(asked.0 == Some(0) && asked.1.ends_with("ok: 16 cables as planned\n"), "{}", asked.1);
+}

@@ -9,6 +9,7 @@
 //!       --words--> what hosts' agents add
 //!       --trunks, unspoken--> cables between switches --seats--> where each host hangs --stp--> what carries frames
 //! ```
+mod descriptions;
 mod device;
 mod edges;
 mod hosts;
@@ -27,6 +28,8 @@ mod strangers;
 mod trunks;
 mod unspoken;
 mod words;
+
+pub use descriptions::descriptions;
 
 use crate::clusters::{Seen, clusters, unseen_routers};
 use crate::inventory_file::{Host, Inventory};

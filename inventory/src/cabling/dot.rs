@@ -1,9 +1,11 @@
 //! Plans in the Graphviz language, as the Prescriptive Topology Manager (PTM) takes them: an edge is a cable, the ports
-//! of its ends are port names. All attributes are read over: PTM keeps its own settings in them.
+//! of its ends are port names. Of the attributes only those count by which PTM says how LLDP names ends, see [`ptm`](super::ptm).
 //!
 //! Source: the DOT language (graphviz.org/doc/info/lang.html); the Cumulus Linux manual, "Prescriptive Topology Manager".
-//! Deviations: a subgraph is no end of a cable; `#` starts a comment anywhere between words, as in PTM's own examples.
-use super::{Cable, is_label};
+//! Deviations: a subgraph is no end of a cable, and settings of and in it are the whole graph's; `#` starts a comment anywhere between
+//! words, as in PTM's own examples.
+use super::ptm::Settings;
+use super::{Cable, Planned, is_label};
 use crate::topology_file::FileError;
 
 /// Whether a text starts as a Graphviz file does. No other form of a plan starts with these words.
@@ -13,12 +15,23 @@ pub(super) fn is_dot(text: &str) -> bool {
         && !words.next().is_ok_and(|w| w == Word::Sign(':'))
 }
 
-/// The cables of a Graphviz file with the line of its second end.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Option<usize>, Cable)>, FileError> {
-    let mut reader = Reader { words: Words::new(text), ahead: None, line: 1, cables: Vec::new() };
-    match reader.graph() {
-        Ok(()) => Ok(reader.cables),
-        Err(problem) => Err(FileError::Syntax { file: file.to_owned(), line: Some(reader.line), problem }),
+/// The cables of a Graphviz file, each with the line of its second end.
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
+    let mut reader =
+        Reader { words: Words::new(text), ahead: None, line: 1, cables: Vec::new(), settings: Settings::new(), edges: Settings::new() };
+    let read = reader.graph();
+    let Reader { line, cables, settings, .. } = reader;
+    let content = |line, problem| FileError::Content { file: file.to_owned(), line: Some(line), problem };
+    match read {
+        // A template may stand behind the cable that names it.
+        Ok(()) => cables
+            .into_iter()
+            .map(|(line, cable, own)| match settings.naming(&own) {
+                Ok(naming) => Ok(Planned { line: Some(line), cable, naming }),
+                Err(problem) => Err(content(line, problem)),
+            })
+            .collect(),
+        Err(problem) => Err(FileError::Syntax { file: file.to_owned(), line: Some(line), problem }),
     }
 }
 
@@ -28,7 +41,12 @@ struct Reader<'a> {
     /// A word looked at but not taken, and its line.
     ahead: Option<(Word, usize)>,
     line: usize,
-    cables: Vec<(Option<usize>, Cable)>,
+    /// Each with its line and what its attributes say.
+    cables: Vec<(usize, Cable, Settings)>,
+    /// The graph's attributes.
+    settings: Settings,
+    /// Those of every cable from here on.
+    edges: Settings,
 }
 
 impl Reader<'_> {
@@ -101,7 +119,15 @@ impl Reader<'_> {
                     self.expect('{')?;
                     depth += 1;
                 }
-                word if ["graph", "node", "edge"].iter().any(|k| word.is_keyword(k)) => self.attributes()?,
+                word if word.is_keyword("graph") => {
+                    let more = self.attributes()?;
+                    self.settings.extend(more);
+                }
+                word if word.is_keyword("edge") => {
+                    let more = self.attributes()?;
+                    self.edges.extend(more);
+                }
+                word if word.is_keyword("node") => drop(self.attributes()?),
                 Word::Id { text, .. } => self.statement(text)?,
                 other => return Err(format!("expected a cable like \"s0\":\"swp1\" -- \"s1\":\"swp1\", found {}", other.show())),
             }
@@ -122,8 +148,11 @@ impl Reader<'_> {
     /// A setting, a node, or a chain of cables.
     fn statement(&mut self, name: String) -> Result<(), String> {
         if self.skip('=')? {
-            return self.id().map(drop);
+            let value = self.id()?;
+            self.settings.set(name, value);
+            return Ok(());
         }
+        let first = self.cables.len();
         let mut from = self.end(name)?;
         while *self.peek()? == Word::Edge {
             self.next()?;
@@ -133,10 +162,13 @@ impl Reader<'_> {
             let name = self.id()?;
             let to = self.end(name)?;
             let ((a, a_port), (b, b_port)) = (from, to.clone());
-            self.cables.push((Some(self.line), Cable { a, a_port, b, b_port, rate_bps: None, state: None }));
+            let cable = Cable { a, a_port, b, b_port, rate_bps: None, state: None };
+            self.cables.push((self.line, cable, self.edges.clone()));
             from = to;
         }
-        self.attributes()
+        let own = self.attributes()?;
+        self.cables[first..].iter_mut().for_each(|(_, _, settings)| settings.extend(own.clone()));
+        Ok(())
     }
 
     /// The node `name` with its port, if one follows. A second colon has the side of the drawing.
@@ -168,16 +200,18 @@ impl Reader<'_> {
         }
     }
 
-    fn attributes(&mut self) -> Result<(), String> {
+    fn attributes(&mut self) -> Result<Settings, String> {
+        let mut read = Settings::new();
         while self.skip('[')? {
             while !self.skip(']')? {
-                self.id()?;
+                let name = self.id()?;
                 self.expect('=')?;
-                self.id()?;
+                let value = self.id()?;
+                read.set(name, value);
                 let _separated = self.skip(';')? || self.skip(',')?;
             }
         }
-        Ok(())
+        Ok(read)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cabling as planned, and how what is found differs from it.
 //!
 //! ```text
-//! text --yaml | dot--> Plan --found: the network's cables, pairing: which is which, compare--> Report
+//! text --yaml | dot--> Plan --ptm: in the network's names--> Plan --found: its cables, pairing: which is which, compare--> Report
 //! ```
 //!
 //! A plan is a topology file that may name ports (a host then has one cable), or a Graphviz file as the Prescriptive Topology Manager of Cumulus
@@ -25,10 +25,12 @@ mod compare;
 mod dot;
 mod found;
 mod pairing;
+mod ptm;
 mod report;
 mod yaml;
 
 pub use compare::compare;
+pub use ptm::{Descriptions, Naming};
 pub use report::{Finding, Kind, Report};
 
 use crate::BitsPerSec;
@@ -43,6 +45,8 @@ use std::fmt;
 pub struct Plan {
     /// In the order of the file. No port is in two of them.
     pub cables: Vec<Cable>,
+    /// By what names each of them goes, in the same order.
+    pub naming: Vec<Naming>,
     /// Whether its nodes are named as in topology files, where some characters cannot stand.
     pub plain: bool,
 }
@@ -66,6 +70,14 @@ pub struct Cable {
     pub state: Option<LinkState>,
 }
 
+/// A cable as it stands in a plan.
+struct Planned {
+    /// Where, as far as that is known.
+    line: Option<usize>,
+    cable: Cable,
+    naming: Naming,
+}
+
 /// An end of a cable: node and port.
 type End<'a> = (&'a str, &'a str);
 
@@ -78,14 +90,15 @@ impl Plan {
         let plain = !dot::is_dot(text);
         let cables = if plain { yaml::read(file, text)? } else { dot::read(file, text)? };
         let mut taken = HashSet::new();
-        for (line, cable) in &cables {
+        for Planned { line, cable, .. } in &cables {
             let twice = cable.ends().into_iter().find(|end| !end.1.is_empty() && !taken.insert(*end));
             if let Some((node, port)) = twice {
                 let problem = format!("port {port} of \"{node}\" is planned for two cables; a port holds one");
                 return Err(FileError::Content { file: file.to_owned(), line: *line, problem });
             }
         }
-        Ok(Plan { cables: cables.into_iter().map(|(_, cable)| cable).collect(), plain })
+        let (cables, naming) = cables.into_iter().map(|p| (p.cable, p.naming)).unzip();
+        Ok(Plan { cables, naming, plain })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Plans as topology files that may name ports.
-use super::{Cable, is_label};
+use super::{Cable, Naming, Planned, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::{self, FileError, TopologyFile};
 use crate::{BitsPerSec, unique, units};
@@ -55,7 +55,7 @@ struct Link {
 }
 
 /// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each stands.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Option<usize>, Cable)>, FileError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
     let written: Written = serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))?;
     written.without_ports().checked(file)?;
     let cables = written.cables();
@@ -65,7 +65,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Option<usize>, Cable)>
             let problem = format!("port {port:?}: expected at most 255 octets without control characters");
             Err(FileError::Content { file: file.to_owned(), line: None, problem })
         }
-        None => Ok(cables.into_iter().map(|cable| (None, cable)).collect()),
+        None => Ok(cables.into_iter().map(|cable| Planned { line: None, cable, naming: Naming::default() }).collect()),
     }
 }
 
