@@ -5,6 +5,7 @@ use crate::order::natural;
 use crate::topology::Topology;
 use crate::tree::{Node, Tree, TreeError};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// A switch as Slurm wants it: with nodes or with switches, never both.
@@ -31,7 +32,7 @@ struct Switches {
 }
 
 /// `topology.conf`. Slurm gives a switch either nodes or switches, so one that has both becomes a leaf under a switch of its name with
-/// `-tree` added.
+/// `-tree` added, or what comes next to it where another switch has that.
 ///
 /// # Errors
 /// [`TreeError`] where the network is no tree.
@@ -71,40 +72,65 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
     Ok(serde_yaml::to_string(&all).unwrap_or_else(|e| unreachable!("plain lists and strings always serialize: {e}")))
 }
 
+/// The longest name a switch may have.
+const LONGEST_NAME: usize = 64;
+
 /// The name of the topology of the whole network.
 const WHOLE: &str = "network";
 
 /// Every switch with hosts somewhere below, children before parents.
 fn switches(tree: &Tree) -> Vec<Switch> {
-    let mut switches = Vec::new();
-    under(tree, &tree.neighbours(), tree.root(), &mut switches);
-    switches
+    let taken = (0..tree.nodes()).map(|n| tree.name(n)).collect();
+    let mut out = Written { tree, near: tree.neighbours(), taken, switches: Vec::new() };
+    out.under(tree.root());
+    out.switches
 }
 
-/// Adds a switch and everything below; gives the name its parent lists, if any host is below.
-fn under(tree: &Tree, near: &[Vec<(Node, BitsPerSec)>], switch: Node, out: &mut Vec<Switch>) -> Option<String> {
-    let (mut nodes, mut below) = (Vec::new(), Vec::new());
-    for &(child, _) in near[switch as usize].iter().filter(|(c, _)| tree.parent(*c) == Some(switch)) {
-        match tree.is_host(child) {
-            true => nodes.push(tree.name(child).to_owned()),
-            false => below.extend(under(tree, near, child, out)),
+/// Switches written so far.
+struct Written<'a> {
+    tree: &'a Tree,
+    near: Vec<Vec<(Node, BitsPerSec)>>,
+    /// Names of the network's own.
+    taken: HashSet<&'a str>,
+    switches: Vec<Switch>,
+}
+
+impl Written<'_> {
+    /// Adds a switch and everything below; gives the name its parent lists, if any host is below.
+    fn under(&mut self, switch: Node) -> Option<String> {
+        let tree = self.tree;
+        let (mut nodes, mut below) = (Vec::new(), Vec::new());
+        let children: Vec<Node> = self.near[switch as usize].iter().map(|(c, _)| *c).filter(|c| tree.parent(*c) == Some(switch)).collect();
+        for child in children {
+            match tree.is_host(child) {
+                true => nodes.push(tree.name(child).to_owned()),
+                false => below.extend(self.under(child)),
+            }
         }
+        if tree.is_host(switch) {
+            return None; // A tree of one host has no switch.
+        }
+        let name = tree.name(switch).to_owned();
+        let leaf = !nodes.is_empty();
+        if leaf {
+            self.switches.push(Switch { switch: name.clone(), nodes: hostlist(nodes), children: String::new() });
+        }
+        if below.is_empty() {
+            return leaf.then_some(name);
+        }
+        let above = if leaf { self.above(&name) } else { name.clone() };
+        below.splice(0..0, leaf.then_some(name));
+        self.switches.push(Switch { switch: above.clone(), nodes: String::new(), children: below.join(",") });
+        Some(above)
     }
-    if tree.is_host(switch) {
-        return None; // A tree of one host has no switch.
+
+    /// A free name for the switch above one of this name, of at most 64 characters as topology.yaml(5) asks.
+    fn above(&self, name: &str) -> String {
+        let endings = std::iter::once("-tree".to_owned()).chain((2..).map(|n: u32| format!("-tree-{n}")));
+        let names = endings.map(|ending| name.chars().take(LONGEST_NAME - ending.len()).collect::<String>() + &ending);
+        let free = |name: &String| !self.taken.contains(name.as_str()) && self.switches.iter().all(|s| s.switch != *name);
+        names.into_iter().find(free).unwrap_or_else(|| unreachable!("there are more numbers than switches"))
     }
-    let name = tree.name(switch).to_owned();
-    let leaf = !nodes.is_empty();
-    if leaf {
-        out.push(Switch { switch: name.clone(), nodes: hostlist(nodes), children: String::new() });
-    }
-    if below.is_empty() {
-        return leaf.then_some(name);
-    }
-    let above = if leaf { format!("{name}-tree") } else { name.clone() };
-    below.splice(0..0, leaf.then_some(name));
-    out.push(Switch { switch: above.clone(), nodes: String::new(), children: below.join(",") });
-    Some(above)
 }
 
 /// Names in Slurm's short form: `n0,n1,n2,n7` is `n[0-2],n7`.
@@ -149,6 +175,19 @@ mod tests {
         let mut t = sample();
         t.links.truncate(2);
         assert_eq!(slurm(&t), Err(TreeError::NoHost));
+    }
+
+    #[test]
+    fn a_switch_made_up_takes_no_others_name_and_none_too_long() {
+        let renamed = |switch: &str, to: &str, mut t: Topology| {
+            let names = t.links.iter_mut().flat_map(|l| [&mut l.a, &mut l.b]).chain(t.nodes.iter_mut().map(|n| &mut n.name));
+            names.chain(&mut t.root_bridge).filter(|name| *name == switch).for_each(|name| to.clone_into(name));
+            t
+        };
+        let last = |t: &Topology| slurm(t).unwrap().lines().last().unwrap().to_owned();
+        assert_eq!(last(&renamed("s1", "s0-tree", sample())), "SwitchName=s0-tree-2 Switches=s0,s0-tree,s2");
+        let long = "s".repeat(64);
+        assert_eq!(last(&renamed("s0", &long, sample())), format!("SwitchName={}-tree Switches={long},s1,s2", &long[5..]));
     }
 
     #[test]
