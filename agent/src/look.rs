@@ -1,4 +1,4 @@
-//! One look at every switch at once. Each has its own socket and its own patience, so one that is slow, dead or
+//! One look at every switch, many at once. Each has its own socket and its own patience, so one that is slow, dead or
 //! lying delays only itself.
 use crate::access::{Access, AccessError};
 use crate::client::Client;
@@ -13,6 +13,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Requests under way at one switch. Agents work on one at a time; a second one waiting at their door hides the way
 /// there and back, more would only let timeouts run.
 const AT_ONCE: usize = 2;
+
+/// Switches that are asked at once. With a thousand their answers would wait for this process longer than a request waits for its
+/// answer; with fewer the silent ones, each a second or two of patience, would hold the others up.
+const SWITCHES_AT_ONCE: usize = 128;
 
 /// Files a process needs beside the sockets its switches are asked from.
 const OTHER_FILES: u64 = 256;
@@ -57,8 +61,10 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, Client)>, AccessErr
 /// [`AccessError`] where a credential cannot be used; nothing was asked then.
 pub async fn look(inventory: &Inventory) -> Result<Vec<Observation>, AccessError> {
     let clients = clients(inventory)?;
-    let all = futures_util::future::join_all(clients.iter().map(|(name, client)| look_at(name, client))).await;
-    Ok(all.into_iter().flatten().collect())
+    let looks = clients.iter().enumerate().map(|(at, (name, client))| async move { (at, look_at(name, client).await) });
+    let mut all: Vec<(usize, Vec<Observation>)> = stream::iter(looks).buffer_unordered(SWITCHES_AT_ONCE).collect().await;
+    all.sort_unstable_by_key(|(at, _)| *at);
+    Ok(all.into_iter().flat_map(|(_, seen)| seen).collect())
 }
 
 /// Reads every table of one switch, System first: where that gets no answer, nothing else is asked.
