@@ -31,7 +31,7 @@ fn silence() -> Fact {
 }
 
 #[test]
-fn hosts_are_told_to_probe_those_on_other_switches() {
+fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
     let mut w = running();
     assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
     assert!(w.rota.values().all(|d| d.peers.is_empty() && d.every_ms == 2_000));
@@ -39,7 +39,7 @@ fn hosts_are_told_to_probe_those_on_other_switches() {
         w.hears(host, Fact::Host(report(host, card)));
     }
     let peers = |host: &str| w.rota[host].peers.iter().map(|p| p.host.as_str()).collect::<Vec<_>>();
-    assert_eq!((peers("n0").len(), peers("n1"), peers("n2")), (1, vec!["n0"], vec![]), "one probe for each pair of switches");
+    assert_eq!((peers("n0").len(), peers("n1"), peers("n2")), (1, vec!["n2", "n0"], vec![]), "each pair of switches, and a neighbour");
 }
 
 #[test]
