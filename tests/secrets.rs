@@ -151,7 +151,10 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     let stated = fs::read_to_string(&file).unwrap();
     fs::write(&file, stated.replace("{credential: priv}", "{credential: [}")).unwrap();
     daemon.signal("-HUP");
-    daemon.wait_for_log("inventory.yaml:9: snmp.user.priv.key.credential");
+    daemon.wait_for_log("inventory.yaml:9: snmp, credential, priv key: expected a text");
+    fs::write(&file, stated.replace(&format!("{{version: 2c, community: {WRONG_COMMUNITY}}}"), WRONG_COMMUNITY)).unwrap();
+    daemon.signal("-HUP");
+    daemon.wait_for_log("inventory.yaml:10: snmp, credential: expected a map like");
     assert_silent("an alarm", &daemon.get("/v1/snapshot", &bearer(WHOLE)));
 
     // Neither its command line nor its environment has more than the operator set.

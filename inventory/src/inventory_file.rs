@@ -165,7 +165,12 @@ impl Inventory {
     /// # Errors
     /// [`FileError`] with the line for anything that is no inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, FileError> {
-        let written: Written = serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))?;
+        let written: Written = serde_yaml::from_str(text).map_err(|e| match FileError::yaml(file, &e) {
+            FileError::Syntax { file, line, problem } => {
+                FileError::Syntax { file, line, problem: credential::unquoted(&problem).unwrap_or(problem) }
+            }
+            content => content,
+        })?;
         Inventory::try_from(written).map_err(|c| {
             let line = contradiction::line_of(text, c.section, &c.name);
             FileError::Content { file: file.to_owned(), line, problem: c.problem }

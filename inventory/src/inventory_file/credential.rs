@@ -120,6 +120,32 @@ impl<'de> Deserialize<'de> for Version {
     }
 }
 
+/// A problem of reading below `snmp:`, told without a word of what stands there: the reader's own text quotes values and
+/// keys, and either may be a secret in the wrong place. `None`: the problem is elsewhere.
+pub(super) fn unquoted(problem: &str) -> Option<String> {
+    let rest = problem.strip_prefix("snmp").filter(|rest| rest.starts_with([':', '.', '[']))?;
+    // The reader puts the path of keys before its text.
+    let path = rest.split_once(": ").map_or(rest, |(path, _)| path);
+    let keys: Vec<&str> = path.split(['.', '[']).skip(1).collect();
+    let (place, expected) = match keys.get(1..).unwrap_or_default() {
+        _ if keys.is_empty() => ("credentials", "a map of names, like default: {version: 2c, community: NAME}"),
+        ["version", ..] => ("credential, version", "2c or 3"),
+        ["user", ..] => ("credential, user", "a name"),
+        ["auth", "protocol", ..] => ("credential, auth protocol", "one of md5, sha, sha224, sha256, sha384, sha512"),
+        ["priv", "protocol", ..] => ("credential, priv protocol", "one of aes, aes192, aes256, aes192-cisco, aes256-cisco"),
+        ["community", ..] => ("credential, community", SECRET),
+        ["auth", "key", ..] => ("credential, auth key", SECRET),
+        ["priv", "key", ..] => ("credential, priv key", SECRET),
+        ["auth", ..] => ("credential, auth", "a map like {protocol: sha256, key: {env: NAME}}"),
+        ["priv", ..] => ("credential, priv", "a map like {protocol: aes, key: {env: NAME}}"),
+        _ => ("credential", "a map like {version: 2c, community: NAME} or {version: 3, user: NAME, auth: …, priv: …}"),
+    };
+    Some(format!("snmp, {place}: expected {expected}; what stands there is not shown"))
+}
+
+/// How a secret is written.
+const SECRET: &str = "a text, digits in quotes, or {env: NAME}, {file: PATH}, {credential: NAME}";
+
 impl Credential {
     /// A key that no agent accepts, as far as it is known yet.
     pub(super) fn weakness(&self) -> Option<String> {

@@ -100,6 +100,41 @@ fn names_file_line_and_expectation() {
 }
 
 #[test]
+fn what_stands_where_secrets_do_is_never_shown() {
+    let whole = "a map of names, like default: {version: 2c, community: NAME}";
+    let credential = "a map like {version: 2c, community: NAME}";
+    let secret = "a text, digits in quotes, or {env: NAME}";
+    for (snmp, expected) in [
+        ("MySecret", whole),
+        ("[MySecret]", whole),
+        ("{default: MySecret}", credential),
+        ("{default: [MySecret]}", credential),
+        ("{default: {MySecret: {}}}", credential),
+        ("{default: {version: 2c, MySecret}}", credential),
+        ("{default: {version: 2c, community: a, MySecret: 1}}", credential),
+        ("{default: {version: 2c, community: a}, default: MySecret}", whole),
+        ("{default: {community: MySecret}}", credential),
+        ("{default: {version: MySecret}}", "2c or 3"),
+        ("{default: {version: 2c, community: {MySecret: a}}}", secret),
+        ("{default: {version: 2c, community: {env: {MySecret: a}}}}", secret),
+        ("{default: {version: 2c, community: 4711}}", secret),
+        ("{default: {version: 3, user: [MySecret]}}", "a name"),
+        ("{default: {version: 3, user: u, auth: MySecret}}", "a map like {protocol: sha256, key: {env: NAME}}"),
+        ("{default: {version: 3, user: u, auth: {protocol: MySecret}}}", "one of md5, sha, sha224, sha256, sha384, sha512"),
+        ("{default: {version: 3, user: u, auth: {protocol: sha, key: [MySecret]}}}", secret),
+        ("{default: {version: 3, user: u, priv: MySecret}}", "a map like {protocol: aes, key: {env: NAME}}"),
+        ("{default: {version: 3, user: u, priv: {MySecret: a}}}", "a map like {protocol: aes, key: {env: NAME}}"),
+        ("{default: {version: 3, user: u, priv: {protocol: MySecret}}}", "one of aes, aes192, aes256, aes192-cisco, aes256-cisco"),
+        ("{default: {version: 3, user: u, priv: {protocol: aes, key: {env: [}}}}", secret),
+    ] {
+        let message = error(&format!("switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {snmp}\n"));
+        assert!(!message.contains("MySecret") && !message.contains("4711"), "{message}");
+        assert!(message.starts_with("i.yaml:2: snmp, ") && message.contains(&format!("expected {expected}")), "{snmp}: {message}");
+        assert!(message.ends_with("; what stands there is not shown; file ignored"), "{message}");
+    }
+}
+
+#[test]
 fn secrets_come_from_elsewhere() {
     let text = GOOD.replace("key: authpass12", "key: {env: AUTH}").replace("community: public", "community: {file: /c}");
     let read = |place: Place<'_>| match place {
