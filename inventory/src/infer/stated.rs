@@ -19,6 +19,11 @@ impl Scope<'_> {
         self.links().iter().any(|l| l.b == host)
     }
 
+    /// Whether a host is stated to hang at another than this one.
+    fn puts_elsewhere(&self, host: &str, bridge: &str) -> bool {
+        self.links().iter().any(|l| l.b == host && l.a != bridge)
+    }
+
     fn links(&self) -> &[inventory_file::Link] {
         self.stated.map_or(&[], |i| &i.links)
     }
@@ -38,6 +43,7 @@ pub(super) fn announce(scope: &Scope<'_>, found: &mut Found) {
 /// Puts stated links among those found, and takes out what cannot be there beside them.
 pub(super) fn apply(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) {
     let stated: Vec<Stated<'_>> = scope.links().iter().map(|link| Stated::new(link, devices)).collect();
+    behind_bridges(scope, &stated, found);
     let mut matched: Vec<Option<usize>> = vec![None; found.links.len()];
     let mut missing = Vec::new();
     for (number, link) in stated.iter().enumerate() {
@@ -48,22 +54,36 @@ pub(super) fn apply(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found
         }
     }
     let links = std::mem::take(&mut found.links);
-    // Bridges that were assumed where one is stated, and its name.
-    let mut known: BTreeMap<String, String> = BTreeMap::new();
     for (mut link, matched) in links.into_iter().zip(matched) {
         if let Some(number) = matched {
             stated[number].confirm(&mut link, found);
-        } else if let Some(bridge) = stated.iter().find_map(|s| s.bridge_at(&link, found)) {
+        } else if let Some(s) = stated.iter().find(|s| s.excludes(&link, found)) {
+            s.contradict(&link, found);
+            continue;
+        }
+        found.links.push(link);
+    }
+    for number in missing {
+        let link = stated[number].link(devices);
+        found.links.push(link);
+    }
+}
+
+/// Hangs what was found at the port of a stated bridge without management below it, where nothing else is stated.
+fn behind_bridges(scope: &Scope<'_>, stated: &[Stated<'_>], found: &mut Found) {
+    // Bridges that were assumed where one is stated, and its name.
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    for mut link in std::mem::take(&mut found.links) {
+        let free = stated.iter().all(|s| s.fits(&link).is_none());
+        if let Some(bridge) = stated.iter().filter(|_| free).find_map(|s| s.bridge_at(&link, found)) {
             match found.nodes.get(&link.b).map(|n| n.kind) {
                 Some(NodeKind::Unmanaged) => {
                     known.insert(link.b, bridge);
                     continue;
                 }
+                _ if scope.puts_elsewhere(&link.b, &bridge) => {}
                 _ => hang(&mut link, bridge),
             }
-        } else if let Some(s) = stated.iter().find(|s| s.excludes(&link, found)) {
-            s.contradict(&link, found);
-            continue;
         }
         found.links.push(link);
     }
@@ -72,16 +92,15 @@ pub(super) fn apply(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found
             hang(link, bridge.clone());
         }
     }
-    for number in missing {
-        let link = stated[number].link(devices);
-        found.links.push(link);
-    }
     found.nodes.retain(|name, _| !known.contains_key(name));
     found.alarms.retain(|a| !known.contains_key(&a.about));
 }
 
-/// Hangs a host below a stated bridge.
+/// Hangs a host below a stated bridge, of whose ports no rate is known.
 fn hang(link: &mut Link, bridge: String) {
+    if link.rate_is_known() {
+        link.evidence.push(format!("rate: that of the port before {bridge}; {bridge} does not say its own"));
+    }
     link.evidence.push(format!("behind {bridge}: {STATED}"));
     (link.a, link.a_port, link.grade) = (bridge, String::new(), link.grade.max(Grade::Inferred));
 }

@@ -97,6 +97,21 @@ fn a_stated_bridge_takes_the_place_of_one_assumed() {
 }
 
 #[test]
+fn a_host_behind_a_stated_bridge_has_one_link_of_both_words() {
+    for order in [
+        ["{a: s0, a_port: swp5, b: desk}", "{a: desk, b: n0, rate: 10M}"],
+        ["{a: desk, b: n0, rate: 10M}", "{a: desk, b: s0, b_port: swp5}"],
+    ] {
+        let t = with(apart(), &format!("unmanaged: [desk]\nlinks: [{}, {{a: s0, b: s1}}]", order.join(", "))).infer();
+        let l = link(&t, "desk", "n0");
+        assert_eq!(t.links.iter().filter(|l| l.b == "n0").count(), 1, "{:?}", t.links);
+        assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("", "eth0", 10_000_000, Grade::Certain));
+        assert!(l.evidence[0] == STATED && l.evidence.iter().any(|e| e.starts_with("LLDP: s0 swp5 names n0")), "{:?}", l.evidence);
+        assert_eq!((t.tree().unwrap().hosts(), alarms(&t).as_str()), (2, ""), "{:?}", t.links);
+    }
+}
+
+#[test]
 fn a_host_with_a_stated_place_is_not_lost() {
     let net = with(apart(), "links: [{a: s0, b: s1}, {a: s1, a_port: swp9, b: n7}]".replace("n7", "n1").as_str());
     let t = net.infer();
