@@ -16,6 +16,9 @@ pub(super) type Occupants = BTreeMap<Spot, BTreeSet<String>>;
 /// A switch and its port's name.
 type Spot = (String, String);
 
+/// What is said at a port of a cable that cannot be there, and why.
+pub(super) type Denied = Vec<(Spot, String)>;
+
 /// Ends that hear each other though something stands between; what it is, weaker words may tell.
 pub(super) struct Suspect {
     /// Nodes, and their ports where those are known.
@@ -37,7 +40,7 @@ pub(super) fn one_cable_a_port(
     mut trunks: Vec<Trunk>,
     hosts: &Occupants,
     strangers: Strangers,
-    suspects: &mut Vec<Suspect>,
+    (suspects, denied): (&mut Vec<Suspect>, &mut Denied),
     found: &mut Found,
 ) -> Vec<Trunk> {
     let mut seen = BTreeSet::new();
@@ -47,7 +50,7 @@ pub(super) fn one_cable_a_port(
         .filter(|d| d.lldp().is_some_and(|l| !l.neighbours.is_empty() || !l.cdp.neighbours.is_empty()))
         .map(|d| d.name)
         .collect();
-    let trunks = without_denied(trunks, &hears);
+    let trunks = without_denied(trunks, &hears, denied);
     let at = spots(&trunks);
     let mut segment: Vec<Option<usize>> = vec![None; trunks.len()];
     let mut segments: Vec<Vec<usize>> = Vec::new();
@@ -93,35 +96,51 @@ fn names_one(port: &Port) -> bool {
 }
 
 /// Drops what one end says and the other could confirm but does not, where another cable on the port is confirmed.
-fn without_denied(mut trunks: Vec<Trunk>, hears: &BTreeSet<&str>) -> Vec<Trunk> {
-    let mut denied: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for all in spots(&trunks).into_values() {
-        let confirmed: Vec<usize> = all.iter().copied().filter(|i| trunks[*i].confirmed()).collect();
-        // One old row is old; several are a segment's.
-        if let [one] = confirmed[..]
-            && all.len() == 2
-        {
-            let could = |t: &Trunk| [&t.link.a, &t.link.b].into_iter().all(|n| hears.contains(n.as_str()));
-            let rest = all.into_iter().filter(|i| *i != one && (could(&trunks[*i]) || trunks[*i].link.grade == Grade::Certain));
-            denied.entry(one).or_default().extend(rest.collect::<Vec<_>>());
-        }
-    }
+fn without_denied(mut trunks: Vec<Trunk>, hears: &BTreeSet<&str>, denied: &mut Denied) -> Vec<Trunk> {
     let mut dropped = BTreeSet::new();
-    for (one, rest) in denied {
-        for (switch, port) in trunks[one].ends.clone() {
-            let on_port = rest.iter().filter(|i| trunks[**i].end(&switch) == Some(&port));
-            let other = |i: &usize| trunks[*i].ends.iter().map(|e| e.0.clone()).find(|n| *n != switch).unwrap_or_default();
-            let names: BTreeSet<String> = on_port.map(other).collect();
-            if !names.is_empty() {
-                let names = names.into_iter().collect::<Vec<_>>().join(" and ");
-                trunks[one].link.evidence.push(format!("{switch} {} also names {names}, which nobody confirms", port.name));
-            }
-        }
-        dropped.extend(rest);
+    for ((switch, port), all) in spots(&trunks) {
+        let confirmed: Vec<usize> = all.iter().copied().filter(|i| trunks[*i].confirmed()).collect();
+        let could = |t: &Trunk| [&t.link.a, &t.link.b].into_iter().all(|n| hears.contains(n.as_str()));
+        let refuted = |i: &usize| !confirmed.contains(i) && (could(&trunks[*i]) || trunks[*i].link.grade == Grade::Certain);
+        // One old row is old; several are a segment's.
+        let ([one], 2, Some(other)) = (&confirmed[..], all.len(), all.iter().copied().find(refuted)) else { continue };
+        // Of a cable that only one end speaks of, that end comes first.
+        let [(who, at), (named, _)] = &trunks[other].ends;
+        let evidence = if *who == switch {
+            format!("{who} {} also names {named}, which nobody confirms", at.name)
+        } else {
+            let [(a, p), (b, q)] = &trunks[*one].ends;
+            let text = format!(
+                "{who} {0}: names {switch} {port}, but {a} {1} and {b} {2} name each other; no link {who}-{named} is shown: check the cable at {who} {0}; the row may be an old one, or something between passes LLDP on",
+                at.name, p.name, q.name
+            );
+            denied.push(((who.clone(), at.name.clone()), text));
+            format!("{who} {} also names {switch} {port}, which {switch} does not confirm", at.name)
+        };
+        trunks[*one].link.evidence.push(evidence);
+        dropped.insert(other);
     }
     let mut number = 0..;
     trunks.retain(|_| !number.next().is_some_and(|i: usize| dropped.contains(&i)));
     trunks
+}
+
+/// Tells of what was denied at ports that are left without any neighbour. Who is silent by now may have old rows only.
+pub(super) fn cut_off(
+    devices: &[Device<'_>],
+    denied: Denied,
+    trunks: &[Trunk],
+    (hosts, suspects): (&Occupants, &[Suspect]),
+    found: &mut Found,
+) {
+    let mut taken: BTreeSet<Spot> = trunks.iter().flat_map(spots_of).chain(hosts.keys().cloned()).collect();
+    taken.extend(suspects.iter().flat_map(|s| &s.ends).map(|(name, port)| (name.clone(), port.name.clone())));
+    for (spot, text) in denied {
+        let silent = devices.iter().any(|d| d.name == spot.0 && d.stale());
+        if !silent && !taken.contains(&spot) {
+            found.alarm(&spot.0, text);
+        }
+    }
 }
 
 /// Cables that meet at ports.

@@ -1,5 +1,6 @@
 //! Inference on hand-made views.
 mod crossed;
+mod denied;
 mod hosts;
 mod routers;
 mod stated;

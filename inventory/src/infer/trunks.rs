@@ -1,7 +1,7 @@
 //! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
 use super::device::{Device, Port, show};
 use super::identity::{Directory, Known, Who};
-use super::shared::{self, Occupants, Suspect};
+use super::shared::{self, Denied, Occupants, Suspect};
 use super::statements::{Protocol, Statement};
 use super::{Found, Strangers, lag, strangers};
 use crate::BitsPerSec;
@@ -117,8 +117,10 @@ pub(super) fn trunks(
     let key = |h: &Half<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
     halves.sort_by_key(key);
     halves.dedup_by_key(|h| key(h));
-    trunks.extend(pair(devices, &halves));
-    let trunks = shared::one_cable_a_port(devices, lag::matched(devices, trunks), &hosts, strangers, suspects, found);
+    let mut denied = Denied::new();
+    trunks.extend(pair(devices, &halves, &mut denied));
+    let trunks = shared::one_cable_a_port(devices, lag::matched(devices, trunks), &hosts, strangers, (suspects, &mut denied), found);
+    shared::cut_off(devices, denied, &trunks, (&hosts, suspects), found);
     // Whose every cable turned out to be another's is nobody.
     let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(Suspect::names));
     let ends: BTreeSet<&String> = ends.collect();
@@ -128,7 +130,7 @@ pub(super) fn trunks(
 
 /// Joins what both ends say: first where the ports agree on both sides, then where one side cannot be told, then
 /// where just one statement is left each way.
-fn pair(devices: &[Device<'_>], halves: &[Half<'_>]) -> Vec<Trunk> {
+fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec<Trunk> {
     let mut partner: Vec<Option<usize>> = vec![None; halves.len()];
     let agree = |far: &Option<Port>, port: &Port| far.as_ref() == Some(port);
     let mut between: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
@@ -160,15 +162,23 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>]) -> Vec<Trunk> {
     let trunk = |(i, half): (usize, &Half<'_>)| match partner[i] {
         Some(j) if j < i => None,
         Some(j) => Some(joined(devices, half, Some(&halves[j]))),
-        None => one_sided(devices, half),
+        None => one_sided(devices, half, denied),
     };
     halves.iter().enumerate().filter_map(trunk).collect()
 }
 
 /// A cable that only one end speaks of. It is not there when the other end's port is down.
-fn one_sided(devices: &[Device<'_>], half: &Half<'_>) -> Option<Trunk> {
-    let far_down = half.far.as_ref().is_some_and(|p| devices[half.to].is_down(p));
-    (!far_down).then(|| joined(devices, half, None))
+fn one_sided(devices: &[Device<'_>], half: &Half<'_>, denied: &mut Denied) -> Option<Trunk> {
+    let Half { said, to, far } = half;
+    let (near, other) = (&devices[said.at], &devices[*to]);
+    let Some(far) = far.as_ref().filter(|p| other.is_down(p)) else { return Some(joined(devices, half, None)) };
+    let (name, port, protocol) = (near.name, &said.port.name, &said.protocol);
+    let text = format!(
+        "{name} {port}: names {} {} by {protocol}, but that port is down; no link is shown there: check the cable; the row may be an old one",
+        other.name, far.name
+    );
+    denied.push(((name.to_owned(), port.clone()), text));
+    None
 }
 
 fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> Trunk {
