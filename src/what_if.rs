@@ -21,10 +21,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
     /// Plug a host into another switch; may be given several times
-    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = pair)]
+    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = host_and_switch)]
     moves: Vec<(String, String)>,
     /// Lay a cable between two switches, or make the cable that is there faster, also a host's; may be given several times
-    #[arg(long = "link", value_name = "A-B=RATE", value_parser = pair)]
+    #[arg(long = "link", value_name = "A-B=RATE", value_parser = ends_and_rate)]
     links: Vec<(String, String)>,
     /// Make a switch the root bridge
     #[arg(long, value_name = "SWITCH")]
@@ -159,10 +159,18 @@ fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// `n3=s1`, `s0-s2=10G`
-fn pair(text: &str) -> Result<(String, String), String> {
+/// `n3=s1`
+fn host_and_switch(text: &str) -> Result<(String, String), String> {
+    pair(text).ok_or_else(|| "expected HOST=SWITCH, like n3=s1".to_owned())
+}
+
+/// `s0-s2=10G`
+fn ends_and_rate(text: &str) -> Result<(String, String), String> {
+    pair(text).filter(|(ends, _)| ends.contains('-')).ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())
+}
+
+/// What stands before and behind the first `=`.
+fn pair(text: &str) -> Option<(String, String)> {
     let halves = text.split_once('=').filter(|(a, b)| !a.is_empty() && !b.is_empty());
-    halves
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .ok_or_else(|| format!("\"{text}\": expected two names with = between them, and no blanks"))
+    halves.map(|(a, b)| (a.to_owned(), b.to_owned()))
 }

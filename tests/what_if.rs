@@ -22,6 +22,7 @@ fn transcripts() {
         ("usage", "what-if --topology row.yaml"),
         ("usage-both", "what-if --topology row.yaml --advise --root-bridge s1"),
         ("usage-move", "what-if --topology row.yaml --move n0"),
+        ("usage-link", "what-if --topology row.yaml --link s0"),
     ] {
         let args: Vec<&str> = command.split(' ').collect();
         check(&folder.join(golden).with_extension("txt"), &transcript(&folder, &args));

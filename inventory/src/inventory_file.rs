@@ -70,7 +70,7 @@ pub struct Inventory {
 
 /// A cable as the operator knows it. A host has one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1}")]
 pub struct Link {
     /// One end: a switch, router or unmanaged bridge.
     pub a: String,
@@ -99,7 +99,7 @@ impl Link {
 
 /// A switch and how to ask it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {address: 10.0.0.1}")]
 pub struct Switch {
     /// Where its SNMP agent listens; written without port where that is 161.
     #[serde(serialize_with = "write_address", deserialize_with = "read_address")]
@@ -111,7 +111,7 @@ pub struct Switch {
 
 /// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {mac: \"02:00:00:00:00:01\"}")]
 pub struct Host {
     /// Its MAC address on the cluster network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +126,7 @@ pub struct Host {
 
 /// How often and how patiently the network is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a map like {poll: 500ms, full: 60s}")]
 pub struct Timing {
     /// A change must hold still this long before it is believed. 500 ms.
     #[serde(with = "units::duration")]
@@ -146,7 +146,7 @@ pub struct Timing {
 
 /// Where to hear what devices send unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {listen: \"0.0.0.0:162\"}")]
 pub struct Traps {
     /// Address and port, usually `0.0.0.0:162`.
     pub listen: SocketAddr,
@@ -219,7 +219,7 @@ impl Inventory {
 
 /// The inventory as written, each part well-formed by itself.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with switches, snmp and hosts")]
 struct Written {
     #[serde(deserialize_with = "unique::map")]
     switches: IndexMap<String, Switch>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A topology file, checked: every name is unique, every reference resolves.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with switches, hosts and links")]
 pub struct TopologyFile {
     /// Switch names. In the lab the first one becomes the STP root bridge.
     pub switches: Vec<String>,
@@ -30,7 +30,7 @@ pub struct TopologyFile {
 
 /// A host and its cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {switch: s0}")]
 pub struct Host {
     /// The switch it hangs on, or the router where no switch is between.
     pub switch: String,
@@ -50,7 +50,7 @@ pub struct Host {
 
 /// A cable between two switches or routers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {a: s0, b: s1}")]
 pub struct Link {
     /// One end.
     pub a: String,
@@ -258,6 +258,18 @@ mod tests {
 
     const GOOD: &str =
         "switches: [s0, s1]\nhosts:\n  n0: {switch: s0}\n  n1: {switch: s1, rate: 100M, ranks: 2}\nlinks:\n  - {a: s0, b: s1, rate: 10G}\n";
+
+    #[test]
+    fn names_what_is_expected_as_it_is_written() {
+        for (text, expected) in [
+            ("everything", "a map with switches, hosts and links"),
+            ("switches: [s0]\nhosts: {n0: s0}", "a map like {switch: s0}"),
+            ("switches: [s0]\nhosts: {}\nlinks: [s0-s1]", "a map like {a: s0, b: s1}"),
+        ] {
+            let message = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
+            assert!(message.contains(&format!("expected {expected};")), "{message}");
+        }
+    }
 
     #[test]
     fn reads_the_contract_form_and_writes_it_back() {

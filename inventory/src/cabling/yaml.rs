@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A [`TopologyFile`] with ports.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with switches, hosts and links")]
 struct Written {
     switches: Vec<String>,
     #[serde(default)]
@@ -23,7 +23,7 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {switch: s0, port: swp1}")]
 struct Host {
     switch: String,
     /// The switch's port.
@@ -38,7 +38,7 @@ struct Host {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1, b_port: swp1}")]
 struct Link {
     a: String,
     #[serde(default)]

@@ -135,6 +135,21 @@ fn what_stands_where_secrets_do_is_never_shown() {
 }
 
 #[test]
+fn what_is_expected_is_named_as_it_is_written() {
+    for (text, expected) in [
+        ("everything", "a map with switches, snmp and hosts"),
+        ("switches: {s0: 10.0.0.1}", "a map like {address: 10.0.0.1}"),
+        ("switches: {}\nhosts: {n0: 10.0.0.1}", "a map like {mac: \"02:00:00:00:00:01\"}"),
+        ("switches: {}\ntiming: fast", "a map like {poll: 500ms, full: 60s}"),
+        ("switches: {}\ntraps: 0.0.0.0:162", "a map like {listen: \"0.0.0.0:162\"}"),
+        ("switches: {}\nlinks: [s0-s1]", "a map like {a: s0, a_port: swp1, b: s1}"),
+    ] {
+        let message = error(text);
+        assert!(message.contains(&format!("expected {expected};")) && !message.contains("struct"), "{text}: {message}");
+    }
+}
+
+#[test]
 fn secrets_come_from_elsewhere() {
     let text = GOOD.replace("key: authpass12", "key: {env: AUTH}").replace("community: public", "community: {file: /c}");
     let read = |place: Place<'_>| match place {
