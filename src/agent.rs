@@ -5,7 +5,7 @@ use agent::host::privileges;
 use agent::host::reporter::{Controller, Token};
 use agent::host::{HostAgent, Settings};
 use agent::secrets;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use inventory::host_report::{HostReport, Peer, Protocol, Said};
 use inventory::observation::Id;
 use inventory::units;
@@ -76,6 +76,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let filter =
         EnvFilter::try_new(&args.log).with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    if let Some(url) = &args.controller {
+        secrets::none_in_address(url).map_err(|problem| anyhow!("--controller: {problem}"))?;
+    }
     let host = args.name.clone().unwrap_or_else(host_name);
     let controller = args.controller.as_ref().map(|url| {
         let file = secrets::token_file(args.token_file.as_deref(), secrets::AGENT_TOKEN);

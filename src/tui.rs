@@ -58,6 +58,7 @@ fn source(args: &Args) -> anyhow::Result<tui::Source> {
     if let Some(file) = &args.snapshot {
         return Ok(tui::Source::File(file.clone()));
     }
+    secrets::none_in_address(&args.connect).map_err(|problem| anyhow!("--connect: {problem}"))?;
     let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
     let file = secrets::token_file(args.token_file.as_deref(), secrets::TOKEN);
     let token = file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());

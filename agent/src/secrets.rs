@@ -54,6 +54,18 @@ pub fn exposed(path: &Path) -> Option<String> {
     (mode & 0o004 != 0).then(warning)
 }
 
+/// Refuses a URL, or HOST:PORT, with user information (RFC 3986, 3.2.1): addresses are logged and shown, a password must not be.
+///
+/// # Errors
+/// What is wrong, never a part of the address.
+pub fn none_in_address(address: &str) -> Result<(), &'static str> {
+    let rest = address.split_once("//").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let refusal = "the address has a user or password before its \"@\", which would be logged; write https://HOST:PORT and keep the \
+                   token in a file (--token-file)";
+    if authority.contains('@') { Err(refusal) } else { Ok(()) }
+}
+
 /// The file of a token: as the flag says, else the service's credential of that name if it has one.
 pub fn token_file(flag: Option<&Path>, name: &str) -> Option<PathBuf> {
     flag.map(Path::to_owned).or_else(|| credential(name).ok().filter(|path| path.exists()))
@@ -76,6 +88,17 @@ mod tests {
         std::fs::write(&path, content).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         path
+    }
+
+    #[test]
+    fn addresses_hold_no_password() {
+        for address in ["https://user:Secret@head:7171", "http://user@head/", "user:Secret@head:7171"] {
+            let refused = none_in_address(address).unwrap_err();
+            assert!(!refused.contains("Secret") && !refused.contains("head"), "{refused}");
+        }
+        for address in ["https://head:7171", "head:7171", "http://[::1]:7171/a@b", "http://head?a@b"] {
+            assert_eq!(none_in_address(address), Ok(()), "{address}");
+        }
     }
 
     #[test]

@@ -33,7 +33,9 @@ fn bpdus(heard: &[Heard]) -> Vec<&Said> {
 }
 
 fn announcer() -> Announcer {
-    let said = Announcement { host: "n3".into(), description: "a host of the test".into(), every: Duration::from_secs(30) };
+    // lldpd announces every second here.
+    let (every, listen) = (Duration::from_secs(30), Duration::from_secs(3));
+    let said = Announcement { host: "n3".into(), description: "a host of the test".into(), every, listen };
     Announcer::open(said).expect("root may open packet sockets")
 }
 
@@ -128,14 +130,37 @@ fn another_program_has_the_word_while_it_speaks() {
     let mut announcer = announcer();
     for _ in 0..40 {
         announcer.step(&cards());
+        assert!(!known("n3") && known("n3-by-lldpd"), "heddle stands aside and the row stays: {}", there.neighbours());
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert!(!known("n3") && known("n3-by-lldpd"), "heddle stands aside: {}", there.neighbours());
     here.end();
     until("heddle has the word again", || {
         announcer.step(&cards());
         (known("n3") && !known("n3-by-lldpd")).then_some(())
     });
+}
+
+#[test]
+fn a_program_that_starts_later_takes_the_row_over() {
+    let switch = plug();
+    let there = switch.lldpd(4);
+    let mut announcer = announcer();
+    let mut step = || {
+        announcer.step(&cards());
+        let known = there.neighbours();
+        (known.contains("chassis.name=n3\n"), known.contains("chassis.name=n3-by-lldpd\n"))
+    };
+    until("the switch knows the host by heddle", || step().0.then_some(()));
+    let _here = Lldpd::on_host("n3-by-lldpd");
+    until("the other program has the word", || {
+        let (heddle, other) = step();
+        assert!(heddle || other, "the switch forgot the host");
+        other.then_some(())
+    });
+    for _ in 0..30 {
+        assert_eq!(step(), (false, true), "the row under the same chassis and port stays");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

@@ -268,6 +268,9 @@ impl Core {
             }
             if !tables.is_empty() {
                 self.belief.sign(now);
+                if tables.contains(&Table::Lldp) {
+                    self.reads.lldp_changed(now, switch);
+                }
                 self.read(now, switch, tables, fx);
             }
         }
@@ -316,6 +319,9 @@ impl Core {
         for switch in self.reads.due(now) {
             self.read(now, &switch, Table::ALL.to_vec(), fx);
         }
+        // Nothing is put off for these: what they tell is news of their own.
+        let again = self.reads.lldp_again(now).into_iter();
+        fx.extend(again.map(|switch| Effect::Read { switch, tables: vec![Table::Lldp] }));
         let looking = self.looking(now).next().is_some();
         let stirred = self.dirty && !looking;
         if stirred {

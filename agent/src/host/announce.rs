@@ -16,6 +16,9 @@ pub struct Announcement {
     pub description: String,
     /// Time between two announcements; 30 s is usual (9.2.5.7 there). Neighbours keep one for three times as long.
     pub every: Duration,
+    /// How long a new card is listened on for another program before it is announced by; longer than such a one is silent, and
+    /// at most as long as a watch lasts, 65 s.
+    pub listen: Duration,
 }
 
 /// How long another program is watched for, twice the usual time between announcements; and how long not. Watching clones each
@@ -25,8 +28,9 @@ const REST: Duration = Duration::from_secs(30 * 60);
 
 /// Announces the host by LLDP on its cards; says farewell when dropped.
 ///
-/// Two programs that announce one host make two neighbours of it. So it watches what leaves the cards when it begins, when a
-/// card gets a carrier, and now and then, and stands aside on a card by which another program speaks.
+/// Two programs that announce one host make two neighbours of it, or fight for one. So it watches what leaves the cards when it
+/// begins, when a card gets a carrier, and now and then, and stands aside on a card by which another program speaks. Until a
+/// watch has found nobody, it first listens on each card.
 #[derive(Debug)]
 pub struct Announcer {
     /// Sends, and sees what other sockets send: a packet socket never sees what it sent itself.
@@ -54,8 +58,8 @@ impl Announcer {
         Ok(Announcer { socket, turns: Turns::new(said), watch: None, next_watch: Duration::ZERO, opened: Instant::now() })
     }
 
-    /// Announces by those cards where it is due, at once by one that came up; by a card no longer named it says farewell. Never
-    /// waits. Call it about once a second.
+    /// Announces by those cards where it is due; by a card no longer named it says farewell. Never blocks. Call it about once a
+    /// second.
     pub fn step(&mut self, cards: &[Card]) {
         let now = self.opened.elapsed();
         self.overhear(now);

@@ -32,6 +32,9 @@ const PATHS: Duration = Duration::from_secs(5);
 /// Time between two LLDP announcements (IEEE 802.1AB-2016, 9.2.5.7).
 const ANNOUNCE: Duration = Duration::from_secs(30);
 
+/// Longer than another program is silent between two of its announcements, usually.
+const LISTEN: Duration = Duration::from_secs(32);
+
 /// Time between two seed frames: bridges forget after 300 s (IEEE 802.1D-2004, Table 7-5).
 const SEED: Duration = Duration::from_secs(240);
 
@@ -84,6 +87,7 @@ impl HostAgent {
             host: settings.host.clone(),
             description: concat!("heddle agent ", env!("CARGO_PKG_VERSION")).to_owned(),
             every: ANNOUNCE,
+            listen: LISTEN,
         };
         let voice = if settings.announce { Some((Announcer::open(announcement())?, Seeder::open()?)) } else { None };
         let prober = if settings.probe { Some(Prober::open()?) } else { None };

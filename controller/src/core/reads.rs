@@ -10,6 +10,10 @@ const SEARCH_MS: (u64, u64) = (1_000, 30_000);
 /// that switch: a slow one must not delay what the others say.
 const PROMPT_MS: u64 = 1_000;
 
+/// When a table that changed is read once more: its counter has the agent's resolution, a whole second on some, and does not tell
+/// of another change within that.
+const AGAIN_MS: u64 = 1_000;
+
 #[derive(Debug, Clone, Default)]
 struct Switch {
     waiting: BTreeSet<Table>,
@@ -17,6 +21,8 @@ struct Switch {
     since: Millis,
     looked: bool,
     full_due: Millis,
+    /// When LLDP is read once more.
+    lldp_again: Option<Millis>,
 }
 
 /// Reading, by switch.
@@ -38,6 +44,17 @@ impl Reads {
         if tables.len() == Table::ALL.len() {
             s.full_due = Millis(now.0 + full);
         }
+    }
+
+    /// LLDP of a switch changed.
+    pub(crate) fn lldp_changed(&mut self, now: Millis, switch: &str) {
+        self.switches.entry(switch.to_owned()).or_default().lldp_again = Some(Millis(now.0 + AGAIN_MS));
+    }
+
+    /// Switches whose LLDP is to be read once more, each told once.
+    pub(crate) fn lldp_again(&mut self, now: Millis) -> Vec<String> {
+        let due = self.switches.iter_mut().filter_map(|(name, s)| s.lldp_again.take_if(|at| now >= *at).map(|_| name.clone()));
+        due.collect()
     }
 
     /// A switch was looked at before this record of it begins.
@@ -110,7 +127,8 @@ impl Reads {
 
     /// The moments at which something is due.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
-        self.switches.values().map(|s| s.full_due).chain(self.search.map(|(_, due)| due)).chain(self.prompt().map(|(_, until)| until))
+        let switches = self.switches.values().flat_map(|s| [Some(s.full_due), s.lldp_again]).flatten();
+        switches.chain(self.search.map(|(_, due)| due)).chain(self.prompt().map(|(_, until)| until))
     }
 }
 
@@ -150,6 +168,16 @@ mod tests {
         assert!(r.answered("s1", &Fact::Failed { table: None, problem: String::new() }));
         assert_eq!(r.due(Millis(999)), ["s0"]);
         assert_eq!(r.due(Millis(1000)), ["s0", "s1"]);
+    }
+
+    #[test]
+    fn changed_lldp_is_read_once_more() {
+        let mut r = Reads::default();
+        assert!(r.lldp_again(Millis(9000)).is_empty());
+        r.lldp_changed(Millis(0), "s0");
+        r.lldp_changed(Millis(500), "s0");
+        assert!(r.lldp_again(Millis(1499)).is_empty() && r.deadlines().any(|at| at == Millis(1500)));
+        assert_eq!((r.lldp_again(Millis(1500)), r.lldp_again(Millis(1600))), (vec!["s0".to_owned()], vec![]));
     }
 
     #[test]

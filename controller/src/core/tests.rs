@@ -113,6 +113,18 @@ fn a_trap_is_quicker_than_the_poll() {
 }
 
 #[test]
+fn a_row_restored_within_the_same_tick_of_the_counter_is_seen() {
+    let mut w = running();
+    w.run(500 - w.now.0 % 500 + 10);
+    w.lose_row("s1", 2);
+    w.run(500); // The poll sees the counter move, and the table without the row.
+    assert!(w.hears_at("s1").iter().all(|host| host != "n2"), "{:?}", w.hears_at("s1"));
+    w.restore_row("s1", 2, "n2");
+    w.run(1_100);
+    assert!(w.hears_at("s1").iter().any(|host| host == "n2"), "{:?}", w.hears_at("s1"));
+}
+
+#[test]
 fn a_flapping_cable_publishes_nothing() {
     let mut w = running();
     for _ in 0..20 {

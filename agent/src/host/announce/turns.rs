@@ -24,6 +24,8 @@ pub(super) struct Turns {
     ports: BTreeMap<u32, Port>,
     /// Cards by which another program announces, and when it was last seen.
     others: BTreeMap<u32, Duration>,
+    /// The last watch found no other program: one that announces by some cards may begin on a new one at any moment.
+    alone: bool,
     /// Said to be sent.
     words: Vec<Word>,
 }
@@ -35,6 +37,8 @@ struct Port {
     due: Duration,
     /// How many more follow quickly.
     quick: u32,
+    /// Its neighbour has a row of ours, to be taken back.
+    told: bool,
 }
 
 /// A frame to send by a card.
@@ -46,7 +50,7 @@ pub(super) struct Word {
 
 impl Turns {
     pub(super) fn new(said: Announcement) -> Turns {
-        Turns { said, chassis: None, ports: BTreeMap::new(), others: BTreeMap::new(), words: Vec::new() }
+        Turns { said, chassis: None, ports: BTreeMap::new(), others: BTreeMap::new(), alone: false, words: Vec::new() }
     }
 
     /// Words to send since the last call.
@@ -64,8 +68,9 @@ impl Turns {
             self.ports.remove(&index);
         }
         let up: Vec<&Card> = cards.iter().filter(|card| card.up && !self.ports.contains_key(&card.index)).collect();
+        let due = if self.alone { now } else { now + self.said.listen };
         for card in &up {
-            self.ports.insert(card.index, Port { card: (*card).clone(), due: now, quick: QUICK });
+            self.ports.insert(card.index, Port { card: (*card).clone(), due, quick: QUICK, told: false });
         }
         self.announce(now);
         !up.is_empty()
@@ -74,10 +79,12 @@ impl Turns {
     fn announce(&mut self, now: Duration) {
         let due: Vec<u32> = self.ports.iter().filter(|(_, port)| port.due <= now).map(|(index, _)| *index).collect();
         for index in due {
-            if !self.others.contains_key(&index) {
+            let speaks = !self.others.contains_key(&index);
+            if speaks {
                 self.say(index, |unit| unit);
             }
             let port = self.ports.get_mut(&index).expect("it is due");
+            port.told |= speaks;
             port.quick = port.quick.saturating_sub(1);
             port.due = now + if port.quick > 0 { QUICK_EVERY.min(self.said.every) } else { self.said.every };
         }
@@ -98,8 +105,13 @@ impl Turns {
         } else {
             let as_whom = if unit.name.is_empty() { "without a name" } else { &unit.name };
             tracing::info!("card {name}: another program announces this host by LLDP ({as_whom}); heddle stands aside there");
+            // A neighbour keeps one row for each chassis and port: under our names it is the other's from now on.
+            if self.chassis.map(Id::Mac).as_ref() == Some(&unit.chassis) && Id::Text(port.card.name.clone()) == unit.port {
+                self.ports.entry(index).and_modify(|port| port.told = false);
+            }
             self.farewell(index);
             self.others.insert(index, now);
+            self.alone = false;
         }
     }
 
@@ -113,6 +125,7 @@ impl Turns {
             }
             self.again(index, now);
         }
+        self.alone = self.others.is_empty();
     }
 
     fn again(&mut self, index: u32, now: Duration) {
@@ -122,7 +135,7 @@ impl Turns {
     }
 
     fn farewell(&mut self, index: u32) {
-        if !self.others.contains_key(&index) {
+        if self.ports.get_mut(&index).is_some_and(|port| std::mem::take(&mut port.told)) {
             self.say(index, |unit| unit.farewell());
         }
     }
@@ -161,7 +174,11 @@ mod tests {
     }
 
     fn turns() -> Turns {
-        Turns::new(Announcement { host: "n3".into(), description: String::new(), every: 30 * SECOND })
+        listening(Duration::ZERO)
+    }
+
+    fn listening(listen: Duration) -> Turns {
+        Turns::new(Announcement { host: "n3".into(), description: String::new(), every: 30 * SECOND, listen })
     }
 
     /// Card, port and time to live of what was said.
@@ -239,6 +256,62 @@ mod tests {
         assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
         turns.follow(&[], 41 * SECOND);
         assert_eq!(said(&mut turns), [(3, "eth1".into(), 0)], "no farewell in another's place");
+    }
+
+    #[test]
+    fn listens_before_the_first_word_and_says_none_where_another_speaks() {
+        let mut turns = listening(32 * SECOND);
+        let cards = [card(2, "eth0", true), card(3, "eth1", true)];
+        assert!(turns.follow(&cards, Duration::ZERO));
+        turns.overhear(2, cards[0].mac, &other(120), 29 * SECOND);
+        let mut times = Vec::new();
+        for n in 1..36 {
+            turns.follow(&cards, n * SECOND);
+            times.extend(said(&mut turns).iter().map(|word| (n, word.0, word.2)));
+        }
+        assert_eq!(times, [(32, 3, 90), (33, 3, 90), (34, 3, 90)], "and no farewell by eth0, where nothing was said");
+        turns.follow(&[], 36 * SECOND);
+        assert_eq!(said(&mut turns), [(3, "eth1".into(), 0)]);
+    }
+
+    #[test]
+    fn who_said_nothing_yet_says_no_farewell() {
+        let mut turns = listening(32 * SECOND);
+        turns.follow(&[card(2, "eth0", true)], Duration::ZERO);
+        turns.follow(&[], SECOND);
+        assert_eq!(said(&mut turns), [], "the row in the switch may be another's");
+    }
+
+    #[test]
+    fn a_card_that_comes_later_is_listened_on_unless_a_watch_found_nobody() {
+        let cards = [card(2, "eth0", true), card(3, "eth1", true), card(4, "eth2", true)];
+        let mut turns = listening(32 * SECOND);
+        turns.follow(&cards[..1], Duration::ZERO);
+        turns.overhear(2, cards[0].mac, &other(120), 20 * SECOND);
+        turns.resume(Duration::ZERO, 65 * SECOND);
+        turns.follow(&cards[..2], 100 * SECOND);
+        turns.follow(&cards[..2], 131 * SECOND);
+        assert_eq!(said(&mut turns), [], "the program that speaks by eth0 may speak by eth1, too");
+        turns.follow(&cards[..2], 132 * SECOND);
+        assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
+
+        turns.resume(100 * SECOND, 165 * SECOND);
+        turns.follow(&cards[..2], 165 * SECOND);
+        turns.words();
+        turns.follow(&cards, 166 * SECOND);
+        assert!(said(&mut turns).contains(&(4, "eth2".into(), 90)), "nobody was heard in the last watch");
+    }
+
+    #[test]
+    fn the_row_of_another_with_the_same_names_is_left_to_it() {
+        let mut turns = turns();
+        let cards = [card(2, "eth0", true)];
+        turns.follow(&cards, SECOND);
+        turns.words();
+        let same = Lldpdu { chassis: Id::Mac(cards[0].mac), ..other(120) };
+        turns.overhear(2, cards[0].mac, &same, 2 * SECOND);
+        turns.follow(&[], 3 * SECOND);
+        assert_eq!(said(&mut turns), []);
     }
 
     #[test]

@@ -140,6 +140,23 @@ impl World {
         self.devices.get_mut(switch).unwrap().lldp_change += 1;
     }
 
+    /// LLDP forgets who is there, and counts that.
+    pub(super) fn lose_row(&mut self, switch: &str, port: u32) {
+        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().peer = None;
+        self.touch_lldp(switch);
+    }
+
+    /// LLDP knows a host again, so soon that the time of the last change is the same.
+    pub(super) fn restore_row(&mut self, switch: &str, port: u32, host: &str) {
+        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().peer = Some((host.to_owned(), None));
+    }
+
+    /// The names that LLDP of a switch has, as the controller knows it.
+    pub(super) fn hears_at(&self, switch: &str) -> Vec<String> {
+        let lldp = self.core.views[switch].lldp.as_ref().unwrap();
+        lldp.neighbours.iter().map(|n| n.name.clone()).collect()
+    }
+
     /// Its clock says `ms` less than before.
     pub(super) fn set_uptime_back(&mut self, switch: &str, ms: u64) {
         self.devices.get_mut(switch).unwrap().restarted += ms;
