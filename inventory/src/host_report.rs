@@ -210,6 +210,13 @@ impl HostReport {
         })
     }
 
+    /// The card that a link's end names, by its name or MAC address as LLDP has it, and the bond or bridge it is a member of.
+    pub fn cards_at(&self, port: &str) -> impl Iterator<Item = &Nic> {
+        let is_there = move |n: &&Nic| n.name == port || port.parse().is_ok_and(|mac: Mac| n.mac == Some(mac));
+        let master = self.nics.iter().find(is_there).and_then(|n| n.master.as_deref());
+        self.nics.iter().filter(move |n| is_there(n) || Some(n.name.as_str()) == master)
+    }
+
     /// Every text and where it stands.
     fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let nics = self.nics.iter().flat_map(|n| [("nics.name", Some(n.name.as_str())), ("nics.master", n.master.as_deref())]);

@@ -39,7 +39,8 @@ pub(super) enum Cause {
 impl Forest {
     pub(super) fn new(seen: &Seen<'_>, probes: &Probes) -> Forest {
         let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
-        let mut growing = Growing { parts: UnionFind::new(seen.nodes.len()), edges: Vec::new() };
+        let parts = UnionFind::new(seen.nodes.len());
+        let mut growing = Growing { wired: parts.clone(), parts, edges: Vec::new() };
         let ends = |l: &Link| Some((*number.get(l.a.as_str())?, *number.get(l.b.as_str())?));
         let kind = |node: usize| seen.nodes[node].kind;
         let bridged = |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
@@ -47,7 +48,13 @@ impl Forest {
         trunks.sort_by_key(|i| (seen.links[*i].grade == Grade::Ambiguous, standing(seen.links[*i].state)));
         let mut seats: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for i in trunks {
-            let Some((a, b)) = ends(&seen.links[i]).filter(|ends| bridged(*ends)) else { continue };
+            let Some((a, b)) = ends(&seen.links[i]) else { continue };
+            if kind(b) != NodeKind::Host && seen.links[i].grade != Grade::Ambiguous {
+                growing.wired.union(a, b);
+            }
+            if !bridged((a, b)) {
+                continue;
+            }
             match kind(b) {
                 NodeKind::Host => seats.entry(b).or_default().push((a, i)),
                 _ => growing.join(a, b, || Cause::Cable(i)),
@@ -148,11 +155,14 @@ fn standing(state: LinkState) -> u8 {
 /// A forest under way.
 struct Growing {
     parts: UnionFind<usize>,
+    /// What cables join, through routers too.
+    wired: UnionFind<usize>,
     edges: Vec<Edge>,
 }
 
 impl Growing {
     fn join(&mut self, a: usize, b: usize, cause: impl FnOnce() -> Cause) {
+        self.wired.union(a, b);
         if self.parts.union(a, b) {
             self.edges.push(Edge { a, b, cause: cause() });
         }
@@ -174,10 +184,10 @@ impl Growing {
         }
     }
 
-    /// What a packet passes no router between is bridged.
+    /// What a packet passes no router between is bridged, unless cables lead from one to the other through a known router.
     fn join_by_probes(&mut self, seen: &Seen<'_>, probes: &Probes) {
         for ([a, b], between) in probes.between() {
-            if matches!(between, Between::Nothing) {
+            if matches!(between, Between::Nothing) && !self.wired.equiv(a, b) {
                 let why = || format!("no routed hop from {} to {}", seen.nodes[a].name, seen.nodes[b].name);
                 self.join(a, b, || Cause::Said(why()));
             }

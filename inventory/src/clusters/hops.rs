@@ -1,6 +1,7 @@
 //! A routed hop between two hosts parts them, also where cables join them: they are in two virtual LANs then.
 //!
-//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow their switch.
+//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow their switch. A probe that met no hop where
+//! cables lead through a router went another way, as over a management network: it joins nothing.
 use super::Seen;
 use super::forest::{Cause, Forest};
 use super::probes::{Between, Probes};
@@ -14,9 +15,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: &mut Vec<Alarm>) -> Vec<usize> {
     let trees = forest.sides(&BTreeSet::new());
     let mut bridged = UnionFind::new(seen.nodes.len());
+    let mut crossed = BTreeSet::new();
     for ([a, b], between) in probes.between() {
-        if matches!(between, Between::Nothing) {
+        if !matches!(between, Between::Nothing) {
+            continue;
+        }
+        if trees[a] == trees[b] {
             bridged.union(a, b);
+        } else if crossed.insert((trees[a].min(trees[b]), trees[a].max(trees[b]))) {
+            alarms.push(across_router(seen, probes.direct([a, b])));
         }
     }
     let mut apart = Vec::new();
@@ -53,6 +60,14 @@ fn contradiction(seen: &Seen<'_>, [a, b]: [usize; 2], hops: &[Option<std::net::I
         routed_hops(hops)
     );
     Alarm { about: format!("{a}-{b}"), text }
+}
+
+fn across_router(seen: &Seen<'_>, [prober, target]: [usize; 2]) -> Alarm {
+    let [prober, target] = [prober, target].map(|n| &seen.nodes[n].name);
+    let text = format!(
+        "host \"{prober}\": its probe met no routed hop on the way to \"{target}\", but cables lead there only through a router; the probe joins nothing: check its routes, and that both are probed on this network"
+    );
+    Alarm { about: format!("{prober}-{target}"), text }
 }
 
 fn virtual_lans(seen: &Seen<'_>, [a, b]: [usize; 2], hops: &[Option<std::net::IpAddr>]) -> Alarm {

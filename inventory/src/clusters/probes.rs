@@ -1,8 +1,8 @@
 //! What host agents say of the ways between them, a pair of hosts each.
 use super::Seen;
-use crate::host_report::Path;
+use crate::host_report::{HostReport, Path};
 use crate::topology::NodeKind;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Every pair of hosts that one of them probed, the smaller number first.
@@ -47,10 +47,12 @@ impl Probes {
     pub(super) fn new(seen: &Seen<'_>) -> Probes {
         let hosts: HashMap<&str, usize> =
             seen.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Host).map(|(i, n)| (n.name.as_str(), i)).collect();
+        let addresses = addresses(seen);
         let mut probes = Probes { pairs: BTreeMap::new() };
         for (name, view) in seen.views {
             let (Some(&from), Some(report)) = (hosts.get(name.as_str()), &view.host) else { continue };
-            for path in &report.paths {
+            let fits = |p: &&Path| addresses.get(p.to.as_str()).is_none_or(|known| known.contains(&p.address));
+            for path in report.paths.iter().filter(fits) {
                 if let Some(&to) = hosts.get(path.to.as_str()).filter(|to| **to != from) {
                     let pair = probes.pairs.entry((from.min(to), from.max(to))).or_default();
                     pair.trip = pair.trip.into_iter().chain(path.round_trip.map(|t| t.min_us)).min();
@@ -65,6 +67,12 @@ impl Probes {
     /// Pairs with something known between them.
     pub(super) fn between(&self) -> impl Iterator<Item = ([usize; 2], Between<'_>)> {
         self.pairs.iter().filter_map(|((a, b), pair)| Some(([*a, *b], pair.between()?)))
+    }
+
+    /// Of two hosts without a hop between: who says so, and of whom.
+    pub(super) fn direct(&self, [a, b]: [usize; 2]) -> [usize; 2] {
+        let first = |pair: &Pair| pair.said[0].as_ref().is_some_and(|w| w.way == Way::Direct);
+        if self.pairs.get(&(a, b)).is_some_and(first) { [a, b] } else { [b, a] }
     }
 
     /// Round trips in microseconds of pairs that no router is between.
@@ -106,6 +114,27 @@ impl Pair {
             (Way::Direct, Some(Way::Routed(hops))) | (Way::Routed(hops), Some(Way::Direct)) => Between::Contradiction(hops),
         })
     }
+}
+
+/// The addresses that each host has on this network, where its agent says which: a probe of another one went another way.
+fn addresses<'a>(seen: &Seen<'a>) -> HashMap<&'a str, HashSet<IpAddr>> {
+    let mut known: HashMap<&str, Option<HashSet<IpAddr>>> = HashMap::new();
+    for link in seen.links {
+        let Some(report) = seen.views.get(&link.b).and_then(|v| v.host.as_ref()) else { continue };
+        let here = on_cards(report, &link.b_port);
+        let all = known.entry(link.b.as_str()).or_insert_with(|| Some(HashSet::new()));
+        *all = all.take().zip(here).map(|(mut all, here)| {
+            all.extend(here);
+            all
+        });
+    }
+    known.into_iter().filter_map(|(host, all)| Some((host, all?))).collect()
+}
+
+/// The addresses of the card on a cable, `None` where the report does not say which card that is, or has no address for it.
+fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
+    let found: Vec<IpAddr> = report.cards_at(port).flat_map(|n| &n.addresses).map(|(ip, _)| *ip).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 /// What a path tells; `None` where nothing answered on it.

@@ -196,6 +196,44 @@ fn probes_that_contradict_each_other_part_nothing() {
 }
 
 #[test]
+fn a_probe_joins_nothing_across_a_known_router() {
+    let mut net = Net::chain(&[2, 0, 2, 1]);
+    net.nodes.iter_mut().find(|n| n.name == "s1").unwrap().kind = NodeKind::Router;
+    net.links.retain(|l| l.b != "s3");
+    let parted = ["cluster-s0: n0 n1", "cluster-s2: n2 n3", "cluster-s3: n4"];
+    assert_eq!(net.shown(), parted);
+    net.probe("n3", "n0", &[], 0);
+    assert_eq!(net.shown(), parted);
+    let alarms = net.alarms();
+    assert_eq!(alarms.len(), 1);
+    assert!(
+        alarms[0].starts_with("host \"n3\": its probe met no routed hop on the way to \"n0\", but cables lead there only through a router")
+    );
+    // Nor by a detour over a part whose cables nobody knows.
+    net.probe("n4", "n0", &[], 0);
+    net.probe("n4", "n3", &[], 0);
+    assert_eq!(net.shown(), ["cluster-s0: n0 n1 n4", "cluster-s2: n2 n3"]);
+}
+
+#[test]
+fn a_probe_of_another_card_counts_for_nothing() {
+    let mut net = Net::chain(&[1, 1]);
+    net.links.retain(|l| l.b != "s1");
+    let card = |name: &str, address: [u8; 4]| crate::host_report::Nic {
+        name: name.into(),
+        addresses: vec![(address.into(), 24)],
+        up: true,
+        ..Default::default()
+    };
+    net.probe("n0", "n1", &[], 0);
+    assert_eq!(net.shown().len(), 1, "the agent of n1 said nothing of its cards");
+    net.view("n1").host.as_mut().unwrap().nics = vec![card("q", [10, 9, 0, 1]), card("management", [10, 0, 0, 1])];
+    assert_eq!((net.shown().len(), net.alarms().len()), (2, 0));
+    net.view("n1").host.as_mut().unwrap().nics[0] = card("q", [10, 0, 0, 1]);
+    assert_eq!(net.shown().len(), 1);
+}
+
+#[test]
 fn long_links_part_with_their_figures() {
     let mut net = Net::chain(&[2, 2, 2]);
     let site = |n: usize| n / 2;
