@@ -44,6 +44,10 @@ pub enum Change {
     Grade(Ends, Grade, Grade),
     /// The root bridge is another one, or not agreed on.
     RootBridge(Option<String>, Option<String>),
+    /// A host is in another cluster.
+    Joined(String, String),
+    /// A host keeps its place, but is in no cluster any more.
+    Left(String, String),
     /// The network fell apart or grew together: the clusters there are now.
     Clusters(Vec<String>),
 }
@@ -80,6 +84,8 @@ pub fn diff(old: &Topology, new: &Topology) -> Vec<Change> {
     let names = |t: &Topology| t.clusters.iter().map(|c| c.name.clone()).collect::<BTreeSet<_>>();
     if names(old) != names(new) {
         changes.push(Change::Clusters(new.clusters.iter().map(|c| c.name.clone()).collect()));
+    } else {
+        members(old, new, &mut changes);
     }
     changes
 }
@@ -118,6 +124,26 @@ fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
             }
             (_, several) => changes.push(Change::Ambiguous(host, several.to_vec())),
         }
+    }
+}
+
+/// Hosts that changed their cluster. One that comes or goes does so with its cable, which tells enough.
+fn members(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+    let of = |t: &Topology| -> BTreeMap<_, (String, String)> {
+        t.clusters.iter().flat_map(|c| c.hosts.iter().map(|h| (natural(h), (h.clone(), c.name.clone())))).collect()
+    };
+    let (before, after) = (of(old), of(new));
+    let (places_before, places_after) = (places(old), places(new));
+    let stays = |key: &Natural| places_after.contains_key(key) && places_before.get(key) == places_after.get(key);
+    for (key, (host, cluster)) in &after {
+        match before.get(key) {
+            Some((_, was)) if was == cluster => {}
+            None if !stays(key) => {}
+            _ => changes.push(Change::Joined(host.clone(), cluster.clone())),
+        }
+    }
+    for (_, (host, cluster)) in before.iter().filter(|(key, _)| !after.contains_key(*key) && stays(key)) {
+        changes.push(Change::Left(host.clone(), cluster.clone()));
     }
 }
 
@@ -197,6 +223,8 @@ impl fmt::Display for Change {
                 let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "not agreed on".to_owned());
                 write!(f, "root bridge: {} → {}", name(from), name(to))
             }
+            Change::Joined(host, cluster) => write!(f, "{host} joined {cluster}"),
+            Change::Left(host, cluster) => write!(f, "{host} left {cluster}"),
             Change::Clusters(names) if names.is_empty() => write!(f, "no cluster is left"),
             Change::Clusters(names) if names.len() == 1 => write!(f, "one cluster: {}", names[0]),
             Change::Clusters(names) => write!(f, "{} clusters: {}", names.len(), names.join(", ")),
@@ -300,6 +328,7 @@ mod tests {
         assert_eq!(words(|t| t.root_bridge = None), ["root bridge: s0 → not agreed on"]);
         assert_eq!(words(|t| t.nodes.push(node("s2", NodeKind::Switch))), ["switch s2 is new"]);
         assert_eq!(words(|t| t.clusters.clear()), ["no cluster is left"]);
+        assert_eq!(words(|t| drop(t.clusters[0].hosts.remove(1))), ["n3 left cluster"]);
     }
 
     #[test]
@@ -309,5 +338,9 @@ mod tests {
         new.nodes[0].stale = true;
         let back: Vec<String> = diff(&new, &old).iter().map(Change::to_string).collect();
         assert_eq!(back, ["switch s0 answers again", "n3 is on s0 port swp4"]);
+        let mut new = sample();
+        new.clusters[0].hosts.clear();
+        let back: Vec<String> = diff(&new, &old).iter().map(Change::to_string).collect();
+        assert_eq!(back, ["n2 joined cluster", "n3 joined cluster", "n10 joined cluster"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Hold-down: a change must hold still before it is believed.
 use super::candidate::{Candidate, Settled};
 use inventory::{Millis, Topology, diff};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A flapping change is believed after this many hold-downs, whatever it then is.
 const MOST_HOLDS: u64 = 10;
@@ -9,6 +9,9 @@ const MOST_HOLDS: u64 = 10;
 const STORY_MS: u64 = 5_000;
 /// The same while everything is as published: echoes of the last change must not become the start of the next.
 const ECHO_MS: u64 = 1_000;
+
+/// At most this many hosts are named in one change.
+const NAMED: usize = 4;
 
 /// A candidate that differs from what is published, and how long it has held.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +46,23 @@ fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
     };
     let (before, after) = (links(before), links(after));
     before.symmetric_difference(&after).flat_map(|(a, _, b, ..)| [a.clone(), b.clone()]).collect()
+}
+
+/// Hosts whose number of ranks is another one, by that number: a fleet's agents may all start at once.
+fn ranks(settled: &Settled, candidate: &Candidate) -> Vec<String> {
+    let mut offers: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    for (name, host) in &candidate.key.hosts {
+        if settled.key.hosts.get(name).is_some_and(|was| was.ranks != host.ranks) {
+            offers.entry(host.ranks).or_default().push(name);
+        }
+    }
+    let told = |(ranks, hosts): (u32, Vec<&str>)| {
+        let named = hosts[..hosts.len().min(NAMED)].join(", ");
+        let more = if hosts.len() > NAMED { format!(" and {} more", hosts.len() - NAMED) } else { String::new() };
+        let verb = if hosts.len() == 1 { "offers" } else { "offer" };
+        format!("{named}{more} {verb} {ranks} rank{}", if ranks == 1 { "" } else { "s" })
+    };
+    offers.into_iter().map(told).collect()
 }
 
 /// Candidates on their way from seen to believed.
@@ -86,7 +106,7 @@ impl Belief {
         let latest = Millis(since.0 + MOST_HOLDS * hold);
         let due = Millis((now.0 + hold).min(latest.0));
         let changes = match settled {
-            Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).collect(),
+            Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).chain(ranks(s, &candidate)).collect(),
             None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],
         };
         let touched = settled.map(|s| touched(&s.network, &candidate.network));
