@@ -43,6 +43,21 @@ fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
 }
 
 #[test]
+fn only_the_card_on_the_known_network_is_probed() {
+    let mut w = running();
+    let mut two_cards = report("n0", 10);
+    let management = Nic { name: "mgmt".into(), addresses: vec![("192.168.0.10".parse().unwrap(), 24)], ..two_cards.nics[0].clone() };
+    two_cards.nics.insert(0, Nic { mac: Some(Mac([2, 0xb, 0, 0, 0, 10])), ..management });
+    w.hears("n1", Fact::Host(report("n1", 11)));
+    w.hears("n0", Fact::Host(two_cards.clone()));
+    let probed = |w: &World| w.rota["n1"].peers.iter().map(|p| p.address.to_string()).collect::<Vec<_>>();
+    assert!(probed(&w).contains(&"10.77.0.10".to_owned()), "{:?}", probed(&w));
+    two_cards.nics[1].up = false;
+    w.hears("n0", Fact::Host(two_cards));
+    assert!(probed(&w).iter().all(|a| !a.starts_with("192.168.") && a != "10.77.0.10"), "{:?}", probed(&w));
+}
+
+#[test]
 fn slots_are_ranks_and_one_epoch() {
     let mut w = running();
     for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
@@ -50,6 +65,7 @@ fn slots_are_ranks_and_one_epoch() {
     }
     w.run(3_000);
     assert_eq!((w.published.len(), w.published[1].file.hosts["n1"].ranks), (2, 4));
+    assert_eq!(w.core.snapshot(w.now).epochs[1].changes, ["n0, n1, n2 offer 4 ranks"]);
     w.hears("n1", silence());
     w.run(100_000);
     assert_eq!(w.published.len(), 2);
