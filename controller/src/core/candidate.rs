@@ -6,7 +6,7 @@
 use super::damping::{self, Damping};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Interface, StpState};
-use inventory::topology::{Alarm, Grade, Link, LinkState, Node, NodeKind};
+use inventory::topology::{Alarm, Cluster, Grade, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 use inventory::view::{View, Views};
 use inventory::{Millis, Topology};
@@ -101,6 +101,7 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
     if let Some(settled) = settled {
         damping::freeze_hosts(damping, &mut network, settled);
     }
+    let mut kept: BTreeSet<&str> = settled.map(|_| damping.hosts()).unwrap_or_default();
     let mut alarms = Vec::new();
     let placed: HashSet<String> = network.links.iter().filter(|l| hosts.contains(l.b.as_str())).map(|l| l.b.clone()).collect();
     absent.retain(|host, _| !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host)));
@@ -115,7 +116,9 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
             }
             alarms.push(absence(host, settled, elsewhere, gone, gone_after));
             put_back(&mut network, settled, host, "the host is seen nowhere now");
+            kept.insert(host);
         }
+        keep_clusters(&mut network, settled, &kept);
     }
     let candidate = match whole(inventory, views, network, settled) {
         Ok(candidate) => match settled.filter(|_| damping.holds_trunks()) {
@@ -276,6 +279,32 @@ pub(crate) fn put_back(network: &mut Topology, settled: &Settled, host: &str, wh
     }
 }
 
+/// Puts hosts that keep their place into the clusters that the published network has them in: where they are not seen, nothing is told
+/// of that.
+pub(crate) fn keep_clusters(network: &mut Topology, settled: &Settled, kept: &BTreeSet<&str>) {
+    let published = || settled.network.clusters.iter().filter(|c| c.hosts.iter().any(|h| kept.contains(h.as_str())));
+    let known: HashSet<&str> = published().flat_map(|c| &c.hosts).map(String::as_str).filter(|h| kept.contains(h)).collect();
+    network.clusters.iter_mut().for_each(|c| c.hosts.retain(|h| !known.contains(h.as_str())));
+    let placed: HashSet<&str> = network.links.iter().map(|l| l.b.as_str()).collect();
+    let now: HashMap<String, usize> =
+        network.clusters.iter().enumerate().flat_map(|(i, c)| c.hosts.iter().map(move |h| (h.clone(), i))).collect();
+    for cluster in published() {
+        let back = cluster.hosts.iter().filter(|h| known.contains(h.as_str()) && placed.contains(h.as_str())).cloned();
+        let same = network.clusters.iter().position(|c| c.name == cluster.name);
+        // Under another name its former companions are still its companions.
+        match same.or_else(|| cluster.hosts.iter().find_map(|h| now.get(h).copied())) {
+            Some(at) => {
+                let position: HashMap<&str, usize> = cluster.hosts.iter().enumerate().map(|(i, h)| (h.as_str(), i)).collect();
+                let hosts = &mut network.clusters[at].hosts;
+                hosts.extend(back);
+                hosts.sort_by_key(|h| position.get(h.as_str()).copied().unwrap_or(usize::MAX));
+            }
+            None => network.clusters.push(Cluster { hosts: back.collect(), ..cluster.clone() }),
+        }
+    }
+    network.clusters.retain(|c| !c.hosts.is_empty());
+}
+
 /// Whether a link leads from the switch to something that is no host.
 fn is_linked(topology: &Topology, switch: &str) -> bool {
     let hosts = hosts(topology);
@@ -413,6 +442,28 @@ pub(crate) mod tests {
         }
         let moving = judge_at(0, &views, &topology, &mut Absent::new());
         assert_eq!(moving.candidate.unwrap().key, settled().key);
+    }
+
+    #[test]
+    fn a_host_that_keeps_its_place_keeps_its_cluster() {
+        let cluster = |name: &str, hosts: &[&str]| {
+            let hosts = hosts.iter().map(|h| (*h).to_owned()).collect();
+            Cluster { name: name.into(), hosts, reasons: vec![] }
+        };
+        let two = |west: &[&str], mut network: Topology| {
+            network.clusters = vec![cluster("cluster-s0", west), cluster("cluster-s1", &["n1"])];
+            network.clusters.retain(|c| !c.hosts.is_empty());
+            network
+        };
+        let published = whole(&inventory(), &Views::new(), two(&["n0", "n2"], network("s0")), None).unwrap();
+        let settled = Settled::new(4, published);
+        let kept = judged(0, &views(false, StpState::Disabled), &two(&["n0"], without_n2()), Some(&settled), &mut Absent::new());
+        let kept = kept.candidate.unwrap();
+        assert_eq!((&kept.key, &kept.network.clusters), (&settled.key, &settled.network.clusters));
+        let alone = Settled { network: Topology { clusters: vec![cluster("west", &["n2"])], ..settled.network.clone() }, ..settled };
+        let mut network = two(&["n0"], network("s0"));
+        keep_clusters(&mut network, &alone, &BTreeSet::from(["n2"]));
+        assert_eq!(network.clusters[2], cluster("west", &["n2"]));
     }
 
     #[test]

@@ -179,7 +179,7 @@ pub(crate) fn freeze_hosts(damping: &Damping, network: &mut Topology, settled: &
     }
 }
 
-/// The links between switches as they are published; hosts where they are now.
+/// The links between switches as they are published, and the clusters of hosts that did not move; hosts where they are now.
 pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
     let (now, then) = (network.kinds(), settled.network.kinds());
     let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
@@ -189,6 +189,10 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
     let missing: Vec<_> =
         settled.network.nodes.iter().filter(|n| n.kind != NodeKind::Host && !now.contains_key(n.name.as_str())).cloned().collect();
     frozen.nodes.extend(missing);
+    let seats = |t: &Topology| -> HashMap<String, String> { t.links.iter().map(|l| (l.b.clone(), l.a.clone())).collect() };
+    let (before, after) = (seats(&settled.network), seats(network));
+    let stays = |host: &&str| before.get(*host) == after.get(*host);
+    candidate::keep_clusters(&mut frozen, settled, &settled.key.hosts.keys().map(String::as_str).filter(stays).collect());
     frozen
 }
 
