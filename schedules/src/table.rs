@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn refuses_what_contradicts_itself() {
         let read = |alltoall: &str| {
-            let text = format!("{{\"alltoall\":[{alltoall}],\"allgather\":[{{\"from\":0,\"way\":\"ring\"}}]}}");
+            let text = format!("{{\"alltoall\":[{alltoall}],\"allgather\":[{{\"from\":0,\"way\":{{\"ring\":{{}}}}}}]}}");
             Table::from_json(text.as_bytes()).map_err(|e| e.to_string())
         };
         assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"sender\"}}}").is_ok());
@@ -227,7 +227,7 @@ mod tests {
         assert!(read("{\"from\":1,\"way\":\"native\"}").unwrap_err().contains("from 0"));
         assert!(read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}").unwrap_err().contains("ascending"));
         assert!(read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}").unwrap_err().contains("each MPI"));
-        assert!(read("{\"from\":0,\"way\":\"ring\"}").unwrap_err().contains("native or aapc"));
+        assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native or aapc"));
         assert!(read("{\"from\":0,\"way\":\"lg\"}").unwrap_err().contains("lg"));
     }
 
