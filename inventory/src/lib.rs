@@ -36,6 +36,8 @@ pub mod observation;
 mod order;
 pub mod plain;
 pub mod ranks;
+#[cfg(test)]
+mod sample;
 pub mod secret;
 pub mod spanning_tree;
 pub mod topology;

@@ -317,21 +317,10 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::{link, node};
 
     #[test]
     fn names_that_no_file_takes_are_made_plain_and_stay_apart() {
-        let node = |name: &str, kind| Node { name: name.into(), kind, chassis: None, stale: false };
-        let link = |a: &str, b: &str| Link {
-            a: a.into(),
-            a_port: "p".into(),
-            b: b.into(),
-            b_port: "q".into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
-            state: LinkState::Forwarding,
-            grade: Grade::Certain,
-            evidence: vec![],
-        };
         let switches = ["core 1", "core/1", "core-1"].map(|n| node(n, NodeKind::Switch));
         let hosts = ["02:00:00:00:00:01", "two places"].map(|n| node(n, NodeKind::Host));
         let links = vec![
@@ -352,18 +341,6 @@ mod tests {
 
     #[test]
     fn routers_are_written_as_routers_where_they_join_something() {
-        let node = |name: &str, kind| Node { name: name.into(), kind, chassis: None, stale: false };
-        let link = |a: &str, b: &str| Link {
-            a: a.into(),
-            a_port: "p".into(),
-            b: b.into(),
-            b_port: "q".into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
-            state: LinkState::Forwarding,
-            grade: Grade::Certain,
-            evidence: vec![],
-        };
         let mut nodes: Vec<Node> = ["r0", "r1", "silent"].into_iter().map(|n| node(n, NodeKind::Router)).collect();
         nodes.extend([node("s0", NodeKind::Switch), node("n0", NodeKind::Host), node("n1", NodeKind::Host)]);
         let links = vec![link("r0", "r1"), link("r0", "s0"), link("s0", "n0"), link("r1", "n1")];

@@ -2,6 +2,7 @@ use super::*;
 use crate::BitsPerSec;
 use crate::host_report::{HostReport, Path, RoundTrip};
 use crate::observation::{Bridge, BridgeId};
+use crate::sample;
 use crate::topology::{Grade, LinkState};
 use crate::view::View;
 use proptest::prelude::*;
@@ -34,21 +35,11 @@ impl Net {
     }
 
     fn node(&mut self, name: &str, kind: NodeKind) {
-        self.nodes.push(Node { name: name.into(), kind, chassis: None, stale: false });
+        self.nodes.push(sample::node(name, kind));
     }
 
     fn link(&mut self, a: &str, b: &str) -> &mut Link {
-        self.links.push(Link {
-            a: a.into(),
-            a_port: "p".into(),
-            b: b.into(),
-            b_port: "q".into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
-            state: LinkState::Forwarding,
-            grade: Grade::Certain,
-            evidence: vec![],
-        });
+        self.links.push(sample::link(a, b));
         self.links.last_mut().unwrap()
     }
 
