@@ -1,13 +1,14 @@
 //! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
 //! goes wrong becomes [`Fact::Failed`] in words for an operator.
 use crate::access::Access;
+use crate::port;
 use crate::tables::{self, Objects, pulse};
 use crate::walk::{Answers, Walk};
 use inventory::inventory_file::{Switch, Timing};
 use inventory::observation::{Fact, Pulse, Table};
-use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient, UdpTransport};
+use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
@@ -159,8 +160,8 @@ impl Client {
     }
 
     async fn connect(&self) -> snmp::Result<UdpClient> {
-        let any = if self.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        let transport = UdpTransport::builder().bind(any).receive_capacity(snmp::MAX_UDP_PAYLOAD).build().await?;
+        let any: IpAddr = if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let transport = port::open((any, 0).into()).await?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO).unwrap_or_else(|_| Retry::none());
         snmp::Client::builder(self.address, self.access.auth.clone())
             .request_timeout(self.timeout)

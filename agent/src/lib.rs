@@ -9,6 +9,7 @@
 //! | [`host`] | a host that looks at its own cables |
 //! | [`datagrams`] | answers from elsewhere than a session |
 //! | [`look`] | every switch at once, none waits for another |
+//! | `port` | a port of its own for each session |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`secrets`] | where secrets are kept outside the inventory |
 //! | [`traps`] | what devices send unasked |
@@ -20,6 +21,7 @@ pub mod datagrams;
 pub mod frames;
 pub mod host;
 pub mod look;
+mod port;
 pub mod recording;
 pub mod secrets;
 mod tables;
