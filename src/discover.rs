@@ -3,6 +3,7 @@ use crate::Outcome;
 use crate::output::print;
 use agent::recording::{Folder, read_folder};
 use anyhow::Context;
+use inventory::address::Addresses;
 use inventory::cabling::Descriptions;
 use inventory::host_report::HostReport;
 use inventory::infer::{descriptions, infer, infer_recorded};
@@ -128,8 +129,17 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<Found> {
     }
     let topology = infer(&inventory, &views);
     let mut file = topology.to_file();
+    locate(&mut file, &topology, &views);
     inventory.rank(&mut file);
     Ok(Found { descriptions: descriptions(&views, &topology), topology, file, answered })
+}
+
+/// Puts in the addresses that host agents reported.
+fn locate(file: &mut TopologyFile, topology: &Topology, views: &Views) {
+    let (seats, addresses) = (topology.seats(), Addresses::new(views));
+    for (name, host) in &mut file.hosts {
+        host.address = seats.get(name.as_str()).and_then(|seat| addresses.of(name, seat.1)).map(|(address, _)| address);
+    }
 }
 
 /// What host agents' reports say.

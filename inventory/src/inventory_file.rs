@@ -206,12 +206,12 @@ impl Inventory {
         Ok(())
     }
 
-    /// Puts a found network's hosts into the order stated here, with their ranks and addresses.
+    /// Puts a found network's hosts into the order stated here, with the ranks and addresses stated here.
     pub fn rank(&self, file: &mut TopologyFile) {
         file.hosts.sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
         for (name, host) in &mut file.hosts {
             if let Some(stated) = self.hosts.get(name) {
-                (host.ranks, host.address) = (stated.ranks.unwrap_or(host.ranks), stated.address);
+                (host.ranks, host.address) = (stated.ranks.unwrap_or(host.ranks), stated.address.or(host.address));
             }
         }
     }

@@ -15,6 +15,7 @@
 //! | [`observation`] | what one look at one device said |
 //! | [`host_report`] | what a host agent says |
 //! | [`view`] | the newest word of each device on each table |
+//! | [`address`] | where a host is reached on the cluster network |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`infer`] | views to topology |
 //! | `clusters` | which hosts share a spanning tree without a router, a slow or a long link between them |
@@ -24,6 +25,7 @@
 //! | [`spanning_tree`] | which links of a topology file spanning tree would let through |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
+pub mod address;
 pub mod cabling;
 mod clusters;
 pub mod diff;

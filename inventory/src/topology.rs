@@ -175,6 +175,14 @@ impl Topology {
         Tree::new(&hosts.iter().map(|h| (*h, 1)).collect::<Vec<_>>(), &switches, &cables)
     }
 
+    /// The hosts' seats that only one reading fits: the switch, and the host's end of the cable as its neighbour names it.
+    pub fn seats(&self) -> HashMap<&str, (&str, &str)> {
+        let kinds = self.kinds();
+        let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
+        let links = self.links.iter().filter(|l| l.grade != Grade::Ambiguous && is_host(&l.b));
+        links.map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str()))).collect()
+    }
+
     /// The network as a topology file: the root bridge first, hosts with one place and one rank each, every link
     /// between switches and routers with its state where it does not forward. Links of no certain place are stated `unknown`; a
     /// host with cables to several places is left out, as a file has one place for each. Names that no file takes

@@ -210,6 +210,17 @@ impl Plan {
         segments::routes(&self.segments, &self.nodes, node)
     }
 
+    /// The file with the hosts' addresses in this lab.
+    pub(crate) fn addressed(&self, file: &TopologyFile) -> TopologyFile {
+        let mut file = file.clone();
+        for host in self.hosts() {
+            if let Some(stated) = file.hosts.get_mut(&host.name) {
+                stated.address = host.data.map(Into::into);
+            }
+        }
+        file
+    }
+
     /// The lowest port of a switch or router without a cable.
     pub(crate) fn free_port(&self, node: &str) -> End {
         let kind = if self.routers().any(|r| r.name == node) { "ge" } else { "swp" };
@@ -247,7 +258,7 @@ impl Plan {
     }
 
     /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of the switches and routers, names
-    /// of the hosts, and nothing of how they are cabled.
+    /// and addresses of the hosts, and nothing of how they are cabled.
     pub(crate) fn inventory(&self, ranks: impl Fn(&str) -> u32) -> String {
         let mut text = String::from("# written by heddle lab up\nswitches:\n");
         for switch in self.switches().chain(self.routers()) {
@@ -255,10 +266,10 @@ impl Plan {
         }
         text += "snmp:\n  default: {version: 2c, community: public}\nhosts:\n";
         for host in self.hosts() {
-            match ranks(&host.name) {
-                1 => text += &format!("  {}: {{}}\n", host.name),
-                n => text += &format!("  {}: {{ranks: {n}}}\n", host.name),
-            }
+            let address = host.data.map(|address| format!("address: {address}"));
+            let ranks = Some(ranks(&host.name)).filter(|n| *n != 1).map(|n| format!("ranks: {n}"));
+            let stated: Vec<String> = address.into_iter().chain(ranks).collect();
+            text += &format!("  {}: {{{}}}\n", host.name, stated.join(", "));
         }
         text += &format!("timing: {{hold_down: 500ms, poll: 500ms}}\ntraps: {{listen: \"{}:162\"}}\n", self.nodes[0].management);
         text
@@ -362,6 +373,8 @@ mod tests {
         let text = plan().inventory(|host| if host == "n1" { 2 } else { 1 });
         let inventory = inventory::inventory_file::Inventory::parse("inventory.yaml", &text).unwrap();
         assert_eq!(inventory.switches.len(), 2);
+        let n1 = &inventory.hosts["n1"];
+        assert_eq!((n1.address, n1.ranks), (Some("10.77.0.2".parse().unwrap()), Some(2)));
         assert!(!text.contains("swp"));
     }
 

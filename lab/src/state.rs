@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `state.json` | the plan as it stands now |
 //! | `inventory.yaml` | for `heddle controller --inventory` |
-//! | `topology.yaml` | the file the lab was built from |
+//! | `topology.yaml` | the file the lab was built from, with the hosts' addresses; for `heddle publish` |
 //! | `shared/` | the shared directory: `HEDDLE_DIR` of jobs in the lab |
 //! | `nodes/NAME.json`, `NAME.ready` | a node's init: who it is, whether it came up |
 //! | `logs/` | what inits and daemons say |

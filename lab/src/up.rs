@@ -53,7 +53,7 @@ fn write_files(state: &State, file: &TopologyFile) -> Result<()> {
     }
     let ranks = |host: &str| file.hosts.get(host).map_or(1, |h| h.ranks);
     state::write(&directory.join("inventory.yaml"), state.plan.inventory(ranks).as_bytes())?;
-    state::write(&directory.join("topology.yaml"), file.to_yaml().as_bytes())?;
+    state::write(&directory.join("topology.yaml"), state.plan.addressed(file).to_yaml().as_bytes())?;
     state.save()
 }
 

@@ -5,12 +5,13 @@
 use super::directions::{self, Rota, Subject};
 use super::{Core, Effect};
 use crate::api::Level;
-use inventory::host_report::{HostReport, Nic};
+use inventory::address::Addresses;
+use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Observation, Pulse};
-use inventory::topology::{Alarm, Grade, NodeKind};
-use inventory::view::{self, View};
+use inventory::topology::Alarm;
+use inventory::view;
 use inventory::{Mac, Millis};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Two machines under one name are believed again once only one of them has reported for so long, in ms.
@@ -170,15 +171,12 @@ impl Core {
     }
 
     fn subjects(&self) -> Vec<Subject<'_>> {
-        let kinds = self.topology.kinds();
-        let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
-        let links = self.topology.links.iter().filter(|l| l.grade != Grade::Ambiguous && is_host(&l.b));
-        let seats: HashMap<&str, (&str, &str)> = links.map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str()))).collect();
-        let learned: HashSet<Mac> = self.switches().filter_map(|(_, v)| v.fdb.as_ref()).flatten().map(|row| row.mac).collect();
+        let seats = self.topology.seats();
+        let addresses = Addresses::new(&self.views);
         let subject = |(name, host): (&'_ String, &inventory::inventory_file::Host)| {
             let view = self.views.get(name);
             let seat = seats.get(name.as_str());
-            let net = view.and_then(|v| main_address(v, seat.map_or("", |s| s.1), &learned));
+            let net = addresses.of(name, seat.map_or("", |s| s.1));
             let segment = match (seat, net) {
                 (Some((switch, _)), _) => format!("switch {switch}"),
                 (None, Some((address, length))) => format!("net {}", network(address, length)),
@@ -189,23 +187,6 @@ impl Core {
         let hosts = self.inventory.hosts.iter();
         hosts.map(|h| (h.0, subject(h))).map(|(name, (segment, address, reports))| Subject { segment, name, address, reports }).collect()
     }
-}
-
-/// The address a host is probed at: of the card on its cable, or of one that switches learned where no cable names a card. Another
-/// card's would lead over another network, past the routers of this one.
-fn main_address(view: &View, card: &str, learned: &HashSet<Mac>) -> Option<(IpAddr, u8)> {
-    let report = view.host.as_ref()?;
-    let mut cards: Vec<&Nic> = report.cards_at(card).collect();
-    if cards.is_empty() {
-        let seen = report.nics.iter().filter(|n| n.mac.is_some_and(|mac| learned.contains(&mac)));
-        cards = seen.flat_map(|n| report.cards_at(&n.name)).collect();
-    }
-    let fits = |ip: &IpAddr| match ip {
-        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local() && !ip.is_unspecified(),
-        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local() && !ip.is_unspecified(),
-    };
-    // IPv4 before IPv6, and then the lowest: the order in which a system lists its addresses changes.
-    cards.into_iter().filter(|n| n.up).flat_map(|n| &n.addresses).filter(|(ip, _)| fits(ip)).min().copied()
 }
 
 /// The network an address is in, as text.

@@ -4,10 +4,11 @@
 //! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way neither a
 //! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
 use super::damping::{self, Damping};
+use inventory::address::Addresses;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Interface, StpState};
 use inventory::topology::{Alarm, Cluster, Grade, Link, LinkState, Node, NodeKind};
-use inventory::topology_file::TopologyFile;
+use inventory::topology_file::{self, TopologyFile};
 use inventory::view::{View, Views};
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -163,8 +164,14 @@ fn file(inventory: &Inventory, views: &Views, network: &Topology, settled: Optio
     let mut file = network.to_file();
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
     file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
+    let seats = network.seats();
+    let addresses = Addresses::new(views);
     for (name, host) in &mut file.hosts {
-        host.ranks = ranks(inventory, views, name, settled).unwrap_or(host.ranks);
+        let published = settled.and_then(|s| s.key.hosts.get(name));
+        host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
+        // As stated, else as its agent says; what is published stays until an agent says so again.
+        let said = || Some(addresses.of(name, seats.get(name.as_str())?.1)?.0);
+        host.address = inventory.hosts.get(name).and_then(|h| h.address).or_else(said).or_else(|| published?.address);
     }
     let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
     let reached = reached(&file);
@@ -184,11 +191,10 @@ fn file(inventory: &Inventory, views: &Views, network: &Topology, settled: Optio
 }
 
 /// How many ranks a host runs: as stated, else as its agent offers; what is published stays until an agent says so again.
-fn ranks(inventory: &Inventory, views: &Views, host: &str, settled: Option<&Settled>) -> Option<u32> {
+fn ranks(inventory: &Inventory, views: &Views, host: &str, published: Option<&topology_file::Host>) -> Option<u32> {
     let stated = inventory.hosts.get(host).and_then(|h| h.ranks);
     let offered = || views.get(host)?.host.as_ref().map(|report| report.slots).filter(|slots| (1..=65_536).contains(slots));
-    let published = || settled?.key.hosts.get(host).map(|h| h.ranks);
-    stated.or_else(offered).or_else(published)
+    stated.or_else(offered).or(published.map(|h| h.ranks))
 }
 
 /// The switches that forwarding links connect to the first host's.
@@ -323,6 +329,7 @@ fn interface<'a>(view: &'a View, name: &str) -> Option<&'a Interface> {
 pub(crate) mod tests {
     use super::*;
     use inventory::BitsPerSec;
+    use inventory::host_report::Nic;
     use inventory::observation::{Bridge, BridgePort};
 
     const GONE: u64 = 30_000;
@@ -498,6 +505,34 @@ pub(crate) mod tests {
         let mut t = network("s0");
         t.nodes.push(node("s7", NodeKind::Switch));
         assert_eq!(whole(&inventory(), &Views::new(), t, None).unwrap().key, candidate("s0").key);
+    }
+
+    #[test]
+    fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_published() {
+        let mut inventory = inventory();
+        inventory.hosts["n0"].address = Some("10.77.0.1".parse().unwrap());
+        let mut views = views(true, StpState::Forwarding);
+        for (host, address) in [("n0", "10.77.0.9"), ("n1", "10.77.0.2")] {
+            let nic = |name: &str, address: &str| Nic {
+                name: name.into(),
+                addresses: vec![(address.parse().unwrap(), 24)],
+                up: true,
+                ..Nic::default()
+            };
+            let nics = vec![nic("mgmt0", "10.0.0.7"), nic("eth0", address)];
+            let report = inventory::host_report::HostReport { host: host.into(), slots: 1, nics, ..Default::default() };
+            views.insert(host.into(), View { host: Some(report), ..View::default() });
+        }
+        let mut network = network("s0");
+        network.links.iter_mut().filter(|l| l.b.starts_with('n')).for_each(|l| l.b_port = "eth0".into());
+        let whole = |views: &Views, settled: Option<&Settled>| whole(&inventory, views, network.clone(), settled).unwrap();
+        let addresses = |c: &Candidate| ["n0", "n1", "n2"].map(|h| c.file.hosts[h].address.map(|a| a.to_string()).unwrap_or_default());
+        let reported = whole(&views, None);
+        assert_eq!(addresses(&reported), ["10.77.0.1", "10.77.0.2", ""]);
+        let settled = Settled::new(4, reported);
+        views.retain(|name, _| name.starts_with('s'));
+        let silent = whole(&views, Some(&settled));
+        assert_eq!(silent.key, settled.key, "agents that did not report yet are no reason for an epoch");
     }
 
     #[test]
