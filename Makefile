@@ -15,7 +15,7 @@ help:
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures the README states, measured here"
-	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md"
+	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
 	@echo "make fuzz         every reader of foreign bytes, for FUZZ_SECONDS each (now $(FUZZ_SECONDS)); needs nightly Rust and cargo-fuzz"
@@ -75,7 +75,7 @@ bench-quick: packages
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle
 	$(CARGO) build --locked --release -p heddle-fleet --example fleet
-	scripts/bench-fleet
+	scripts/bench-fleet $(PARTS)
 
 bench-scaling:
 	$(CARGO) run --locked --release -p heddle-schedules --example scaling -- docs

@@ -5,7 +5,8 @@
 //! Input: learned rows of each device, its own MAC addresses, the cables known so far.
 //! Guarantee: where no row is stale, two ports that are said to face each other do; and they are neighbours, or only devices
 //! that nothing was heard of stand between. What the rows leave open is ambiguous.
-//! Cost: devices squared, times the stations two of them share; with each pair, all devices once more.
+//! Cost: for each station, the islands that learned it, squared; all pairs of islands, and of those that face each other, each with
+//! those that stand between others, which are few; cables with all.
 //! Deviations: ports face each other by own addresses where they are learned, which bridges' rarely are; else by at least
 //! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
 use super::{Context, End, Pair};
@@ -13,6 +14,7 @@ use crate::Mac;
 use crate::infer::Strangers;
 use crate::infer::device::Device;
 use crate::infer::islands::{Exit, Islands};
+use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -32,9 +34,21 @@ type Learned = HashMap<Mac, usize>;
 struct Relation {
     /// The exit of the one with the smaller number, and of the other.
     exits: (usize, usize),
-    evidence: String,
-    /// Whether stations were learned between them.
-    parted: bool,
+    /// How it is known.
+    how: &'static str,
+    /// The stations on the side of each.
+    sides: (usize, usize),
+    /// The stations that were learned between them.
+    between: usize,
+}
+
+impl Relation {
+    fn told(&self, [x, y]: &[End; 2], context: &Context<'_, '_>) -> String {
+        let Relation { how, sides: (ours, theirs), between, .. } = self;
+        let hidden = if *between > 0 { format!(", {between} between: something unmanaged may stand there") } else { String::new() };
+        let (x, y) = (x.told(context), y.told(context));
+        format!("FDB: {x} and {y} face each other: {how}; {ours} stations on the one side, {theirs} on the other{hidden}")
+    }
 }
 
 /// What all rows say.
@@ -59,25 +73,23 @@ pub(super) fn pairs(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Pai
         return vec![];
     }
     let rows = Rows::new(context, islands, lands);
+    let others = rows.inner_first();
     let mut pairs = Vec::new();
-    for (&(a, b), Relation { exits: (x, y), evidence, parted }) in &rows.relations {
-        let Some(ends) = rows.plug(context, islands, *x).zip(rows.plug(context, islands, *y)).map(|(a, b)| [a, b]) else { continue };
+    for (&(a, b), relation) in &rows.relations {
+        let faces = [(a, relation.exits.0), (b, relation.exits.1)];
+        let [Some(x), Some(y)] = faces.map(|(_, exit)| rows.plug(context, islands, exit)) else { continue };
+        let ends = [x, y];
         if !context.open(&ends) {
             continue;
         }
-        let others = (0..rows.lands.len()).filter(|&c| c != a && c != b);
-        let places: Vec<(usize, Place)> = others.map(|c| (c, rows.place([(a, *x), (b, *y)], c))).collect();
-        if places.iter().any(|(_, place)| *place == Place::Between) {
-            continue;
-        }
-        let mut evidence = vec![evidence.clone()];
-        let open = places.iter().filter(|(_, p)| *p == Place::Unknown).flat_map(|(c, _)| &rows.lands[*c]);
-        let open: Vec<&str> = open.map(|d| context.devices[*d].name).collect();
+        let Some(open) = rows.doubtful(faces, &others) else { continue };
+        let mut evidence = vec![relation.told(&ends, context)];
+        let open: Vec<&str> = open.iter().flat_map(|c| &rows.lands[*c]).map(|d| context.devices[*d].name).collect();
         if !open.is_empty() {
             evidence.push(format!("FDB: {} may stand between, nothing says so or not", open.join(" or ")));
         }
         // Recordings hold rows of many moments.
-        let parted = *parted && context.strangers == Strangers::Told;
+        let parted = relation.between > 0 && context.strangers == Strangers::Told;
         pairs.push(Pair { ends, evidence, sure: open.is_empty(), parted });
     }
     pairs
@@ -115,16 +127,17 @@ impl Rows {
         let exits = in_order.into_iter().map(|(exit, _)| exit).collect();
         let mut rows = Rows { lands, exits, learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
         let filled: Vec<usize> = (0..rows.learned.len()).filter(|&d| !rows.learned[d].is_empty()).collect();
+        let stations = Stations::new(&rows.learned, &owners);
         for (i, &a) in filled.iter().enumerate() {
+            let mut sides = stations.sides(a, &rows.learned[a]);
             for &b in &filled[i + 1..] {
-                rows.relate(context, islands, &owners, a, b);
+                rows.relate(a, b, &sides.remove(&b).unwrap_or_default());
             }
         }
         rows
     }
 
-    fn relate(&mut self, context: &Context<'_, '_>, islands: &Islands<'_>, owners: &HashMap<Mac, usize>, a: usize, b: usize) {
-        let sides = Sides::new(&self.learned[a], &self.learned[b], owners);
+    fn relate(&mut self, a: usize, b: usize, sides: &Sides) {
         if !sides.0.is_empty() {
             self.sharing.extend([(a, b), (b, a)]);
         }
@@ -135,10 +148,38 @@ impl Rows {
             (None, None) => (sides.only(), "neither learned the other's address"),
         };
         let Some((x, y)) = exits else { return };
-        let end = |exit| self.plug(context, islands, exit).map_or_else(String::new, |end| end.told(context));
-        let evidence = format!("FDB: {} and {} face each other: {how}{}", end(x), end(y), sides.told(x, y));
-        let parted = sides.stations(|i, j| i == x && j == y) > 0;
-        self.relations.insert((a, b), Relation { exits: (x, y), evidence, parted });
+        let relation = Relation {
+            exits: (x, y),
+            how,
+            sides: (sides.stations(|i, j| i != x && j == y), sides.stations(|i, j| i == x && j != y)),
+            between: sides.stations(|i, j| i == x && j == y),
+        };
+        self.relations.insert((a, b), relation);
+    }
+
+    /// All islands, those that face others at many exits first: if anybody is between two, it is likely one of them.
+    fn inner_first(&self) -> Vec<usize> {
+        let mut exits = vec![BTreeSet::new(); self.lands.len()];
+        for (&(a, b), relation) in &self.relations {
+            exits[a].insert(relation.exits.0);
+            exits[b].insert(relation.exits.1);
+        }
+        let mut islands: Vec<usize> = (0..self.lands.len()).collect();
+        islands.sort_by_key(|island| Reverse(exits[*island].len()));
+        islands
+    }
+
+    /// Who else may stand between two that face each other, of all in this order; `None` where somebody does.
+    fn doubtful(&self, faces: [(usize, usize); 2], others: &[usize]) -> Option<BTreeSet<usize>> {
+        let mut doubtful = BTreeSet::new();
+        for &c in others.iter().filter(|c| faces.iter().all(|(island, _)| island != *c)) {
+            match self.place(faces, c) {
+                Place::Between => return None,
+                Place::Unknown => _ = doubtful.insert(c),
+                Place::Elsewhere => {}
+            }
+        }
+        Some(doubtful)
     }
 
     /// What an exit is.
@@ -245,20 +286,38 @@ fn owners(context: &Context<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize
     owners.into_iter().filter_map(|(mac, owner)| Some((mac, owner?))).collect()
 }
 
+/// Where each station was learned that is nobody's own address: islands, and their exits.
+struct Stations(HashMap<Mac, Vec<(usize, usize)>>);
+
+impl Stations {
+    fn new(learned: &[Learned], owners: &HashMap<Mac, usize>) -> Stations {
+        let mut stations: HashMap<Mac, Vec<(usize, usize)>> = HashMap::new();
+        for (island, rows) in learned.iter().enumerate() {
+            for (mac, &exit) in rows.iter().filter(|(mac, _)| !owners.contains_key(mac)) {
+                stations.entry(*mac).or_default().push((island, exit));
+            }
+        }
+        Stations(stations)
+    }
+
+    /// What an island shares with each of those of a larger number.
+    fn sides(&self, a: usize, learned: &Learned) -> HashMap<usize, Sides> {
+        let mut sides: HashMap<usize, Sides> = HashMap::new();
+        for (mac, &x) in learned {
+            let all = self.0.get(mac).map_or(&[][..], Vec::as_slice);
+            for &(b, y) in &all[all.partition_point(|(b, _)| *b <= a)..] {
+                *sides.entry(b).or_default().0.entry((x, y)).or_default() += 1;
+            }
+        }
+        sides
+    }
+}
+
 /// How many stations two devices have behind which pair of ports.
+#[derive(Default)]
 struct Sides(BTreeMap<(usize, usize), usize>);
 
 impl Sides {
-    fn new(a: &Learned, b: &Learned, owners: &HashMap<Mac, usize>) -> Sides {
-        let mut sides = BTreeMap::new();
-        for (mac, &x) in a.iter().filter(|(mac, _)| !owners.contains_key(mac)) {
-            if let Some(&y) = b.get(mac) {
-                *sides.entry((x, y)).or_default() += 1;
-            }
-        }
-        Sides(sides)
-    }
-
     fn turned(&self) -> Sides {
         Sides(self.0.iter().map(|(&(x, y), &n)| ((y, x), n)).collect())
     }
@@ -290,12 +349,5 @@ impl Sides {
             (self.stations(|i, j| i == x && j != y) >= LEAST).then_some((x, y))
         });
         fitting.next().filter(|_| fitting.next().is_none())
-    }
-
-    fn told(&self, x: usize, y: usize) -> String {
-        let (ours, theirs) = (self.stations(|i, j| i != x && j == y), self.stations(|i, j| i == x && j != y));
-        let between = self.stations(|i, j| i == x && j == y);
-        let hidden = if between > 0 { format!(", {between} between: something unmanaged may stand there") } else { String::new() };
-        format!("; {ours} stations on the one side, {theirs} on the other{hidden}")
     }
 }
