@@ -1,4 +1,6 @@
 //! `heddle doctor`: what this machine lacks, and the one command that gives it.
+mod mpi;
+
 use crate::Outcome;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,13 @@ pub(crate) struct Args {
     /// Print only the missing Debian/Ubuntu packages, on one line
     #[arg(long)]
     apt: bool,
+    /// Print instead what MPI jobs find here: the library and its backends, the MPI libraries, where each host hangs, and what runs at
+    /// which block size
+    #[arg(long, conflicts_with = "apt")]
+    mpi: bool,
+    /// The shared directory, for --mpi [default: $HEDDLE_DIR]
+    #[arg(long, value_name = "DIR", requires = "mpi")]
+    dir: Option<PathBuf>,
 }
 
 /// Something heddle uses on the machine it runs on. The controller and the runtime themselves need none of it.
@@ -84,6 +93,9 @@ const NEEDS: &[Need] = &[
 const PACING: &str = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if args.mpi {
+        return mpi::run(args.dir.as_deref());
+    }
     let found: Vec<(&Need, bool)> = NEEDS.iter().map(|need| (need, need.look.is_there())).collect();
     let mut out = std::io::stdout().lock();
     if args.apt {

@@ -14,6 +14,7 @@ mod predict;
 mod publish;
 mod schedule;
 mod tui;
+mod tune;
 mod verify;
 mod what_if;
 
@@ -61,6 +62,8 @@ enum Command {
     Lab(lab::Args),
     /// Measure collectives across the lab's hosts, with and without the runtime
     Bench(bench::Args),
+    /// Measure on the real hosts which way is fastest at which size, for the next epoch
+    Tune(tune::Args),
     /// Bring up a cluster, run a job on it, move a cable, and show that all follows
     Demo(demo::Args),
     /// Check what this machine lacks to run heddle
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Tui(args) => tui::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args, &mut Cli::command()),

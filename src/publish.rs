@@ -2,13 +2,14 @@
 use crate::Outcome;
 use anyhow::Context;
 use controller::plan::{Verified, stated};
-use controller::publish::{KEEP, Store, current_epoch};
+use controller::publish::{KEEP, Store, current_epoch, measurements_for_next};
 use inventory::TopologyFile;
+use schedules::epoch::Epoch;
 use std::path::PathBuf;
 
 /// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and for tests.
 ///
-/// Prints what `current` then holds. A topology that is current already is not published again.
+/// Prints what `current` then holds. A topology that is current already is not published again, unless `heddle tune` measured anew.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file
@@ -25,12 +26,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let file = TopologyFile::parse(&name, &text)?;
     file.tree().with_context(|| name.clone())?; // Before the directory is touched.
     let store = Store::open(&args.dir, KEEP)?;
+    let (tuning, problem) = measurements_for_next(&args.dir);
+    if let Some(problem) = problem {
+        eprintln!("{problem}; the decision table is made without that file");
+    }
     // A damaged current epoch is a reason to publish, not to stop.
-    if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(|current| current.topology == file) {
+    let same = |current: &Epoch| current.topology == file && current.tuning == tuning;
+    if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
         eprintln!("{name}: epoch {} is this topology already; nothing published", current.number);
     } else {
         let number = store.highest()? + 1;
-        let verified = Verified::plan(number, agent::now(), file.clone(), stated(&file)).with_context(|| name.clone())?;
+        let verified = Verified::plan(number, agent::now(), file.clone(), stated(&file), tuning).with_context(|| name.clone())?;
         store.publish(&verified)?;
     }
     if let Some(pointer) = controller::publish::current(&args.dir)? {

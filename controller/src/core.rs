@@ -11,6 +11,7 @@ mod candidate;
 mod damping;
 mod directions;
 mod event;
+mod measured;
 mod reads;
 mod show;
 
@@ -89,6 +90,8 @@ struct Task {
     phase: Phase,
     /// How often publishing failed.
     failures: u32,
+    /// Whether only the measurements are new.
+    remeasured: bool,
 }
 
 /// The controller's mind.
@@ -111,6 +114,8 @@ pub struct Core {
     damping: Damping,
     settled: Option<Settled>,
     task: Option<Task>,
+    /// Measurements that no epoch has yet.
+    measured: Option<String>,
     tickets: u64,
     highest: u64,
     meter: Meter,
@@ -146,6 +151,7 @@ impl Core {
             damping: Damping::default(),
             settled: None,
             task: None,
+            measured: None,
             tickets: 0,
             highest: 0,
             meter: Meter::default(),
@@ -175,6 +181,7 @@ impl Core {
             Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
             Event::Published { ticket } => self.published(now, ticket, &mut effects),
             Event::PublishFailed { ticket, problem } => self.publish_failed(now, ticket, problem),
+            Event::Measured { what } => self.new_measurements(what),
             Event::InventoryChanged(inventory) => self.change_inventory(now, *inventory, &mut effects),
         }
         effects
@@ -416,7 +423,8 @@ impl Core {
 
     /// Starts, drops or repeats the making of an epoch.
     fn decide(&mut self, now: Millis, fx: &mut Vec<Effect>) {
-        let wanted = self.belief.held().map(|h| &h.candidate.key);
+        let remeasured = self.task.as_ref().filter(|task| task.remeasured).and(self.settled.as_ref());
+        let wanted = self.belief.held().map(|h| &h.candidate.key).or(remeasured.map(|settled| &settled.key));
         let busy = matches!(&self.task, Some(Task { phase: Phase::Publishing, .. }));
         if !busy && self.task.as_ref().is_some_and(|t| Some(&t.candidate.key) != wanted) {
             self.task = None;
@@ -432,6 +440,8 @@ impl Core {
             None => {
                 if let Some(held) = self.belief.believed(now, self.waiting(now)).cloned() {
                     self.order(now, held, fx);
+                } else if self.belief.held().is_none() {
+                    self.remeasure(now, fx);
                 }
             }
         }
@@ -440,19 +450,27 @@ impl Core {
     fn order(&mut self, now: Millis, held: belief::Held, fx: &mut Vec<Effect>) {
         let seen = self.belief.first_sign().unwrap_or(held.since).min(held.since);
         let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
+        self.begin_task(now, held.candidate, held.changes, stages, fx);
+    }
+
+    /// Orders a plan; it is made with the newest measurements.
+    fn begin_task(&mut self, now: Millis, candidate: Candidate, mut changes: Vec<String>, stages: Stages, fx: &mut Vec<Effect>) {
         self.tickets += 1;
         let number = self.highest + 1;
-        let Candidate { file, network, .. } = held.candidate.clone();
+        let Candidate { file, network, .. } = candidate.clone();
         fx.push(Effect::Plan(Box::new(Order { ticket: self.tickets, number, at: now, file, network })));
+        let remeasured = self.settled.as_ref().is_some_and(|settled| settled.key == candidate.key);
+        changes.extend(self.measured.take());
         self.task = Some(Task {
             ticket: self.tickets,
             number,
-            candidate: held.candidate,
-            changes: held.changes,
+            candidate,
+            changes,
             stages,
             summary: None,
             phase: Phase::Planning,
             failures: 0,
+            remeasured,
         });
     }
 

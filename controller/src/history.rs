@@ -5,6 +5,7 @@ use inventory::{Millis, Topology, diff};
 use schedules::alltoall::Algorithm;
 use schedules::bound;
 use schedules::epoch::{Lean, Omitted, Pointer, folder};
+use schedules::table::Table;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -30,17 +31,17 @@ pub struct Entry {
 /// The system's refusal to list the directory; a damaged epoch is an entry with a problem.
 pub fn read(dir: &Path) -> io::Result<Vec<Entry>> {
     let pointed = current(dir).ok().flatten().map(|p| p.number);
-    let mut before: Option<Topology> = None;
+    let mut before: Option<(Topology, Table)> = None;
     let mut entries = Vec::new();
     for number in numbers(&dir.join("epochs"))? {
         let is_current = pointed == Some(number);
         match open(dir, number) {
-            Ok((mut info, network)) => {
-                info.changes = match &before {
-                    Some(before) => diff::diff(before, &network).iter().map(ToString::to_string).collect(),
-                    None => Vec::new(),
-                };
-                before = Some(network);
+            Ok((mut info, network, table)) => {
+                if let Some((network_before, table_before)) = &before {
+                    info.changes = diff::diff(network_before, &network).iter().map(ToString::to_string).collect();
+                    info.changes.extend((*table_before != table).then(|| table.summary()));
+                }
+                before = Some((network, table));
                 entries.push(Entry { info, current: is_current, problem: None });
             }
             Err(problem) => {
@@ -59,8 +60,7 @@ pub fn text(entry: &Entry) -> String {
     let head = match &entry.problem {
         Some(problem) => format!("{mark} {:>6}  {problem}\n", info.number),
         None => {
-            let at = i64::try_from(info.at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-            let at = at.map_or_else(|| "at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
+            let at = moment(info.at);
             let (from, to) = &info.bottleneck;
             let phases = match info.bound_only {
                 true => format!("at least {} phases (too many hosts to write out a schedule of all)", info.phases),
@@ -72,8 +72,14 @@ pub fn text(entry: &Entry) -> String {
     info.changes.iter().fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
 }
 
+/// A time for people, in UTC.
+pub fn moment(at: Millis) -> String {
+    let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(|| "at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
+}
+
 /// Reads an epoch without its plans: those of a thousand hosts take megabytes, and nobody asks for them here.
-fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology), String> {
+fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, Table), String> {
     #[derive(Deserialize)]
     struct Made {
         at: Millis,
@@ -98,5 +104,5 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology), String> {
         hosts: tree.hosts(),
         stages: Stages { seen: made.at, ..Stages::default() },
     };
-    Ok((info, network))
+    Ok((info, network, lean.table))
 }

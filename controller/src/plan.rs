@@ -3,19 +3,19 @@ use inventory::topology::{Grade, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
 use schedules::epoch::{Epoch, PlanError};
-use schedules::table::Table;
+use schedules::tuning::Tuning;
 
 /// An epoch whose schedules the verifier has passed. There is no other way to make one, so nothing else can be published.
 #[derive(Debug, Clone)]
 pub struct Verified(Epoch);
 
 impl Verified {
-    /// Plans and verifies the collectives of all hosts.
+    /// Plans and verifies the collectives of all hosts; what was measured decides which way is taken at which size.
     ///
     /// # Errors
     /// [`PlanError`] where the file is no tree, or the verifier refuses the plan.
-    pub fn plan(number: u64, at: Millis, file: TopologyFile, network: Topology) -> Result<Verified, PlanError> {
-        Epoch::plan(number, at, file, network, Table::default()).map(Verified)
+    pub fn plan(number: u64, at: Millis, file: TopologyFile, network: Topology, tuning: Tuning) -> Result<Verified, PlanError> {
+        Epoch::plan(number, at, file, network, tuning).map(Verified)
     }
 
     /// The epoch.

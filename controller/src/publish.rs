@@ -5,6 +5,7 @@
 //! current                 "41 sha256:<digest of the manifest>\n"
 //! epochs/00000041/        never changes
 //! epochs/.new-00000042/   being written; whatever a crash leaves of it is removed by the next publisher
+//! tuning.json             what `heddle tune` measured; goes into the next epoch
 //! jobs/                   world-writable and sticky
 //! ```
 //! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
@@ -12,10 +13,14 @@
 use crate::plan::Verified;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use schedules::epoch::{self, Epoch, EpochError, Pointer};
+use schedules::tuning::{self, Tuning};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+/// The file of measurements in the shared directory.
+const TUNING: &str = "tuning.json";
 
 /// How many epochs are kept when nothing else is asked for.
 pub const KEEP: u64 = 64;
@@ -130,20 +135,9 @@ impl Store {
             written?;
         }
         sync_dir(&epochs)?;
-        self.point(pointer)?;
+        replace(&self.dir, "current", pointer.as_bytes())?;
         self.prune(number);
         Ok(())
-    }
-
-    fn point(&self, pointer: &str) -> Result<(), PublishError> {
-        let (new, current) = (self.dir.join("current.new"), self.dir.join("current"));
-        let _ = fs::remove_file(&new);
-        let moved = write_file(&new, pointer.as_bytes()).and_then(|()| fs::rename(&new, &current).map_err(io("rename into place", &new)));
-        if moved.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        moved?;
-        sync_dir(&self.dir)
     }
 
     /// Removes epochs far behind `number`. A failure costs space, not safety, so it is left to the next time.
@@ -216,6 +210,35 @@ pub enum CurrentError {
 pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentError> {
     let Some(pointer) = current(dir)? else { return Ok(None) };
     Ok(Some(Epoch::open(&pointer, reader(dir.join(pointer.folder())))?))
+}
+
+/// What was measured on this cluster, as `heddle tune` left it in the shared directory; nothing where nobody measured.
+///
+/// # Errors
+/// The system's refusal, or `InvalidData` where the file holds something else.
+pub fn measurements(dir: &Path) -> io::Result<Tuning> {
+    let path = dir.join(TUNING);
+    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    match read(&path, tuning::MOST_BYTES) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Tuning::default()),
+        bytes => Tuning::from_json(&bytes.map_err(told)?).map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
+    }
+}
+
+/// The measurements for the next epoch: where the file of them cannot be used, those of the current epoch stay, and the problem is told.
+pub fn measurements_for_next(dir: &Path) -> (Tuning, Option<String>) {
+    match measurements(dir) {
+        Ok(tuning) => (tuning, None),
+        Err(e) => (current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default(), Some(e.to_string())),
+    }
+}
+
+/// Leaves measurements in the shared directory; the next epoch has them.
+///
+/// # Errors
+/// [`PublishError::Io`] where the system refuses.
+pub fn put_measurements(dir: &Path, tuning: &Tuning) -> Result<(), PublishError> {
+    replace(dir, TUNING, tuning.to_json().as_bytes())
 }
 
 /// Reads files of an epoch's folder, up to one octet beyond the limit.
@@ -297,6 +320,18 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PublishError> {
     file.sync_all().map_err(io("write to disk", path))
 }
 
+/// Replaces a file of the shared directory: a reader sees the old one or the new one.
+fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), PublishError> {
+    let (new, file) = (dir.join(format!("{name}.new")), dir.join(name));
+    let _ = fs::remove_file(&new);
+    let moved = write_file(&new, bytes).and_then(|()| fs::rename(&new, &file).map_err(io("rename into place", &new)));
+    if moved.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    moved?;
+    sync_dir(dir)
+}
+
 fn sync_dir(dir: &Path) -> Result<(), PublishError> {
     File::open(dir).and_then(|d| d.sync_all()).map_err(io("write to disk", dir))
 }
@@ -337,7 +372,7 @@ mod tests {
     fn a_published_epoch_reads_back_whole_and_an_altered_one_is_told() {
         let dir = dir();
         let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
-        let verified = Verified::plan(3, Millis(5), file, Topology::default()).unwrap();
+        let verified = Verified::plan(3, Millis(5), file, Topology::default(), Tuning::default()).unwrap();
         let pointer = publish(dir.path(), &verified).unwrap();
         assert_eq!(current(dir.path()).unwrap(), Some(pointer));
         assert_eq!(current_epoch(dir.path()).unwrap().as_ref(), Some(verified.epoch()));

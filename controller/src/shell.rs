@@ -1,6 +1,7 @@
 //! Carries out what the core decides: asks switches, plans, publishes, records, serves.
 //!
 //! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
+mod measurements;
 mod poller;
 mod traps;
 
@@ -16,6 +17,7 @@ use crate::spool::{Scan, Spool};
 use agent::AccessError;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
+use measurements::Measurements;
 use poller::Pollers;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -244,6 +246,7 @@ impl Shell {
     ) -> Result<(), ShellError> {
         let mut show = tokio::time::interval(SHOW);
         let mut spooling = self.watch_jobs();
+        spooling.spawn(Measurements::new(&self.config.dir).watch(self.events.clone()));
         let mut next_tick = Instant::now();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
@@ -315,7 +318,12 @@ impl Shell {
     fn plan(&mut self, order: Order) {
         let done = self.done.clone();
         let Order { ticket, number, at, file, network } = order;
-        let plan = spawn_blocking(move || Verified::plan(number, at, file, network).map(Box::new).map_err(|e| e.to_string()));
+        let dir = self.config.dir.clone();
+        let plan = spawn_blocking(move || {
+            // What is wrong with the file is an alarm already.
+            let (tuning, _) = publish::measurements_for_next(&dir);
+            Verified::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string())
+        });
         tokio::spawn(async move {
             let _ = done.send(Done::Planned(ticket, outcome(plan).await)); // Nobody waits once the shell stops.
         });
@@ -435,6 +443,7 @@ fn path(journal: &Option<PathBuf>) -> String {
 mod tests {
     use super::*;
     use inventory::{Millis, Topology, TopologyFile};
+    use schedules::tuning::Tuning;
     use std::path::Path;
 
     fn shell(dir: &Path) -> Shell {
@@ -470,7 +479,7 @@ mod tests {
 
     fn planned(ticket: u64) -> Done {
         let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
-        Done::Planned(ticket, Ok(Box::new(Verified::plan(ticket, Millis(5), file, Topology::default()).unwrap())))
+        Done::Planned(ticket, Ok(Box::new(Verified::plan(ticket, Millis(5), file, Topology::default(), Tuning::default()).unwrap())))
     }
 
     #[tokio::test]

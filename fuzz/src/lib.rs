@@ -9,6 +9,7 @@ use schedules::epoch::{Epoch, Lean, Pointer};
 use schedules::json::{self, Schedule};
 use schedules::lg::{self, Clusters};
 use schedules::table::Table;
+use schedules::tuning::Tuning;
 use schedules::{allgather, verify};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -23,7 +24,7 @@ const MANIFEST: &str = "manifest.json";
 /// The epoch whose files are replaced one at a time.
 static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
     let topology = TopologyFile::parse("seed", TOPOLOGY).expect("a good file");
-    Epoch::plan(7, Millis(1), topology, Topology::default(), Table::default()).expect("a tree")
+    Epoch::plan(7, Millis(1), topology, Topology::default(), Tuning::default()).expect("a tree")
 });
 
 static FILES: LazyLock<Files> = LazyLock::new(|| EPOCH.files().into_iter().collect());
@@ -129,8 +130,12 @@ fn tree() -> Tree {
     EPOCH.topology.tree().expect("a tree")
 }
 
-/// A decision table.
+/// A decision table, or the measurements one follows from.
 pub fn table(bytes: &[u8]) {
+    if let Ok(tuning) = Tuning::from_json(bytes) {
+        assert_eq!(tuning.table(&tree()).check(), Ok(()));
+        assert_eq!(Tuning::from_json(tuning.to_json().as_bytes()), Ok(tuning));
+    }
     if let Ok(table) = Table::from_json(bytes) {
         assert_eq!(Table::from_json(table.to_json().as_bytes()), Ok(table));
     }
@@ -142,7 +147,7 @@ pub fn topology(bytes: &[u8]) {
     assert_eq!(TopologyFile::parse("fuzz", &file.to_yaml()), Ok(file.clone()));
     match file.tree() {
         Ok(tree) if tree.nodes() <= 32 => {
-            Epoch::plan(1, Millis(1), file, Topology::default(), Table::default()).expect("the verifier passes what is planned");
+            Epoch::plan(1, Millis(1), file, Topology::default(), Tuning::default()).expect("the verifier passes what is planned");
         }
         _ => {}
     }

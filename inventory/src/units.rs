@@ -76,6 +76,18 @@ impl FromStr for BitsPerSec {
 #[error("size \"{0}\": expected a number of bytes or one like 64k, 1M, 2G (of 1,024), greater than zero")]
 pub struct SizeError(pub String);
 
+/// The largest unit without a remainder: `64k`, `1M`, `1000`. What it writes is read again as the same.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&match self.0 {
+            n if n >= 1 << 30 && n % (1 << 30) == 0 => format!("{}G", n >> 30),
+            n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{}M", n >> 20),
+            n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{}k", n >> 10),
+            n => n.to_string(),
+        })
+    }
+}
+
 impl FromStr for Bytes {
     type Err = SizeError;
 

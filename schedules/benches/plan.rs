@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use heddle_schedules::alltoall::{plan, plan_reduced};
 use heddle_schedules::epoch::{Epoch, Pointer};
 use heddle_schedules::sync::{Reduction, SyncKind};
-use heddle_schedules::table::Table;
+use heddle_schedules::tuning::Tuning;
 use heddle_schedules::{aapc, allgather, slice, verify};
 use inventory::{Millis, Topology};
 use std::hint::black_box;
@@ -69,7 +69,7 @@ fn epochs(c: &mut Criterion) {
     group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
     let mut topology = two_levels(32, 32, "1G");
     topology.hosts["n5"].switch = "s9".to_owned();
-    let plan = || Epoch::plan(2, Millis(1), topology.clone(), Topology::default(), Table::default()).unwrap();
+    let plan = || Epoch::plan(2, Millis(1), topology.clone(), Topology::default(), Tuning::default()).unwrap();
     group.bench_function("one host moved", |b| b.iter(|| plan().files()));
     let epoch = plan();
     group.bench_function("files", |b| b.iter(|| black_box(&epoch).files()));

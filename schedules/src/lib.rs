@@ -29,6 +29,7 @@
 //! | [`predict`] | which algorithm takes how long |
 //! | [`what_if`] | what recabling would gain |
 //! | [`table`] | which way at which block size |
+//! | [`tuning`] | what was measured, and the table that follows from it |
 //! | [`epoch`] | the files of a published version |
 //! | [`job`] | what a running job says of itself |
 pub mod aapc;
@@ -54,6 +55,7 @@ pub mod simulate;
 pub mod slice;
 pub mod sync;
 pub mod table;
+pub mod tuning;
 pub mod verify;
 pub mod what_if;
 

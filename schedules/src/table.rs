@@ -2,6 +2,8 @@
 use crate::sync::SyncKind;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// A collective that heddle knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -11,6 +13,15 @@ pub enum Collective {
     Alltoall,
     /// MPI_Allgather.
     Allgather,
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Collective::Alltoall => "alltoall",
+            Collective::Allgather => "allgather",
+        })
+    }
 }
 
 /// How a call is carried out.
@@ -52,6 +63,57 @@ impl Way {
             Way::Ring { .. } => Way::Ring { over },
         }
     }
+
+    /// Whether a collective can go it.
+    pub fn serves(self, collective: Collective) -> bool {
+        match self {
+            Way::Native => true,
+            Way::Aapc { .. } => collective == Collective::Alltoall,
+            Way::Ring { .. } => collective == Collective::Allgather,
+        }
+    }
+}
+
+/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `ring tcp`. What is not said is the usual:
+/// receiver tokens, over MPI.
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut name = match self {
+            Way::Native => "native".to_owned(),
+            Way::Aapc { sync: SyncKind::Receiver, .. } => "aapc".to_owned(),
+            Way::Aapc { sync, .. } => format!("aapc {sync}"),
+            Way::Ring { .. } => "ring".to_owned(),
+        };
+        if self.carrier() == Some(Carrier::Tcp) {
+            name += " tcp";
+        }
+        f.pad(&name)
+    }
+}
+
+/// A name that is no [`Way`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "way \"{0}\": expected native, aapc, or ring, with a synchronization after aapc and tcp at the end where wanted: \"aapc sender tcp\""
+)]
+pub struct UnknownWay(pub String);
+
+impl FromStr for Way {
+    type Err = UnknownWay;
+
+    fn from_str(text: &str) -> Result<Way, UnknownWay> {
+        let unknown = || UnknownWay(text.to_owned());
+        let mut words: Vec<&str> = text.split(' ').collect();
+        let over = if words.last() == Some(&"tcp") { Carrier::Tcp } else { Carrier::Mpi };
+        words.truncate(words.len() - usize::from(over == Carrier::Tcp));
+        match (words.as_slice(), over) {
+            (["native"], Carrier::Mpi) => Ok(Way::Native),
+            (["aapc"], over) => Ok(Way::Aapc { sync: SyncKind::Receiver, over }),
+            (["aapc", sync], over) => Ok(Way::Aapc { sync: sync.parse().map_err(|_| unknown())?, over }),
+            (["ring"], over) => Ok(Way::Ring { over }),
+            _ => Err(unknown()),
+        }
+    }
 }
 
 /// What carries blocks and tokens.
@@ -75,6 +137,15 @@ pub enum Mpi {
     Mpich,
 }
 
+impl fmt::Display for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Mpi::OpenMpi => "openmpi",
+            Mpi::Mpich => "mpich",
+        })
+    }
+}
+
 /// From this block size on, up to the next entry, this way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,9 +157,41 @@ pub struct Entry {
     /// Under this MPI library only; `None`: under each.
     #[serde(default)]
     pub mpi: Option<Mpi>,
+    /// What it rests on.
+    #[serde(default)]
+    pub grounds: Grounds,
 }
 
-/// Entries per collective in ascending order; the first one begins at 0.
+/// What an entry of the table rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grounds {
+    /// Measured on heddle's own emulated cluster, not on this one: [`Table::default`].
+    #[default]
+    Elsewhere,
+    /// Measured on these hosts and cables.
+    Measured,
+    /// Measured on these hosts before cables were moved in a way that changes no bound.
+    Kept,
+    /// Computed by the contention model, for sizes between measured ones.
+    Modelled,
+    /// Computed by the contention model, because hosts or cables differ from those measured: to be measured again.
+    Stale,
+}
+
+impl fmt::Display for Grounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Grounds::Elsewhere => "not measured here",
+            Grounds::Measured => "measured",
+            Grounds::Kept => "measured before harmless recabling",
+            Grounds::Modelled => "modelled between measured sizes",
+            Grounds::Stale => "modelled, to be measured again",
+        })
+    }
+}
+
+/// Entries per collective in ascending order for each MPI library; the first one begins at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -103,15 +206,13 @@ pub struct Table {
 /// it was. Phases are held apart by receiver tokens, because only those kept switch buffers from overflowing.
 impl Default for Table {
     fn default() -> Self {
-        let native = Entry { from: Bytes(0), way: Way::Native, mpi: None };
+        let entry = |from, way, mpi| Entry { from: Bytes(from), way, mpi, grounds: Grounds::Elsewhere };
+        let native = entry(0, Way::Native, None);
+        let ring = Way::Ring { over: Carrier::Mpi };
         let aapc = Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi };
         Table {
-            alltoall: vec![native, Entry { from: Bytes(64 << 10), way: aapc, mpi: Some(Mpi::Mpich) }],
-            allgather: vec![
-                native,
-                Entry { from: Bytes(64 << 10), way: Way::Ring { over: Carrier::Mpi }, mpi: Some(Mpi::OpenMpi) },
-                Entry { from: Bytes(256 << 10), way: Way::Ring { over: Carrier::Mpi }, mpi: None },
-            ],
+            alltoall: vec![native, entry(64 << 10, aapc, Some(Mpi::Mpich))],
+            allgather: vec![native, entry(64 << 10, ring, Some(Mpi::OpenMpi)), entry(256 << 10, ring, None)],
         }
     }
 }
@@ -133,7 +234,7 @@ pub enum TableError {
 }
 
 /// More entries than anybody measures.
-const MAX_ENTRIES: usize = 64;
+const MAX_ENTRIES: usize = 256;
 
 impl Table {
     /// The entries that hold under one MPI library.
@@ -144,13 +245,35 @@ impl Table {
         self
     }
 
-    /// The way for blocks of this size, in a table that was reduced by [`Table::under`].
-    pub fn choose(&self, collective: Collective, block: Bytes) -> Way {
-        let entries = match collective {
+    /// What its entries rest on, in a line: `decision table: 5 entries measured, 2 modelled between measured sizes`.
+    pub fn summary(&self) -> String {
+        let all = || self.alltoall.iter().chain(&self.allgather).filter(|entry| entry.mpi.is_some());
+        let grounds = [Grounds::Measured, Grounds::Kept, Grounds::Modelled, Grounds::Stale, Grounds::Elsewhere];
+        let counted = grounds.into_iter().map(|g| (g, all().filter(|entry| entry.grounds == g).count())).filter(|(_, count)| *count > 0);
+        let mut parts: Vec<String> = counted.map(|(grounds, count)| format!("{count} {grounds}")).collect();
+        match parts.first_mut() {
+            Some(first) => *first = first.replacen(' ', " entries ", 1),
+            None => parts.push("the libraries' own routines".to_owned()),
+        }
+        format!("decision table: {}", parts.join(", "))
+    }
+
+    /// A collective's entries.
+    pub fn entries(&self, collective: Collective) -> &[Entry] {
+        match collective {
             Collective::Alltoall => &self.alltoall,
             Collective::Allgather => &self.allgather,
-        };
-        entries.iter().rev().find(|entry| entry.from <= block).map_or(Way::Native, |entry| entry.way)
+        }
+    }
+
+    /// The entry that decides for blocks of this size, in a table that was reduced by [`Table::under`].
+    pub fn entry(&self, collective: Collective, block: Bytes) -> Option<&Entry> {
+        self.entries(collective).iter().rev().find(|entry| entry.from <= block)
+    }
+
+    /// Its way.
+    pub fn choose(&self, collective: Collective, block: Bytes) -> Way {
+        self.entry(collective, block).map_or(Way::Native, |entry| entry.way)
     }
 
     /// The table as JSON, for people too.
@@ -173,8 +296,8 @@ impl Table {
     /// # Errors
     /// [`TableError::Content`].
     pub fn check(&self) -> Result<(), TableError> {
-        check("alltoall", &self.alltoall, "native or aapc", |way| !matches!(way, Way::Ring { .. }))?;
-        check("allgather", &self.allgather, "native or ring", |way| !matches!(way, Way::Aapc { .. }))
+        check("alltoall", &self.alltoall, "native or aapc", |way| way.serves(Collective::Alltoall))?;
+        check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))
     }
 }
 
@@ -183,8 +306,11 @@ fn check(collective: &'static str, entries: &[Entry], ways: &str, can: impl Fn(W
     if entries.is_empty() || entries.len() > MAX_ENTRIES || entries[0].from != Bytes(0) || entries[0].mpi.is_some() {
         return wrong(format!("expected 1 to {MAX_ENTRIES} entries, the first one from 0 and for each MPI library"));
     }
-    if let Some(pair) = entries.windows(2).find(|pair| pair[0].from >= pair[1].from) {
-        return wrong(format!("entry from {} follows the one from {}; expected ascending sizes", pair[1].from.0, pair[0].from.0));
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        let holding: Vec<&Entry> = entries.iter().filter(|entry| entry.mpi.is_none_or(|only| only == mpi)).collect();
+        if let Some(pair) = holding.windows(2).find(|pair| pair[0].from >= pair[1].from) {
+            return wrong(format!("entry from {} follows the one from {}; expected ascending sizes", pair[1].from.0, pair[0].from.0));
+        }
     }
     match entries.iter().find(|entry| !can(entry.way)) {
         Some(entry) => wrong(format!("entry from {}: expected {ways}", entry.from.0)),
@@ -223,12 +349,26 @@ mod tests {
             Table::from_json(text.as_bytes()).map_err(|e| e.to_string())
         };
         assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"sender\"}}}").is_ok());
-        assert!(read("").unwrap_err().contains("alltoall: expected 1 to 64"));
+        assert!(read("").unwrap_err().contains("alltoall: expected 1 to 256"));
         assert!(read("{\"from\":1,\"way\":\"native\"}").unwrap_err().contains("from 0"));
         assert!(read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}").unwrap_err().contains("ascending"));
         assert!(read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}").unwrap_err().contains("each MPI"));
         assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native or aapc"));
         assert!(read("{\"from\":0,\"way\":\"lg\"}").unwrap_err().contains("lg"));
+    }
+
+    #[test]
+    fn every_way_is_read_by_its_name() {
+        let syncs = [SyncKind::None, SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier];
+        for over in [Carrier::Mpi, Carrier::Tcp] {
+            for way in syncs.map(|sync| Way::Aapc { sync, over }).into_iter().chain([Way::Ring { over }, Way::Native]) {
+                assert_eq!(way.to_string().parse(), Ok(way));
+            }
+        }
+        assert_eq!(Way::Aapc { sync: SyncKind::Sender, over: Carrier::Tcp }.to_string(), "aapc sender tcp");
+        for wrong in ["", "tcp", "native tcp", "ring sender", "aapc fast", "aapc  tcp"] {
+            assert!(wrong.parse::<Way>().unwrap_err().to_string().contains("expected native, aapc"), "{wrong}");
+        }
     }
 
     proptest! {

@@ -1,5 +1,5 @@
 //! How numbers are written: short, aligned, with their unit.
-use inventory::{BitsPerSec, Millis};
+use inventory::{BitsPerSec, Bytes, Millis};
 use jiff::{Timestamp, tz::TimeZone};
 
 /// Time of day, `12:03:17`.
@@ -49,12 +49,7 @@ pub(crate) fn seconds(s: f64) -> String {
 
 /// A size with a binary prefix: `512`, `64k`, `1M`.
 pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        n if n >= 1 << 30 && n % (1 << 30) == 0 => format!("{}G", n >> 30),
-        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{}M", n >> 20),
-        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{}k", n >> 10),
-        n => n.to_string(),
-    }
+    Bytes(bytes).to_string()
 }
 
 /// Bytes a second: `23.4 MB/s`.

@@ -87,6 +87,11 @@ pub enum Event {
         /// Why.
         problem: String,
     },
+    /// The shared directory holds measurements that no epoch has yet.
+    Measured {
+        /// Of what, for people.
+        what: String,
+    },
     /// The inventory was read again and is good.
     InventoryChanged(Box<Inventory>),
 }
@@ -189,6 +194,7 @@ impl fmt::Display for Event {
             Event::PlanFailed { ticket, problem } => write!(f, "plan {ticket} failed: {problem}"),
             Event::Published { ticket } => write!(f, "plan {ticket} published"),
             Event::PublishFailed { ticket, problem } => write!(f, "plan {ticket} not published: {problem}"),
+            Event::Measured { what } => write!(f, "new measurements: {what}"),
             Event::InventoryChanged(_) => f.write_str("inventory changed"),
         }
     }

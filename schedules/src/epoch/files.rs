@@ -1,6 +1,7 @@
 //! The files in an epoch's folder, the manifest that lists them, and the limits within which they are read.
 use super::pointer::{Pointer, Sha, shortened};
 use crate::table::Table;
+use crate::tuning::{MOST_BYTES, Tuning};
 use inventory::{Millis, TopologyFile};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -11,10 +12,18 @@ pub(super) const NETWORK: &str = "network.json";
 pub(super) const ALLTOALL: &str = "alltoall.plan";
 pub(super) const ALLGATHER: &str = "allgather.json";
 pub(super) const TABLE: &str = "table.json";
+pub(super) const TUNING: &str = "tuning.json";
 
 /// Longest file of each name that is read; the plan's has room for sixteen octets a message of the most hosts there may be.
-const LIMITS: [(&str, u64); 6] =
-    [(MANIFEST, 64 << 10), (TOPOLOGY, 16 << 20), (NETWORK, 64 << 20), (ALLTOALL, 256 << 20), (ALLGATHER, 8 << 20), (TABLE, 64 << 10)];
+const LIMITS: [(&str, u64); 7] = [
+    (MANIFEST, 64 << 10),
+    (TOPOLOGY, 16 << 20),
+    (NETWORK, 64 << 20),
+    (ALLTOALL, 256 << 20),
+    (ALLGATHER, 8 << 20),
+    (TABLE, 256 << 10),
+    (TUNING, MOST_BYTES),
+];
 
 pub(super) fn limit(file: &str) -> u64 {
     LIMITS.iter().find(|(name, _)| *name == file).map_or(0, |&(_, limit)| limit)
@@ -157,5 +166,13 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
 
     pub(super) fn table(&mut self) -> Result<Table, EpochError> {
         self.parsed(TABLE, |bytes| Table::from_json(bytes).map_err(|e| e.to_string()))
+    }
+
+    /// What was measured; epochs before anybody did have no such file.
+    pub(super) fn tuning(&mut self) -> Result<Tuning, EpochError> {
+        if !self.manifest.files.iter().any(|entry| entry.name == TUNING) {
+            return Ok(Tuning::default());
+        }
+        self.parsed(TUNING, |bytes| Tuning::from_json(bytes).map_err(|e| e.to_string()))
     }
 }

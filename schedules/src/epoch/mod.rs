@@ -10,6 +10,7 @@
 //!                              not there beyond [`MOST_PLANNED`] hosts, which the manifest then says under `omitted`
 //!     allgather.json           the ring of all hosts, the contract's JSON
 //!     table.json               the decision table
+//!     tuning.json              the measurements it follows from, if any were made
 //! ```
 //!
 //! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder ([`Pointer::folder`]). It
@@ -27,10 +28,11 @@ use crate::bound::{self, Bound};
 use crate::json;
 use crate::sync::SyncKind;
 use crate::table::{Table, Way};
+use crate::tuning::Tuning;
 use crate::verify::{self, Violation};
 pub use files::EpochError;
 pub use files::Omitted;
-use files::{ALLGATHER, ALLTOALL, Folder, NETWORK, TABLE, TOPOLOGY, limit, with_manifest};
+use files::{ALLGATHER, ALLTOALL, Folder, NETWORK, TABLE, TOPOLOGY, TUNING, limit, with_manifest};
 use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
 pub use pointer::{Pointer, PointerError, Sha, folder};
@@ -61,6 +63,8 @@ pub struct Epoch {
     pub allgather: Allgather,
     /// Which way at which size.
     pub table: Table,
+    /// What it follows from.
+    pub tuning: Tuning,
 }
 
 /// Why there is no epoch for a topology.
@@ -79,20 +83,21 @@ pub enum PlanError {
 
 impl Epoch {
     /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`] hosts; it is synchronized as
-    /// `table` says first, by receivers if it never says.
+    /// the decision table that follows from `tuning` says first, by receivers if it never says.
     ///
     /// # Errors
     /// [`PlanError`].
-    pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, table: Table) -> Result<Epoch, PlanError> {
+    pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, tuning: Tuning) -> Result<Epoch, PlanError> {
         let tree = topology.tree()?;
         if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
         }
         let bound = bound_of(&tree);
+        let table = tuning.table(&tree);
         let alltoall = (tree.hosts() <= MOST_PLANNED).then(|| whole(&tree, &table)).transpose()?;
         let allgather = allgather::plan(&tree);
         verify::allgather(&tree, &allgather)?;
-        Ok(Epoch { number, at, topology, network, bound, alltoall, allgather, table })
+        Ok(Epoch { number, at, topology, network, bound, alltoall, allgather, table, tuning })
     }
 
     /// Names and contents of the files, the manifest last: [`Pointer::new`] of its content is what `current` will hold.
@@ -102,6 +107,7 @@ impl Epoch {
         files.extend(self.alltoall.as_ref().map(|plan| (ALLTOALL, plan_file::write(plan))));
         files.push((ALLGATHER, json::write_allgather(&self.allgather).into_bytes()));
         files.push((TABLE, self.table.to_json().into_bytes()));
+        files.extend((!self.tuning.runs.is_empty()).then(|| (TUNING, self.tuning.to_json().into_bytes())));
         with_manifest(self.number, self.at, files, self.omitted())
     }
 
@@ -134,9 +140,9 @@ impl Epoch {
         let Some(allgather) = ring.renumbered(&hosts) else {
             return Err(folder.error(ALLGATHER, format!("its hosts are not those of {TOPOLOGY}")));
         };
-        let table = folder.table()?;
+        let (table, tuning) = (folder.table()?, folder.tuning()?);
         let bound = bound_of(&tree);
-        Ok(Epoch { number: pointer.number, at: folder.at(), topology, network, bound, alltoall, allgather, table })
+        Ok(Epoch { number: pointer.number, at: folder.at(), topology, network, bound, alltoall, allgather, table, tuning })
     }
 }
 

@@ -10,7 +10,7 @@ type Files = HashMap<String, Vec<u8>>;
 
 fn epoch(text: &str) -> Epoch {
     let topology = TopologyFile::parse("t.yaml", text).unwrap();
-    Epoch::plan(41, Millis(1_700_000_000_000), topology, Topology::default(), Table::default()).unwrap()
+    Epoch::plan(41, Millis(1_700_000_000_000), topology, Topology::default(), Tuning::default()).unwrap()
 }
 
 fn published(epoch: &Epoch) -> (Pointer, Files) {
@@ -145,7 +145,7 @@ fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
 #[test]
 fn refuses_what_is_no_tree() {
     let apart = TopologyFile::parse("t.yaml", "switches: [a, b]\nhosts: {x: {switch: a}, y: {switch: b}}").unwrap();
-    let error = Epoch::plan(1, Millis(0), apart, Topology::default(), Table::default()).unwrap_err();
+    let error = Epoch::plan(1, Millis(0), apart, Topology::default(), Tuning::default()).unwrap_err();
     assert!(error.to_string().contains("two parts"));
 }
 

@@ -21,7 +21,6 @@ mod reduction;
 pub mod scheme;
 #[cfg(test)]
 mod tests;
-pub mod tuned;
 
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};

@@ -1,6 +1,7 @@
 //! What rank 0 of a communicator does beside: it looks, speaks, says, and writes the job record.
 use crate::member::bound_seconds;
 use inventory::Bytes;
+use runtime::decided::Decided;
 use runtime::plan::Follow;
 use runtime::record::{self, Recorder, Timer};
 use runtime::settings::{Force, Settings};
@@ -26,6 +27,8 @@ pub(crate) struct Head {
     epoch: u64,
     /// Why it stands aside, as the members last heard.
     aside: Option<String>,
+    /// What `HEDDLE_VERBOSE=2` has told of.
+    decided: Decided,
 }
 
 impl Head {
@@ -41,7 +44,18 @@ impl Head {
         let recorder = Recorder::new(record::start(hosts, number, mpi), jobs.as_deref());
         let now = Instant::now();
         let store = settings.dir.as_deref().map(Store::new);
-        Head { settings, store, recorder, looked: None, agreed: now, cost: Duration::ZERO, began: now, epoch: 0, aside: None }
+        Head {
+            settings,
+            store,
+            recorder,
+            looked: None,
+            agreed: now,
+            cost: Duration::ZERO,
+            began: now,
+            epoch: 0,
+            aside: None,
+            decided: Decided::default(),
+        }
     }
 
     /// Rank 0's word for an agreement after `work`, and how much work until the next one.
@@ -67,7 +81,7 @@ impl Head {
         };
         match look {
             Look::Same => Word::Keep,
-            Look::New(lean) => Word::Follow { lean: lean.to_bytes(), force: self.settings.force },
+            Look::New(lean) => Word::Follow { lean: lean.to_bytes(), force: self.settings.force.clone() },
             Look::Unusable(problem) if self.epoch > 0 => {
                 say::once(&format!("{problem}; epoch {} stays", self.epoch));
                 Word::Keep
@@ -79,7 +93,7 @@ impl Head {
 
     pub(crate) fn follows(&mut self, follow: &Follow) {
         if self.settings.verbose > 0 {
-            let forced = if self.settings.force == Force::default() { "" } else { ", way forced by HEDDLE_FORCE" };
+            let forced = if self.settings.force == Force::default() { "" } else { ", way forced by HEDDLE_FORCE or HEDDLE_TURNS" };
             say::line(&format!("follows {}{forced}", follow.summary));
         }
         self.epoch = follow.epoch;
@@ -101,6 +115,12 @@ impl Head {
     }
 
     pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, follow: Option<&Follow>) -> Timer {
+        if self.settings.verbose > 1
+            && let Some(follow) = follow
+            && self.decided.is_news(collective, block, way, self.epoch)
+        {
+            say::line(&format!("{collective} of {block} B a block: {way}, {}, epoch {}", follow.why(collective, block, way), self.epoch));
+        }
         self.recorder.begin(collective, way, block, |collective, block: Bytes| bound_seconds(follow, collective, block))
     }
 

@@ -23,6 +23,22 @@ const MOST_IN_PLACE: u64 = 1 << 30;
 /// So may a call over TCP, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
+/// Calls of one kind in a row: the same on all ranks, so that ways can be taken in turn.
+#[derive(Debug, Default)]
+struct Row {
+    kind: Option<(Collective, u64)>,
+    calls: u64,
+}
+
+impl Row {
+    /// Counts a call; gives how many of its kind came just before.
+    fn count(&mut self, collective: Collective, block: u64) -> u64 {
+        let same = self.kind.replace((collective, block)) == Some((collective, block));
+        self.calls = if same { self.calls + 1 } else { 0 };
+        self.calls
+    }
+}
+
 /// A member of a communicator.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -30,6 +46,7 @@ pub(crate) struct Member {
     /// The host of each rank.
     hosts: Vec<String>,
     pace: Pace,
+    row: Row,
     follow: Option<Follow>,
     wires: Wires,
     /// Rank 0 has more to do.
@@ -49,7 +66,7 @@ impl Member {
             return check(private.free()).map(|()| None);
         }
         let head = (private.rank == 0).then(|| Box::new(Head::new(&hosts)));
-        let mut member = Member { private, hosts, pace: Pace::new(1), follow: None, wires: Wires::default(), head };
+        let mut member = Member { private, hosts, pace: Pace::new(1), row: Row::default(), follow: None, wires: Wires::default(), head };
         member.agree()?;
         Ok(Some(member))
     }
@@ -98,7 +115,7 @@ impl Member {
         let Some(follow) = self.follow.as_ref().filter(|_| block > 0 && !(call.in_place() && block > MOST_IN_PLACE)) else {
             return Ok(Way::Native);
         };
-        let way = follow.way(call.collective, block);
+        let way = follow.way(call.collective, block, self.row.count(call.collective, block));
         let possible = way.carrier() != Some(Carrier::Tcp) || (block <= MOST_OVER_TCP && self.wires.up(&self.private, follow)?);
         Ok(if possible { way } else { way.over(Carrier::Mpi) })
     }
@@ -138,7 +155,7 @@ impl Member {
     fn plan(&self, lean: &[u8], force: Force) -> std::result::Result<Follow, Option<String>> {
         let planned = catch_unwind(AssertUnwindSafe(|| {
             let lean = Lean::from_bytes(lean).map_err(|e| Some(e.to_string()))?;
-            Follow::plan(&lean, MPI, force, &self.hosts, self.private.rank as u32).map_err(|e| e.is_news().then(|| e.to_string()))
+            Follow::plan(&lean, MPI, &force, &self.hosts, self.private.rank as u32).map_err(|e| e.is_news().then(|| e.to_string()))
         }));
         planned.unwrap_or_else(|_| Err(Some("planning for this communicator failed; please report this".into())))
     }

@@ -33,6 +33,12 @@ struct Args {
     /// Print JSON, an object a line
     #[arg(long)]
     json: bool,
+    /// Print JSON with the time of every call, in their order; first of all a line about the job. What `heddle tune` reads
+    #[arg(long, conflicts_with = "watch")]
+    each: bool,
+    /// At least so many calls of each collective and size, however long they take
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    at_least: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,17 +46,26 @@ enum Which {
     Alltoall,
     Allgather,
     Both,
+    /// No collective: half of the way to the last rank and back, which is usually on another host
+    Pingpong,
+    /// All three
+    All,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Collective {
     Alltoall,
     Allgather,
+    Pingpong,
 }
 
 impl Collective {
     fn name(self) -> &'static str {
-        if self == Collective::Alltoall { "alltoall" } else { "allgather" }
+        match self {
+            Collective::Alltoall => "alltoall",
+            Collective::Allgather => "allgather",
+            Collective::Pingpong => "pingpong",
+        }
     }
 }
 
@@ -65,7 +80,12 @@ fn main() -> ExitCode {
         Which::Alltoall => &[Collective::Alltoall],
         Which::Allgather => &[Collective::Allgather],
         Which::Both => &[Collective::Alltoall, Collective::Allgather],
+        Which::Pingpong => &[Collective::Pingpong],
+        Which::All => &[Collective::Pingpong, Collective::Alltoall, Collective::Allgather],
     };
+    if args.each {
+        introduce(&world);
+    }
     let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| args.size.iter().map(move |&size| (c, size))).collect();
     if args.watch {
         watch(&world, &args, &wanted);
@@ -74,12 +94,36 @@ fn main() -> ExitCode {
             let mut bench = Bench::new(&world, collective, block, args.check);
             match args.iterations {
                 Some(n) => bench.calls(n),
-                None => bench.run(Duration::from_secs_f64(args.seconds)),
+                None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
             }
             bench.print(&args);
         }
     }
     ExitCode::SUCCESS
+}
+
+/// A line about the job: the library, the host of each rank, and the process that is rank 0.
+fn introduce(world: &SimpleCommunicator) {
+    const NAME: usize = 256;
+    let mut own = [0u8; NAME];
+    let name = mpi::environment::processor_name().unwrap_or_default();
+    let length = name.len().min(NAME);
+    own[..length].copy_from_slice(&name.as_bytes()[..length]);
+    let mut all = vec![0u8; NAME * world.size() as usize];
+    world.all_gather_into(&own[..], &mut all[..]);
+    if world.rank() == 0 {
+        let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
+        let hosts: Vec<String> = all.chunks(NAME).map(|name| quoted(&text(name))).collect();
+        let version = mpi::environment::library_version().unwrap_or_default();
+        let version = quoted(version.lines().next().unwrap_or_default().trim_end_matches('\0').trim());
+        println!("{{\"library\":{version},\"pid\":{},\"hosts\":[{}]}}", std::process::id(), hosts.join(","));
+    }
+}
+
+/// As JSON has it: versions and host names hold nothing that needs more care than this.
+fn quoted(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() || c == '"' || c == '\\' { ' ' } else { c }).collect();
+    format!("\"{plain}\"")
 }
 
 /// A line a second about the calls since the last one, until the time is over.
@@ -89,7 +133,7 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(Collective, u64)]) 
     while agreed(world, began.elapsed().as_secs_f64() < args.seconds) {
         for &(collective, block) in wanted {
             let mut bench = Bench::new(world, collective, block, args.check);
-            bench.run(share);
+            bench.run(share, args.at_least);
             bench.print(args);
         }
     }
@@ -121,12 +165,12 @@ impl<'a> Bench<'a> {
         Bench { world, collective, block, check, send, receive, took: Vec::new() }
     }
 
-    fn run(&mut self, time: Duration) {
+    fn run(&mut self, time: Duration, at_least: u64) {
         let began = Instant::now();
         let mut batch = 1;
         loop {
             self.calls(batch);
-            if !agreed(self.world, began.elapsed() < time) {
+            if !agreed(self.world, began.elapsed() < time || (self.took.len() as u64) < at_least) {
                 return;
             }
             // A tenth of the time between two looks at the clock, so that the looks do not count.
@@ -147,11 +191,26 @@ impl<'a> Bench<'a> {
             match self.collective {
                 Collective::Alltoall => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
                 Collective::Allgather => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
+                Collective::Pingpong => self.there_and_back(),
             }
-            self.took.push(began.elapsed().as_secs_f64());
+            let legs = if self.collective == Collective::Pingpong { 2.0 } else { 1.0 };
+            self.took.push(began.elapsed().as_secs_f64() / legs);
             if self.check {
                 self.verify();
             }
+        }
+    }
+
+    /// The others wait at the next barrier.
+    fn there_and_back(&mut self) {
+        let (first, last) = (0, self.world.size() - 1);
+        let block = self.block;
+        if self.world.rank() == first && last > first {
+            self.world.process_at_rank(last).send(&self.send[..block]);
+            self.world.process_at_rank(last).receive_into(&mut self.receive[..block]);
+        } else if self.world.rank() == last {
+            self.world.process_at_rank(first).receive_into(&mut self.receive[..block]);
+            self.world.process_at_rank(first).send(&self.send[..block]);
         }
     }
 
@@ -186,6 +245,11 @@ impl<'a> Bench<'a> {
         self.world.all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
         if self.world.rank() != 0 || slowest.is_empty() {
             return;
+        }
+        if args.each {
+            let each: Vec<String> = slowest.iter().map(|seconds| format!("{seconds:e}")).collect();
+            let (name, block) = (self.collective.name(), self.block);
+            return println!("{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]}}", each.join(","));
         }
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];

@@ -14,7 +14,9 @@
 //! | [`pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
+//! | [`decided`] | which decisions are news |
 //! | [`say`] | the few lines it writes to standard error |
+pub mod decided;
 pub mod pace;
 pub mod plan;
 pub mod record;

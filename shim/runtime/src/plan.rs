@@ -8,7 +8,7 @@ use schedules::alltoall::Algorithm;
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
-use schedules::table::{Collective, Entry, Mpi, Table, Way};
+use schedules::table::{Collective, Grounds, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
 use schedules::{allgather, alltoall, bound};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +20,8 @@ pub const MOST_RANKS: usize = 1024;
 
 /// Measured on 12 hosts with trunks three times as fast (README, "Limits"): over the libraries' point-to-point these schedules take
 /// longer than the libraries' own routine.
-const WIDE: &str = "; trunks are faster than host links: all-to-all stays the library's unless HEDDLE_FORCE=aapc";
+const WIDE: &str =
+    "; trunks are faster than host links: all-to-all stays the library's unless `heddle tune` finds better, or HEDDLE_FORCE=aapc";
 
 /// An epoch as one rank of one communicator follows it.
 #[derive(Debug)]
@@ -80,7 +81,7 @@ impl Follow {
     ///
     /// # Errors
     /// [`Problem`], the same on every rank.
-    pub fn plan(lean: &Lean, mpi: Mpi, force: Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
+    pub fn plan(lean: &Lean, mpi: Mpi, force: &Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
         if hosts.len() > MOST_RANKS {
             return Err(Problem::TooMany(hosts.len()));
         }
@@ -98,13 +99,14 @@ impl Follow {
         let mut table = lean.table.clone().under(mpi);
         let wide = Algorithm::fitting(&leaves) == Algorithm::Capacity;
         if wide {
-            table.alltoall = vec![Entry { from: Bytes(0), way: Way::Native, mpi: None }];
+            // What was measured elsewhere was so where all links are alike.
+            table.alltoall.retain(|entry| entry.way == Way::Native || entry.grounds != Grounds::Elsewhere);
         }
         let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
         let ring = allgather::plan(&leaves);
         verify::allgather(&leaves, &ring).map_err(wrong)?;
         let mut digest = DefaultHasher::new();
-        (epoch, force, &ring.ring, &table.alltoall, &table.allgather).hash(&mut digest);
+        (epoch, &force, &ring.ring, &table.alltoall, &table.allgather).hash(&mut digest);
         let mut steps = Vec::new();
         let mut phases = 0;
         for kind in kinds(&table, force) {
@@ -115,14 +117,14 @@ impl Follow {
             steps.push((kind, slice::of(&plan, rank)));
         }
         let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
-        if wide {
+        if wide && table.alltoall.iter().all(|entry| entry.way == Way::Native) {
             summary += WIDE;
         }
         Ok(Follow {
             epoch,
             summary,
             table,
-            force,
+            force: force.clone(),
             host_of: host_of(&members),
             addresses: names.iter().map(|name| lean.topology.hosts.get(*name)?.address).collect(),
             ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
@@ -138,12 +140,22 @@ impl Follow {
         self.digest
     }
 
-    /// The way of a call with blocks of this size.
-    pub fn way(&self, collective: Collective, block: u64) -> Way {
-        let way = self.force.way(collective).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
+    /// The way of a call with blocks of this size, before which `calls` of its kind came in a row.
+    pub fn way(&self, collective: Collective, block: u64, calls: u64) -> Way {
+        let way = self.force.way(collective, calls).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
         match way {
             Way::Aapc { sync, over } => Way::Aapc { sync: tokens_for(sync), over },
             way => way,
+        }
+    }
+
+    /// Why a call that came to this way goes it, in a few words.
+    pub fn why(&self, collective: Collective, block: u64, way: Way) -> String {
+        let decided = self.table.entry(collective, Bytes(block)).filter(|_| self.force.ways(collective).is_empty());
+        match decided {
+            None => "forced".to_owned(),
+            Some(entry) if self.way(collective, block, 0) == way => entry.grounds.to_string(),
+            Some(entry) => format!("instead of {}, which cannot be gone", entry.way),
         }
     }
 
@@ -182,9 +194,9 @@ impl Follow {
 }
 
 /// The synchronizations the table, or the forced way, can ask for.
-fn kinds(table: &Table, force: Force) -> Vec<SyncKind> {
-    let forced = force.way(Collective::Alltoall);
-    let ways = forced.into_iter().chain(table.alltoall.iter().map(|entry| entry.way));
+fn kinds(table: &Table, force: &Force) -> Vec<SyncKind> {
+    let forced = force.ways(Collective::Alltoall).iter().copied();
+    let ways = forced.chain(table.alltoall.iter().map(|entry| entry.way));
     let mut kinds: Vec<SyncKind> =
         ways.filter_map(|way| if let Way::Aapc { sync, .. } = way { Some(tokens_for(sync)) } else { None }).collect();
     kinds.sort_unstable();
@@ -247,7 +259,7 @@ mod tests {
 
     fn plan(rate: &str, force: Force, hosts: &[&str], rank: u32) -> Result<Follow, Problem> {
         let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-        Follow::plan(&lean(rate), Mpi::Mpich, force, &hosts, rank)
+        Follow::plan(&lean(rate), Mpi::Mpich, &force, &hosts, rank)
     }
 
     fn peers(follow: &Follow) -> Vec<u32> {
@@ -274,21 +286,21 @@ mod tests {
     #[test]
     fn small_blocks_stay_the_librarys() {
         let follow = plan("1G", Force::default(), &["w", "x", "y", "z"], 0).unwrap();
-        assert_eq!(follow.way(Collective::Alltoall, 8), Way::Native);
-        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring { over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Alltoall, 8, 0), Way::Native);
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: Carrier::Mpi });
     }
 
     #[test]
     fn over_faster_trunks_the_library_goes_unless_forced_and_then_several_messages_at_once() {
         let hosts = ["w", "x", "y", "z"];
         let follow = plan("10G", Force::default(), &hosts, 0).unwrap();
-        assert_eq!(follow.way(Collective::Alltoall, 1 << 20), Way::Native);
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20), Way::Ring { over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Native);
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: Carrier::Mpi });
         assert!(follow.summary.contains("stays the library's"), "{}", follow.summary);
         let phases = |rate: &str| {
             let forced = plan(rate, Force::parse("aapc").unwrap(), &hosts, 0).unwrap();
-            assert_eq!(forced.way(Collective::Alltoall, 8), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
+            assert_eq!(forced.way(Collective::Alltoall, 8, 0), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
             assert_eq!(peers(&forced), [1, 2, 3]);
             forced.summary
         };

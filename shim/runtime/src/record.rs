@@ -5,7 +5,7 @@
 //! a program that calls once a second each call is timed, however short.
 use inventory::{Bytes, Millis};
 use schedules::job::{CallTotal, JobRecord};
-use schedules::table::{Carrier, Collective, Way};
+use schedules::table::{Collective, Way};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -183,20 +183,9 @@ impl Recorder {
 
 impl Total {
     fn call_total(&self) -> CallTotal {
-        let collective = match self.collective {
-            Collective::Alltoall => "alltoall",
-            Collective::Allgather => "allgather",
-        };
-        let way = match self.way {
-            Way::Native => "native",
-            Way::Aapc { over: Carrier::Mpi, .. } => "aapc",
-            Way::Aapc { over: Carrier::Tcp, .. } => "aapc tcp",
-            Way::Ring { over: Carrier::Mpi } => "ring",
-            Way::Ring { over: Carrier::Tcp } => "ring tcp",
-        };
         CallTotal {
-            collective: collective.into(),
-            way: way.into(),
+            collective: self.collective.to_string(),
+            way: self.way.to_string(),
             block: self.block,
             calls: self.calls,
             seconds: self.seconds,

@@ -1,6 +1,6 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word.
 use schedules::sync::SyncKind;
-use schedules::table::{Carrier, Collective, Way};
+use schedules::table::{Carrier, Collective, UnknownWay, Way};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -9,29 +9,35 @@ use std::path::PathBuf;
 pub struct Settings {
     /// `HEDDLE_DIR`: the shared directory.
     pub dir: Option<PathBuf>,
-    /// `HEDDLE_FORCE`: one way at every size.
+    /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one call after the other.
     pub force: Force,
-    /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 each kind of call too.
+    /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every decision too.
     pub verbose: u8,
 }
 
-/// One way at every size, for tests and measurements. It holds for the collectives that can go it; the others
+/// One way at every size, or several in turn: for tests and measurements. It holds for the collectives that can go it; the others
 /// follow the epoch's decision table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Force {
-    alltoall: Option<Way>,
-    allgather: Option<Way>,
+    alltoall: Vec<Way>,
+    allgather: Vec<Way>,
 }
 
 impl Settings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE` and `HEDDLE_VERBOSE` through `var`, and says what it did not understand.
+    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS` and `HEDDLE_VERBOSE` through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (Settings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
-        let force = Force::parse(&text).unwrap_or_else(|| {
+        let mut force = Force::parse(&text).unwrap_or_else(|| {
             problem = Some(format!("HEDDLE_FORCE={text}: expected aapc, ring, both as aapc,ring, or native; the decision table decides"));
             Force::default()
         });
+        if let Some(turns) = var("HEDDLE_TURNS").filter(|v| !v.is_empty()) {
+            force = Force::turns(&turns).unwrap_or_else(|wrong| {
+                problem = Some(format!("HEDDLE_TURNS: {wrong}; the decision table decides"));
+                Force::default()
+            });
+        }
         let dir = var("HEDDLE_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
         let verbose = var("HEDDLE_VERBOSE").and_then(|v| v.parse().ok()).unwrap_or(0);
         (Settings { dir, force, verbose }, problem)
@@ -46,22 +52,35 @@ impl Force {
         let over = if text.split(',').any(|name| name == "tcp") { Carrier::Tcp } else { Carrier::Mpi };
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
-                "aapc" => force.alltoall = Some(Way::Aapc { sync: SyncKind::Receiver, over }),
-                "ring" => force.allgather = Some(Way::Ring { over }),
+                "aapc" => force.alltoall = vec![Way::Aapc { sync: SyncKind::Receiver, over }],
+                "ring" => force.allgather = vec![Way::Ring { over }],
                 "tcp" => {}
-                "native" => force = Force { alltoall: Some(Way::Native), allgather: Some(Way::Native) },
+                "native" => force = Force { alltoall: vec![Way::Native], allgather: vec![Way::Native] },
                 _ => return None,
             }
         }
         Some(force)
     }
 
-    /// The way this collective is forced to go, if it is.
-    pub fn way(self, collective: Collective) -> Option<Way> {
+    /// Names of ways, with commas: successive calls of a collective with blocks of one size go them in turn, the first one first.
+    fn turns(text: &str) -> Result<Force, UnknownWay> {
+        let ways = text.split(',').map(str::parse).collect::<Result<Vec<Way>, _>>()?;
+        let of = |collective| ways.iter().copied().filter(|way| way.serves(collective)).collect();
+        Ok(Force { alltoall: of(Collective::Alltoall), allgather: of(Collective::Allgather) })
+    }
+
+    /// The ways this collective is forced to go in turn; none where the table decides.
+    pub fn ways(&self, collective: Collective) -> &[Way] {
         match collective {
-            Collective::Alltoall => self.alltoall,
-            Collective::Allgather => self.allgather,
+            Collective::Alltoall => &self.alltoall,
+            Collective::Allgather => &self.allgather,
         }
+    }
+
+    /// The way of a call before which `calls` of its kind came in a row.
+    pub fn way(&self, collective: Collective, calls: u64) -> Option<Way> {
+        let ways = self.ways(collective);
+        ways.get(calls.checked_rem(ways.len() as u64)? as usize).copied()
     }
 }
 
@@ -81,10 +100,23 @@ mod tests {
 
     #[test]
     fn a_forced_way_holds_where_it_can_be_gone() {
-        let way = |text: &str, collective| Force::parse(text).unwrap().way(collective);
+        let way = |text: &str, collective| Force::parse(text).unwrap().way(collective, 5);
         assert_eq!(way("ring", Collective::Alltoall), None);
         assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: Carrier::Mpi }));
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
         assert_eq!(Force::parse("lg"), None);
+    }
+
+    #[test]
+    fn turns_are_taken_one_call_after_the_other() {
+        let env = |turns: &'static str| Settings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()));
+        let (settings, problem) = env("native,aapc sender tcp,ring,aapc");
+        assert_eq!(problem, None);
+        let names = |collective| (0..4).map(|n| settings.force.way(collective, n).unwrap().to_string()).collect::<Vec<_>>();
+        assert_eq!(names(Collective::Alltoall), ["native", "aapc sender tcp", "aapc", "native"]);
+        assert_eq!(names(Collective::Allgather), ["native", "ring", "native", "ring"]);
+        let (settings, problem) = env("native,fast");
+        assert_eq!(settings.force, Force::default());
+        assert!(problem.unwrap().contains("\"fast\""));
     }
 }

@@ -26,7 +26,7 @@ impl Panel for Jobs {
         if wide {
             columns.extend([right("HOSTS", 5), left("MPI", 7), right("BLOCK", 5)]);
         }
-        columns.extend([left("WAY", 6), right("EPOCH", 5), right("SPEED", 10), right("BOUND", 5)]);
+        columns.extend([left("WAY", 8), right("EPOCH", 5), right("SPEED", 10), right("BOUND", 5)]);
         let mut jobs: Vec<&JobStatus> = view.snapshot.jobs.iter().collect();
         match view.sort {
             0 => {}
@@ -114,12 +114,12 @@ fn calls(view: &View<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
     if calls.is_empty() {
         return Vec::new();
     }
-    let title = format!("{:<11}{:<7}{:>6}{:>9}{:>10}{:>7}", "COLLECTIVE", "WAY", "BLOCK", "CALLS", "MEAN", "BOUND");
+    let title = format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", "COLLECTIVE", "WAY", "BLOCK", "CALLS", "MEAN", "BOUND");
     let mut lines = vec![Line::styled(title, view.palette.dim)];
     lines.extend(calls.iter().map(|c| {
         let mean = if c.calls > 0 { figures::seconds(c.seconds / c.calls as f64) } else { "–".into() };
         let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 { figures::percent(c.bound_seconds / c.seconds) } else { "–".into() };
-        Line::raw(format!("{:<11}{:<7}{:>6}{:>9}{:>10}{:>7}", c.collective, c.way, figures::size(c.block), c.calls, mean, share))
+        Line::raw(format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", c.collective, c.way, figures::size(c.block), c.calls, mean, share))
     }));
     lines
 }

@@ -4,6 +4,7 @@ use crate::plan::Verified;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;
+use schedules::tuning::Tuning;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// One port of a switch.
@@ -238,7 +239,7 @@ impl World {
 
     fn plan(&mut self, order: Order) {
         let ticket = order.ticket;
-        let answer = match Verified::plan(order.number, order.at, order.file.clone(), order.network.clone()) {
+        let answer = match Verified::plan(order.number, order.at, order.file.clone(), order.network.clone(), Tuning::default()) {
             Ok(plan) => {
                 let bound = &plan.epoch().bound;
                 let hosts = order.file.hosts.len() as u32;

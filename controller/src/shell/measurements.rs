@@ -1,0 +1,90 @@
+//! Notices that `heddle tune` has left new measurements in the shared directory.
+use crate::core::Event;
+use crate::publish;
+use schedules::tuning::Tuning;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::sync::mpsc::Sender;
+use tokio::task::spawn_blocking;
+
+/// A file of some kilobytes, looked at this often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the file held when it was looked at last.
+pub(super) struct Measurements {
+    dir: PathBuf,
+    last: Result<Tuning, String>,
+}
+
+impl Measurements {
+    /// Those of the current epoch are no news.
+    pub(super) fn new(dir: &Path) -> Measurements {
+        let last = publish::current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default();
+        Measurements { dir: dir.to_owned(), last: Ok(last) }
+    }
+
+    /// Tells of whatever is new, until nobody listens any more.
+    pub(super) async fn watch(mut self, events: Sender<Event>) {
+        let mut every = tokio::time::interval(LOOK);
+        loop {
+            every.tick().await;
+            let Ok((back, told)) = spawn_blocking(move || {
+                let told = self.look();
+                (self, told)
+            })
+            .await
+            else {
+                return;
+            };
+            self = back;
+            for event in told {
+                if events.send(event).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look(&mut self) -> Vec<Event> {
+        let now = publish::measurements(&self.dir).map_err(|e| e.to_string());
+        if now == self.last {
+            return Vec::new();
+        }
+        let problem = now.as_ref().err().map(|e| format!("{e}; the decision table stays as it is"));
+        let mut events = vec![Event::Trouble { about: "measurements".to_owned(), problem }];
+        events.extend(now.as_ref().ok().map(|tuning| Event::Measured { what: what(tuning) }));
+        self.last = now;
+        events
+    }
+}
+
+fn what(tuning: &Tuning) -> String {
+    let of = |run: &schedules::tuning::Run| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
+    match tuning.runs.iter().map(of).collect::<Vec<_>>() {
+        runs if runs.is_empty() => "measurements taken away: ways as measured elsewhere".to_owned(),
+        runs => runs.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_measurements_are_told_once_and_a_broken_file_as_a_trouble() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut measurements = Measurements::new(dir.path());
+        assert_eq!(measurements.look(), []);
+        std::fs::write(dir.path().join("tuning.json"), "{").unwrap();
+        let told = measurements.look();
+        assert!(matches!(&told[..], [Event::Trouble { problem: Some(p), .. }] if p.contains("tuning.json: no measurements")), "{told:?}");
+        assert_eq!(measurements.look(), []);
+        publish::put_measurements(dir.path(), &Tuning::default()).unwrap();
+        let told = measurements.look();
+        assert!(
+            matches!(&told[..], [Event::Trouble { problem: None, .. }, Event::Measured { what }] if what.contains("taken away")),
+            "{told:?}"
+        );
+        assert_eq!(measurements.look(), []);
+    }
+}

@@ -1,0 +1,57 @@
+//! From the times of calls that took turns to figures.
+use super::{Figure, Timing};
+use crate::table::{Collective, Way};
+use inventory::Bytes;
+
+/// Times of calls, gathered over several launches.
+#[derive(Debug, Clone, Default)]
+pub struct Calls(Vec<Kind>);
+
+/// Calls of one collective with blocks of one size that went one way.
+#[derive(Debug, Clone)]
+struct Kind {
+    collective: Collective,
+    block: Bytes,
+    way: Way,
+    seconds: Vec<f64>,
+}
+
+impl Calls {
+    /// Adds the seconds of successive calls that went `ways` in turn. The first round does not count: connections are made then. Nor does
+    /// a last round that is not whole, so that each way was measured as often, beside each other one.
+    pub fn add(&mut self, collective: Collective, block: Bytes, ways: &[Way], seconds: &[f64]) {
+        for round in seconds.chunks_exact(ways.len().max(1)).skip(1) {
+            for (&way, &seconds) in ways.iter().zip(round) {
+                match self.0.iter_mut().find(|kind| (kind.collective, kind.block, kind.way) == (collective, block, way)) {
+                    Some(kind) => kind.seconds.push(seconds),
+                    None => self.0.push(Kind { collective, block, way, seconds: vec![seconds] }),
+                }
+            }
+        }
+    }
+
+    /// The figures, in the order they were first measured in; what was measured too rarely is left out.
+    pub fn figures(&self) -> Vec<Figure> {
+        let figure =
+            |kind: &Kind| Some(Figure { collective: kind.collective, way: kind.way, timing: Timing::of(kind.block, &kind.seconds)? });
+        self.0.iter().filter_map(figure).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_sorted_by_turn_without_the_first_round_and_the_last_piece() {
+        let ways = [Way::Native, "aapc".parse().unwrap()];
+        let mut calls = Calls::default();
+        calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 1.0, 2.0, 1.0, 2.0, 7.0]);
+        assert_eq!(calls.figures(), [], "two times are too few");
+        calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 1.0, 2.0]);
+        let figures: Vec<(Way, f64, u32)> = calls.figures().iter().map(|f| (f.way, f.timing.seconds(), f.timing.times)).collect();
+        assert_eq!(figures, [(ways[0], 1.0, 3), (ways[1], 2.0, 3)]);
+        calls.add(Collective::Allgather, Bytes(8), &[], &[1.0; 9]);
+        assert_eq!(calls.figures().len(), 2);
+    }
+}

@@ -1,0 +1,228 @@
+//! What was measured on a cluster, and the decision table that follows from it.
+//!
+//! Source: aapc-2007 section 6 (*tuned scheduling based*: the best of all schemes, found by an automatic tuning system; of how it
+//! decides the paper says nothing); between measured sizes and on changed trees [`crate::signature`].
+//! Input: times of calls that went every way in turn ([`Run`]), and the tree that is to be published.
+//! Guarantee: a way is taken at a measured size only where its median is below that of the library's own routine by more than twice
+//! the standard error of the difference; of those as fast as the fastest one, the simplest. Between sizes it is taken where that holds
+//! at both ends, or where the model says so; wherever nobody knows, the library's own routine runs.
+//! Cost: O(sizes * ways), and the model's fit.
+//! Deviations: the paper takes the best outright. Differences within the noise would then make the choice change from one size, or
+//! one measurement, to the next.
+mod collect;
+mod model;
+mod place;
+mod ranges;
+#[cfg(test)]
+mod tests;
+
+pub use collect::Calls;
+pub use place::{Bounds, Place};
+
+use crate::table::{Collective, Entry, Grounds, Mpi, Table, Way};
+use inventory::tree::Tree;
+use inventory::{Bytes, Millis};
+use serde::{Deserialize, Serialize};
+
+/// With fewer times of a way at a size its noise cannot be told.
+pub const REPETITIONS: usize = 3;
+/// Longest file that is read.
+pub const MOST_BYTES: u64 = 1 << 20;
+/// More than anybody measures in one run.
+const MOST_FIGURES: usize = 4096;
+
+/// What was measured, the last run for each MPI library. Empty where nobody has.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuning {
+    /// At most one for each library.
+    pub runs: Vec<Run>,
+}
+
+/// One run of `heddle tune`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// When it ended.
+    pub at: Millis,
+    /// Under which library.
+    pub mpi: Mpi,
+    /// Its version, as it says it itself.
+    pub library: String,
+    /// The epoch whose schedules were measured.
+    pub epoch: u64,
+    /// Where.
+    pub place: Place,
+    /// Messages between two hosts, one way.
+    pub pingpong: Vec<Timing>,
+    /// Every way at every size.
+    pub figures: Vec<Figure>,
+    /// What the library's own algorithms took, each forced. No table asks for them: an operator may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub algorithms: Vec<Algorithm>,
+}
+
+/// How long calls with blocks of one size took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Bytes a rank sends to each other one, or contributes.
+    pub block: Bytes,
+    /// Median, in nanoseconds.
+    pub median_ns: u64,
+    /// Standard error of that median, in nanoseconds: 1.2533 σ / sqrt(times), σ estimated by 1.4826 times the median absolute
+    /// deviation, as for normal noise.
+    pub error_ns: u64,
+    /// How many calls.
+    pub times: u32,
+}
+
+/// The calls of a collective that went one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Which collective.
+    pub collective: Collective,
+    /// How it went.
+    pub way: Way,
+    /// How long it took.
+    pub timing: Timing,
+}
+
+/// The calls of a collective by an algorithm of the library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Algorithm {
+    /// Which collective.
+    pub collective: Collective,
+    /// The algorithm, as the library calls it.
+    pub name: String,
+    /// How long it took.
+    pub timing: Timing,
+}
+
+/// A file that says nothing usable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no measurements of heddle tune: {0}; run it again")]
+pub struct TuningError(pub String);
+
+impl Timing {
+    /// Of the seconds of each call; `None` for fewer than [`REPETITIONS`] or a time that is none.
+    pub fn of(block: Bytes, seconds: &[f64]) -> Option<Timing> {
+        if seconds.len() < REPETITIONS || seconds.iter().any(|s| !(s.is_finite() && *s > 0.0)) {
+            return None;
+        }
+        let mut sorted = seconds.to_vec();
+        let center = median(&mut sorted);
+        let mut deviations: Vec<f64> = seconds.iter().map(|s| (s - center).abs()).collect();
+        let error = 1.2533 * 1.4826 * median(&mut deviations) / (seconds.len() as f64).sqrt();
+        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+        Some(Timing { block, median_ns: ns(center), error_ns: ns(error), times: seconds.len() as u32 })
+    }
+
+    /// Median, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.median_ns as f64 / 1e9
+    }
+
+    /// Whether this took less time than the other, by more than twice the standard error of the difference.
+    pub fn is_faster_than(&self, other: &Timing) -> bool {
+        let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
+        other.median_ns as f64 - self.median_ns as f64 > noise
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+}
+
+impl Tuning {
+    /// The same with this run instead of the one under the same library.
+    #[must_use]
+    pub fn with(mut self, run: Run) -> Tuning {
+        self.runs.retain(|other| other.mpi != run.mpi);
+        self.runs.push(run);
+        self
+    }
+
+    /// The decision table for a tree: what was measured there, or before harmless recabling; what the model says where the tree differs;
+    /// [`Table::default`] under a library that was not measured.
+    pub fn table(&self, tree: &Tree) -> Table {
+        let mut table = Table::default();
+        for run in &self.runs {
+            let ground = ranges::Ground::of(run, tree);
+            for (collective, entries) in [(Collective::Alltoall, &mut table.alltoall), (Collective::Allgather, &mut table.allgather)] {
+                *entries = leave_to_others(entries, run.mpi);
+                let measured = ranges::entries(run, collective, &ground);
+                entries.extend(measured.into_iter().map(|range| Entry { mpi: Some(run.mpi), ..range }));
+                entries.sort_by_key(|entry| (entry.from, entry.mpi));
+            }
+        }
+        table
+    }
+
+    /// For people, too.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}")) + "\n"
+    }
+
+    /// Reads what [`Tuning::to_json`] wrote.
+    ///
+    /// # Errors
+    /// [`TuningError`] if it is anything else.
+    pub fn from_json(text: &[u8]) -> Result<Tuning, TuningError> {
+        if text.len() as u64 > MOST_BYTES {
+            return Err(TuningError(format!("more than {MOST_BYTES} octets")));
+        }
+        let tuning: Tuning = serde_json::from_slice(text).map_err(|e| TuningError(e.to_string()))?;
+        let mut seen = Vec::new();
+        for run in &tuning.runs {
+            if seen.contains(&run.mpi) {
+                return Err(TuningError("two runs under one MPI library".to_owned()));
+            }
+            seen.push(run.mpi);
+            run.check().map_err(TuningError)?;
+        }
+        Ok(tuning)
+    }
+}
+
+/// The entries without those under one library: each that holds under both becomes one of the other library, but the first.
+fn leave_to_others(entries: &[Entry], mpi: Mpi) -> Vec<Entry> {
+    let other = if mpi == Mpi::OpenMpi { Mpi::Mpich } else { Mpi::OpenMpi };
+    let kept = entries.iter().filter(|entry| entry.mpi != Some(mpi));
+    kept.map(|entry| Entry { mpi: if entry.from == Bytes(0) { None } else { Some(other) }, ..*entry }).collect()
+}
+
+impl Run {
+    fn check(&self) -> Result<(), String> {
+        if self.figures.len() + self.algorithms.len() + self.pingpong.len() > MOST_FIGURES {
+            return Err(format!("more than {MOST_FIGURES} figures"));
+        }
+        match self.figures.iter().find(|f| !f.way.serves(f.collective) || f.timing.median_ns == 0) {
+            Some(figure) => Err(format!("{} by {}: no such way, or no time", figure.collective, figure.way)),
+            None => self.place.check(),
+        }
+    }
+
+    /// The block sizes at which a collective was measured, ascending.
+    pub fn sizes(&self, collective: Collective) -> Vec<Bytes> {
+        let mut sizes: Vec<Bytes> = self.figures.iter().filter(|f| f.collective == collective).map(|f| f.timing.block).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// A way's timing at a measured size.
+    pub fn timing(&self, collective: Collective, way: Way, block: Bytes) -> Option<&Timing> {
+        let of = |f: &&Figure| f.collective == collective && f.way == way && f.timing.block == block;
+        self.figures.iter().find(of).map(|f| &f.timing)
+    }
+
+    /// What applies to a tree: the measurements as they are, or what the model makes of them.
+    pub fn grounds(&self, tree: &Tree) -> Grounds {
+        ranges::Ground::of(self, tree).grounds
+    }
+}

@@ -1,0 +1,144 @@
+//! `heddle doctor --mpi`: what a job started from here would find, and do.
+use crate::Outcome;
+use crate::tune::report::decided;
+use controller::history::moment;
+use controller::publish;
+use inventory::TopologyFile;
+use schedules::epoch::Epoch;
+use schedules::table::{Collective, Mpi};
+use schedules::tuning::Run;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Commands that start MPI jobs, under the names distributions give them.
+const LAUNCHERS: [&str; 6] = ["mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "srun"];
+
+/// What was found, and whether jobs would be served.
+struct Findings {
+    text: String,
+    good: bool,
+}
+
+impl Findings {
+    fn say(&mut self, what: &str, value: &str) {
+        let _ = writeln!(self.text, "{}", format!("{what:<10} {value}").trim_end());
+    }
+
+    fn missing(&mut self, what: &str, value: &str) {
+        self.good = false;
+        self.say(what, value);
+    }
+}
+
+/// Prints all of it; `dir` is the shared directory, else `HEDDLE_DIR` names it.
+pub(super) fn run(dir: Option<&Path>) -> anyhow::Result<Outcome> {
+    let mut findings = Findings { text: String::new(), good: true };
+    library(&mut findings);
+    launchers(&mut findings);
+    let named = std::env::var_os("HEDDLE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    match dir.map(Path::to_owned).or(named) {
+        Some(dir) => directory(&mut findings, &dir),
+        None => findings
+            .missing("directory", "HEDDLE_DIR is not set, and no --dir given: jobs find no epoch, and the MPI library's own routines run"),
+    }
+    crate::output::print(&findings.text)?;
+    Ok(if findings.good { Outcome::Done } else { Outcome::CheckFailed })
+}
+
+/// The front, its backends, and whether it is loaded.
+fn library(findings: &mut Findings) {
+    let me = std::env::current_exe().unwrap_or_default();
+    let folder = me.parent().unwrap_or(&me);
+    let lib = ["lib", "../lib/heddle"].map(|place| folder.join(place)).into_iter().find(|lib| lib.join("libheddle.so").is_file());
+    let Some(lib) = lib else {
+        return findings.missing("library", &format!("libheddle.so is not beside {}; run: make install", me.display()));
+    };
+    let lib = lib.canonicalize().unwrap_or(lib);
+    findings.say("library", &lib.join("libheddle.so").display().to_string());
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        let backend = lib.join(format!("libheddle-{mpi}.so"));
+        match backend.is_file() {
+            true => findings.say("backend", &format!("{mpi}: {}", backend.display())),
+            false => findings.missing("backend", &format!("{mpi}: {} is missing: jobs under it run without heddle", backend.display())),
+        }
+    }
+    let preload = std::env::var("LD_PRELOAD").unwrap_or_default();
+    match preload.split([':', ' ']).find(|name| name.ends_with("libheddle.so")) {
+        Some(name) if Path::new(name).is_file() => findings.say("preload", &format!("LD_PRELOAD has {name}")),
+        Some(name) => findings.missing("preload", &format!("LD_PRELOAD has {name}, which is not there")),
+        None => findings.say("preload", "LD_PRELOAD does not name it here: the job's command has to (README, \"Load the library\")"),
+    }
+    if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {
+        findings.say("switch", "HEDDLE=off: jobs started from here run without heddle");
+    }
+}
+
+/// The MPI libraries of this host, as their launchers say.
+fn launchers(findings: &mut Findings) {
+    let mut seen = Vec::new();
+    for name in LAUNCHERS {
+        let Some(path) = super::program(name).and_then(|path| path.canonicalize().ok()).filter(|path| !seen.contains(path)) else {
+            continue;
+        };
+        let said =
+            Command::new(&path).arg("--version").output().map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+        let words = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with(':'));
+        findings.say("MPI", &format!("{name}: {}", words.take(2).collect::<Vec<_>>().join(", ")));
+        seen.push(path);
+    }
+    if seen.is_empty() {
+        findings.say("MPI", "no launcher on the search path");
+    }
+}
+
+fn directory(findings: &mut Findings, dir: &Path) {
+    findings.say("directory", &dir.display().to_string());
+    match publish::current_epoch(dir) {
+        Ok(Some(epoch)) => followed(findings, &epoch),
+        Ok(None) => findings.missing("epoch", "none published yet: run heddle controller, or heddle publish"),
+        Err(e) => findings.missing("epoch", &format!("{e}; jobs stay with the last one they read")),
+    }
+}
+
+fn followed(findings: &mut Findings, epoch: &Epoch) {
+    let file = &epoch.topology;
+    findings.say("epoch", &format!("{}: {} hosts on {} switches", epoch.number, file.hosts.len(), file.switches.len()));
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim().to_owned();
+    let short = name.split('.').next().unwrap_or(&name);
+    match [name.as_str(), short].into_iter().find(|name| file.hosts.contains_key(*name)) {
+        Some(known) => findings.say("this host", &format!("\"{known}\", {}", place(file, known))),
+        None => findings.say("this host", &format!("\"{name}\" is none of them: a job with a rank here runs without heddle")),
+    }
+    for host in file.hosts.keys() {
+        findings.say("host", &format!("{host:<16} {}", place(file, host)));
+    }
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        table(findings, epoch, mpi);
+    }
+}
+
+/// Where a host hangs.
+fn place(file: &TopologyFile, host: &str) -> String {
+    let Some(host) = file.hosts.get(host) else { return String::new() };
+    let address = host.address.map_or("no address: MPI carries its blocks".to_owned(), |address| address.to_string());
+    let ranks = if host.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", host.ranks) };
+    format!("at {}, {}bit/s, {ranks}, {address}", host.switch, host.rate)
+}
+
+/// What runs at which size, and what that rests on.
+fn table(findings: &mut Findings, epoch: &Epoch, mpi: Mpi) {
+    let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
+    findings.say(&mpi.to_string(), &run.map_or("not measured here: heddle tune does".to_owned(), |run| measured(epoch, run)));
+    let table = epoch.table.clone().under(mpi);
+    for collective in [Collective::Alltoall, Collective::Allgather] {
+        findings.say("", &collective.to_string());
+        findings.text += &decided(table.entries(collective));
+    }
+}
+
+fn measured(epoch: &Epoch, run: &Run) -> String {
+    let grounds = epoch.topology.tree().map(|tree| run.grounds(&tree).to_string()).unwrap_or_default();
+    format!("{grounds}: {}, {} ranks, epoch {}, {}", moment(run.at), run.place.hosts.len(), run.epoch, run.library)
+}

@@ -1,0 +1,195 @@
+//! `heddle tune`
+mod algorithms;
+mod job;
+pub(crate) mod report;
+
+use crate::Outcome;
+use crate::output::print;
+use anyhow::{Context, bail, ensure};
+use controller::plan::Verified;
+use controller::publish::{self, KEEP, PublishError, Store};
+use inventory::Bytes;
+use job::Launcher;
+use lab::mpi::Mpi;
+use schedules::epoch::Epoch;
+use schedules::table::{Carrier, Collective, Way};
+use schedules::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
+
+/// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision table made of it.
+///
+/// Launches the benchmark program with heddle's runtime, several times; in each job the MPI library's own routine and every way of heddle's
+/// take turns, call by call. Launches in which the library is forced to one of its own algorithms come between, for comparison. A way is taken
+/// where it was faster by more than the noise. The figures go into the shared directory as tuning.json, from which the controller makes a new
+/// epoch at once; where none runs, this does.
+///
+/// Give the launcher of your jobs after "--", with its options and without a program, on as many hosts as your jobs use:
+///
+///     heddle tune --dir /shared/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The shared directory [in a lab: its own]
+    #[arg(long, value_name = "DIR", required_unless_present = "lab")]
+    dir: Option<PathBuf>,
+    /// In this lab, one rank a host
+    #[arg(long, value_name = "NAME", conflicts_with = "launcher")]
+    lab: Option<String>,
+    /// Which MPI library
+    #[arg(long, value_enum)]
+    mpi: Library,
+    /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the allgather
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1k,4k,16k,64k,256k,1M")]
+    size: Vec<Bytes>,
+    /// Ways that take turns; the library's own is always among them
+    #[arg(
+        long,
+        value_name = "WAY,...",
+        value_delimiter = ',',
+        default_value = "aapc,aapc sender,aapc none,aapc tcp,aapc sender tcp,aapc none tcp,ring,ring tcp"
+    )]
+    ways: Vec<Way>,
+    /// How often the job is launched
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    launches: u32,
+    /// Rounds of all ways at each size in each launch, at least; more while the time below is not over
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(3..=10_000))]
+    rounds: u64,
+    /// Time for each collective and size in each launch, if the rounds take less
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = positive)]
+    seconds: f64,
+    /// Leave out the launches in which the library is forced to one of its algorithms
+    #[arg(long)]
+    no_algorithms: bool,
+    /// A launch that takes longer is killed
+    #[arg(long, value_name = "S", default_value_t = 1800.0, value_parser = positive)]
+    limit: f64,
+    /// Print what was measured and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// The launcher and its options
+    #[arg(last = true, value_name = "LAUNCHER", required_unless_present = "lab")]
+    launcher: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Library {
+    Openmpi,
+    Mpich,
+}
+
+impl Library {
+    fn both(self) -> (Mpi, schedules::table::Mpi) {
+        match self {
+            Library::Openmpi => (Mpi::OpenMpi, schedules::table::Mpi::OpenMpi),
+            Library::Mpich => (Mpi::Mpich, schedules::table::Mpi::Mpich),
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\": expected a number of seconds above zero");
+    text.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0).ok_or_else(wrong)
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let launcher = Launcher::new(args)?;
+    let dir = launcher.dir().to_owned();
+    let epoch = publish::current_epoch(&dir)?.with_context(|| {
+        format!(
+            "{}: no epoch published yet; run heddle controller or heddle publish first, as its schedules are what is measured",
+            dir.display()
+        )
+    })?;
+    let run = measure(args, &launcher, &epoch)?;
+    let tree = epoch.topology.tree()?;
+    let tuning = publish::measurements(&dir).unwrap_or_default().with(run);
+    let run = tuning.runs.last().context("the run just added")?;
+    print(&report::text(run, &tuning.table(&tree)))?;
+    if args.dry_run {
+        return Ok(Outcome::Done);
+    }
+    publish::put_measurements(&dir, &tuning)?;
+    eprintln!("{}", next_epoch(&dir, tuning)?);
+    Ok(Outcome::Done)
+}
+
+/// All launches, one kind after the other, again and again: what else the hosts do falls on all of them.
+fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Run> {
+    let mut ways = vec![Way::Native];
+    ways.extend(args.ways.iter().filter(|way| **way != Way::Native));
+    let turns = |collective: Collective| -> Vec<Way> { ways.iter().copied().filter(|way| way.serves(collective)).collect() };
+    let mut calls = Calls::default();
+    let mut pings: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
+    let mut forced: BTreeMap<(Collective, &str, Bytes), Vec<f64>> = BTreeMap::new();
+    let mut place: Option<(String, Place)> = None;
+    let mut not_gone: Vec<Way> = Vec::new();
+    for launch in 1..=args.launches {
+        eprintln!("launch {launch} of {}: all ways in turn", args.launches);
+        let said = launcher.turns(&ways)?;
+        ensure!(said.epoch == epoch.number, "epoch {} came while epoch {} was measured; run heddle tune again", said.epoch, epoch.number);
+        let here = Place::of(&epoch.topology.tree()?, &said.hosts)?;
+        match &place {
+            Some((_, first)) if *first != here => {
+                bail!("launch {launch} ran on other hosts than the first one; give the launcher a fixed list of hosts")
+            }
+            _ => place = Some((said.library.clone(), here)),
+        }
+        not_gone.extend(ways.iter().filter(|way| !said.gone.contains(&way.to_string())));
+        for (name, block, seconds) in &said.series {
+            match job::collective(name) {
+                Some(collective) => calls.add(collective, *block, &turns(collective), seconds),
+                None => pings.entry(*block).or_default().extend(seconds),
+            }
+        }
+        if !args.no_algorithms {
+            for algorithms in algorithms::of(args.mpi.both().1) {
+                eprintln!("launch {launch} of {}: the library's {}", args.launches, algorithms.names());
+                for (name, block, seconds) in launcher.forced(algorithms)?.series {
+                    if let Some(collective) = job::collective(&name) {
+                        forced.entry((collective, algorithms.name(collective), block)).or_default().extend(&seconds[1..]);
+                    }
+                }
+            }
+        }
+    }
+    let (library, place) = place.context("at least one launch")?;
+    not_gone.dedup();
+    for way in &not_gone {
+        eprintln!(
+            "{way}: cannot be gone here, so the table leaves it out{}",
+            if way.carrier() == Some(Carrier::Tcp) { NO_TCP } else { "" }
+        );
+    }
+    let mut figures = calls.figures();
+    figures.retain(|figure| !not_gone.contains(&figure.way));
+    Ok(Run {
+        at: agent::now(),
+        mpi: args.mpi.both().1,
+        library,
+        epoch: epoch.number,
+        place,
+        pingpong: pings.iter().filter_map(|(&block, seconds)| Timing::of(block, seconds)).collect(),
+        figures,
+        algorithms: forced
+            .into_iter()
+            .filter_map(|((collective, name, block), seconds)| {
+                Some(Algorithm { collective, name: name.to_owned(), timing: Timing::of(block, &seconds)? })
+            })
+            .collect(),
+    })
+}
+
+/// Has an epoch made of the measurements, and says by whom.
+fn next_epoch(dir: &Path, tuning: Tuning) -> anyhow::Result<String> {
+    let store = match Store::open(dir, KEEP) {
+        Err(PublishError::Locked { pid, .. }) => return Ok(format!("the controller (pid {pid}) makes the next epoch of it")),
+        store => store?,
+    };
+    let current = publish::current_epoch(dir)?.context("the epoch that was measured")?;
+    let verified = Verified::plan(store.highest()? + 1, agent::now(), current.topology, current.network, tuning)?;
+    let pointer = store.publish(&verified)?;
+    Ok(format!("epoch {} published with this table; running jobs take it up", pointer.number))
+}

@@ -1,0 +1,92 @@
+//! The algorithms that MPI libraries let one force, and how.
+//!
+//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, `mpivars` and the CVARs of MPICH 4.0.
+use schedules::table::{Collective, Mpi};
+
+/// Algorithms that are forced in one launch: one of each collective.
+pub(super) struct Algorithms {
+    alltoall: &'static str,
+    allgather: &'static str,
+    /// Environment that forces them.
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const DYNAMIC: (&str, &str) = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+const OPEN_ALLTOALL: &str = "OMPI_MCA_coll_tuned_alltoall_algorithm";
+const OPEN_ALLGATHER: &str = "OMPI_MCA_coll_tuned_allgather_algorithm";
+const MPICH_ALLTOALL: &str = "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM";
+const MPICH_ALLGATHER: &str = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM";
+
+const OPEN_MPI: [Algorithms; 4] = [
+    Algorithms { alltoall: "linear", allgather: "bruck", environment: &[DYNAMIC, (OPEN_ALLTOALL, "1"), (OPEN_ALLGATHER, "2")] },
+    Algorithms {
+        alltoall: "pairwise",
+        allgather: "recursive doubling",
+        environment: &[DYNAMIC, (OPEN_ALLTOALL, "2"), (OPEN_ALLGATHER, "3")],
+    },
+    Algorithms { alltoall: "modified bruck", allgather: "ring", environment: &[DYNAMIC, (OPEN_ALLTOALL, "3"), (OPEN_ALLGATHER, "4")] },
+    Algorithms {
+        alltoall: "linear with sync",
+        allgather: "neighbor exchange",
+        environment: &[DYNAMIC, (OPEN_ALLTOALL, "4"), (OPEN_ALLGATHER, "5")],
+    },
+];
+
+const MPICH: [Algorithms; 3] = [
+    Algorithms { alltoall: "brucks", allgather: "brucks", environment: &[(MPICH_ALLTOALL, "brucks"), (MPICH_ALLGATHER, "brucks")] },
+    Algorithms {
+        alltoall: "scattered",
+        allgather: "recursive_doubling",
+        environment: &[(MPICH_ALLTOALL, "scattered"), (MPICH_ALLGATHER, "recursive_doubling")],
+    },
+    Algorithms { alltoall: "pairwise", allgather: "ring", environment: &[(MPICH_ALLTOALL, "pairwise"), (MPICH_ALLGATHER, "ring")] },
+];
+
+/// Those of a library.
+pub(super) fn of(mpi: Mpi) -> &'static [Algorithms] {
+    match mpi {
+        Mpi::OpenMpi => &OPEN_MPI,
+        Mpi::Mpich => &MPICH,
+    }
+}
+
+impl Algorithms {
+    pub(super) fn name(&self, collective: Collective) -> &'static str {
+        match collective {
+            Collective::Alltoall => self.alltoall,
+            Collective::Allgather => self.allgather,
+        }
+    }
+
+    /// For people.
+    pub(super) fn names(&self) -> String {
+        format!("{} (alltoall) and {} (allgather)", self.alltoall, self.allgather)
+    }
+
+    pub(super) fn environment(&self) -> impl Iterator<Item = String> {
+        self.environment.iter().map(|(name, value)| format!("{name}={value}"))
+    }
+}
+
+/// What has a library use an algorithm, for a person to type.
+pub(super) fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
+    let algorithms = of(mpi).iter().find(|a| a.name(collective) == name)?;
+    let about = if collective == Collective::Alltoall { "alltoall" } else { "allgather" };
+    let of_it = |variable: &&(&str, &str)| variable.0 == DYNAMIC.0 || variable.0.to_lowercase().contains(about);
+    Some(algorithms.environment.iter().filter(of_it).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_algorithm_is_forced_by_its_own_variables() {
+        let hint = |mpi, collective, name| hint(mpi, collective, name).unwrap();
+        assert_eq!(hint(Mpi::Mpich, Collective::Allgather, "ring"), "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM=ring");
+        assert_eq!(
+            hint(Mpi::OpenMpi, Collective::Alltoall, "pairwise"),
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_alltoall_algorithm=2"
+        );
+    }
+}

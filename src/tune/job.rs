@@ -1,0 +1,180 @@
+//! Launches of the benchmark program, on real hosts or in a lab, and what they said.
+use super::Args;
+use super::algorithms::Algorithms;
+use anyhow::{Context, bail};
+use inventory::Bytes;
+use lab::Lab;
+use lab::mpi::Job;
+use schedules::job::JobRecord;
+use schedules::table::{Collective, Way};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a job record that rank 0 wrote at its end may take to be seen here.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Starts jobs.
+pub(super) struct Launcher<'a> {
+    args: &'a Args,
+    dir: PathBuf,
+    bench: PathBuf,
+    lab: Option<Lab>,
+}
+
+/// What a job said.
+pub(super) struct Said {
+    /// The library's version.
+    pub(super) library: String,
+    /// The host of each rank.
+    pub(super) hosts: Vec<String>,
+    /// The epoch it followed; 0 without the runtime.
+    pub(super) epoch: u64,
+    /// The ways that its calls really went.
+    pub(super) gone: Vec<String>,
+    /// What it measured.
+    pub(super) series: Vec<Series>,
+}
+
+/// What was called, with which blocks, and the seconds of each call.
+pub(super) type Series = (String, Bytes, Vec<f64>);
+
+/// First line of the benchmark program.
+#[derive(Deserialize)]
+struct Introduction {
+    library: String,
+    pid: u32,
+    hosts: Vec<String>,
+}
+
+/// Any other line.
+#[derive(Deserialize)]
+struct Line {
+    collective: String,
+    block: u64,
+    seconds: Vec<f64>,
+}
+
+/// The collective of this name; ping-pongs are none.
+pub(super) fn collective(name: &str) -> Option<Collective> {
+    [Collective::Alltoall, Collective::Allgather].into_iter().find(|collective| collective.to_string() == name)
+}
+
+impl<'a> Launcher<'a> {
+    pub(super) fn new(args: &'a Args) -> anyhow::Result<Launcher<'a>> {
+        let lab = args.lab.as_deref().map(Lab::open).transpose()?;
+        let dir = args.dir.clone().or_else(|| lab.as_ref().map(Lab::shared_dir)).context("--dir, or --lab")?;
+        let dir = dir.canonicalize().with_context(|| dir.display().to_string())?;
+        Ok(Launcher { args, dir, bench: crate::bench::program(args.mpi.both().0)?, lab })
+    }
+
+    /// The shared directory.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A job with the runtime, in which these ways take turns.
+    pub(super) fn turns(&self, ways: &[Way]) -> anyhow::Result<Said> {
+        let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
+        let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
+        let mut environment = vec![format!("HEDDLE_TURNS={}", names.join(","))];
+        if self.lab.is_none() {
+            environment.push(format!("HEDDLE_DIR={}", self.dir.display()));
+            environment.push(format!("LD_PRELOAD={}", self.bench.with_file_name("libheddle.so").display()));
+        }
+        let (introduction, series) = self.launch(true, &environment, "all", rounds)?;
+        let record = self.record(&introduction)?;
+        if let Some(why) = record.aside {
+            bail!("the runtime stood aside, so there is nothing to compare: {why}");
+        }
+        let gone = record.calls.iter().map(|call| call.way.clone()).collect();
+        Ok(Said { library: introduction.library, hosts: introduction.hosts, epoch: record.epoch, gone, series })
+    }
+
+    /// A job without the runtime, in which the library is forced to these algorithms.
+    pub(super) fn forced(&self, algorithms: &Algorithms) -> anyhow::Result<Said> {
+        let environment: Vec<String> = algorithms.environment().chain(["HEDDLE=off".to_owned()]).collect();
+        let (introduction, series) = self.launch(false, &environment, "both", self.args.rounds + 1)?;
+        Ok(Said { library: introduction.library, hosts: introduction.hosts, epoch: 0, gone: Vec::new(), series })
+    }
+
+    fn launch(&self, runtime: bool, environment: &[String], collective: &str, calls: u64) -> anyhow::Result<(Introduction, Vec<Series>)> {
+        let sizes: Vec<String> = self.args.size.iter().map(|size| size.0.to_string()).collect();
+        let mut program: Vec<String> = vec!["env".to_owned()];
+        program.extend_from_slice(environment);
+        program.push(self.bench.display().to_string());
+        program.extend(["--each", "--collective", collective, "--size", &sizes.join(",")].map(str::to_owned));
+        program.extend([format!("--at-least={calls}"), format!("--seconds={}", self.args.seconds)]);
+        let mut command = match &self.lab {
+            Some(lab) => {
+                let timeout = Some(Duration::from_secs_f64(self.args.limit));
+                lab.mpirun(&Job { shim: runtime, timeout, ..Job::new(self.args.mpi.both().0) }, program)
+            }
+            None => {
+                // Some launchers hang where a job does.
+                let mut command = Command::new("timeout");
+                command.args(["-k", "10", &self.args.limit.to_string()]).args(&self.args.launcher).args(program);
+                command
+            }
+        };
+        let output = command.stderr(Stdio::inherit()).output().context("the launcher")?;
+        if !output.status.success() {
+            bail!("the job ended with {} (124: out of time, see --limit); see what it said above", output.status);
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        read(&text).with_context(|| format!("what the benchmark program said: {text:?}"))
+    }
+
+    /// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host perhaps later.
+    fn record(&self, introduction: &Introduction) -> anyhow::Result<JobRecord> {
+        let began = Instant::now();
+        loop {
+            if let Some(record) = self.find_record(introduction) {
+                return Ok(record);
+            }
+            if began.elapsed() > PATIENCE {
+                let host = introduction.hosts.first().map_or("", String::as_str);
+                bail!(
+                    "{}: no job record of process {} on \"{host}\": was the library not loaded, are all ranks on one host, or does that host not see the directory?",
+                    self.dir.join("jobs").display(),
+                    introduction.pid
+                );
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn find_record(&self, introduction: &Introduction) -> Option<JobRecord> {
+        let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
+        let files = std::fs::read_dir(self.dir.join("jobs")).ok()?.flatten();
+        let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(&begins));
+        let records = ours.filter_map(|file| serde_json::from_slice::<JobRecord>(&std::fs::read(file.path()).ok()?).ok());
+        records.filter(|record| record.finished).max_by_key(|record| record.started)
+    }
+}
+
+/// The lines of the benchmark program; launchers may say something of their own between.
+fn read(text: &str) -> anyhow::Result<(Introduction, Vec<Series>)> {
+    let lines = || text.lines().filter(|line| line.starts_with('{'));
+    let introduction = lines().find_map(|line| serde_json::from_str(line).ok()).context("no line about the job")?;
+    let series: Vec<Series> = lines()
+        .filter_map(|line| serde_json::from_str::<Line>(line).ok())
+        .filter(|line| !line.seconds.is_empty())
+        .map(|line| (line.collective, Bytes(line.block), line.seconds))
+        .collect();
+    if series.is_empty() { bail!("no times") } else { Ok((introduction, series)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_benchmark_between_what_launchers_say() {
+        let text = "Warning: eth0\n{\"library\":\"Open MPI v4\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
+        let (introduction, series) = read(text).unwrap();
+        assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![("alltoall".to_owned(), Bytes(8), vec![1e-3, 2e-3])]));
+        assert!(read("").is_err());
+    }
+}
