@@ -1,5 +1,6 @@
-//! Answers, traps, walks, inventories and plans that fuzzing starts from: `cargo run -p heddle-agent --example inputs -- fuzz/corpus`
+//! Answers, traps, probes' answers, reports, walks, inventories and plans that fuzzing starts from: `cargo run -p heddle-agent --example inputs -- fuzz/corpus`
 //! writes one folder a target.
+use heddle_agent::host::probe::wire::{Echo, echo_request};
 use snmp::message::CommunityMessage;
 use snmp::pdu::ResponsePdu;
 use snmp::{Oid, Value, VarBind, Version};
@@ -12,6 +13,7 @@ const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: \"[fe
 const PLAN: &str =
     "switches: [s0, s1]\nhosts: {n0: {switch: s0, port: swp1}}\nlinks: [{a: s0, a_port: swp9, b: s1, b_port: swp9, rate: 10G}]\n";
 const DOT: &str = "graph G {\n  // a plan\n  graph [hostidtype=\"hostname\", LLDP=\"match_type=portdescr\"];\n  \"s0\":\"swp1\" -- \"s1\":\"swp1\" [speed=\"10G\"];\n  n0 -> s0:swp2;\n}\n";
+const REPORT: &str = r#"{"host":"n0","slots":2,"nics":[{"name":"eth0","mac":"02:00:00:00:01:00","addresses":[["10.0.1.1",24]],"rate":1000000000,"up":true,"master":"bond0","in_octets":1,"out_octets":2}],"heard":[{"nic":"eth0","at":1,"said":{"neighbour":{"protocol":"lldp","chassis":{"mac":"02:00:00:00:00:01"},"port":{"text":"swp2"},"port_descr":"to n0","name":"s0","capabilities":{"bridge":true,"router":false}}}},{"nic":"eth0","at":1,"said":{"bpdu":{"root_bridge":{"priority":32768,"address":"02:00:00:00:00:01"},"root_path_cost":4,"bridge":{"priority":32768,"address":"02:00:00:00:00:02"},"port":32770}}}],"paths":[{"to":"n2","address":"10.0.1.2","hops":["10.0.1.254",null],"reached":true,"round_trip":{"min_us":9000,"median_us":9100,"samples":6}}],"changes":[{"at":1,"nic":"eth0","what":"up"}]}"#;
 /// linkDown of SNMPv2c, and the start of one of SNMPv3.
 const TRAPS: [&[u8]; 2] = [
     b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\x06\x01\x06\x03\x01\x01\x04\x01\x00\x06\x09\x2b\x06\x01\x06\x03\x01\x01\x05\x03",
@@ -23,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let texts = [("walks", WALK), ("walks", TEXT), ("inventory", INVENTORY), ("plan", PLAN), ("plan", DOT)];
     let seeds = texts.map(|(target, text)| (target, text.as_bytes().to_vec())).into_iter();
     let seeds = seeds.chain(TRAPS.map(|trap| ("traps", trap.to_vec()))).chain(answers().into_iter().map(|answer| ("answers", answer)));
+    let seeds = seeds.chain(probed().map(|packet| ("probe", packet))).chain(reports().map(|report| ("report", report)));
     for (number, (target, bytes)) in seeds.enumerate() {
         let folder = Path::new(&corpus).join(target);
         fs::create_dir_all(&folder)?;
@@ -47,6 +50,25 @@ fn answers() -> Vec<Vec<u8>> {
         [&[table][..], &(message.len() as u16).to_be_bytes(), &message].concat()
     };
     [(0, &system[..]), (1, &interfaces), (4, &fdb)].map(answer).into()
+}
+
+/// What comes back to an echo request: a reply and a router's message quoting it, by IPv4 and IPv6.
+fn probed() -> [Vec<u8>; 4] {
+    let ask = |ipv6| echo_request(Echo { identifier: 7, sequence: 1 }, ipv6);
+    let v4 = |content: &[u8]| [b"\x45\0\0\x3c\0\0\0\0\x40\x01\0\0\x0a\0\0\x01\x0a\0\x01\x02", content].concat();
+    let v6 = |content: &[u8]| [&b"\x60\0\0\0\0\x20\x3a\x40"[..], &[0xfe; 16], &[0xfd; 16], content].concat();
+    let reply = |kind: u8, mut ask: Vec<u8>| {
+        ask[0] = kind;
+        ask
+    };
+    let expired = |kind: u8, quoted: &[u8]| [&[kind, 0, 0, 0, 0, 0, 0, 0], quoted].concat();
+    [v4(&reply(0, ask(false))), v4(&expired(11, &v4(&ask(false)))), reply(129, ask(true)), expired(3, &v6(&ask(true)))]
+}
+
+/// One host's report, and those of two.
+fn reports() -> [Vec<u8>; 2] {
+    let other = REPORT.replace("\"n0\"", "\"n1\"").replace("01:00", "01:01").replace("10.0.1.1\"", "10.0.1.3\"");
+    [REPORT.into(), [REPORT, &other].join("\0").into()]
 }
 
 fn text(text: &str) -> Value {

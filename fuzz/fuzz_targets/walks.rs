@@ -1,5 +1,7 @@
-//! Recorded walks: what they say is read and believed, however strange.
+//! Recorded walks: what they say is read, believed and written down, however strange.
 #![no_main]
+mod written;
+
 use agent::recording::Recording;
 use inventory::Millis;
 use inventory::infer::infer_recorded;
@@ -13,5 +15,5 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             apply(&mut views, &observation);
         }
     }
-    let _ = infer_recorded(&views).tree();
+    written::everywhere(&infer_recorded(&views));
 });

@@ -3,7 +3,7 @@
 //! A host speaks for itself only. It reports whole states, not changes: a report replaces the one before, and a lost one
 //! costs nothing.
 use crate::observation::{BridgeId, Capabilities, Id};
-use crate::{BitsPerSec, Mac, Millis};
+use crate::{BitsPerSec, Mac, Millis, plain};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -185,8 +185,8 @@ pub struct Peer {
 }
 
 impl HostReport {
-    /// What makes a well-formed report unfit: texts and lists that are longer than any host's, and control characters,
-    /// which would reach terminals and logs.
+    /// What makes a well-formed report unfit: texts and lists that are longer than any host's, and characters that cannot be seen
+    /// ([`plain::is_hidden`]), which would reach terminals and logs.
     ///
     /// # Errors
     /// Place and problem, for the agent's operator.
@@ -205,7 +205,7 @@ impl HostReport {
         }
         self.texts().try_for_each(|(place, text)| match text {
             t if t.len() > LONGEST => Err(format!("{place}: {} octets; expected at most {LONGEST}", t.len())),
-            t if t.chars().any(char::is_control) => Err(format!("{place}: control characters; expected printable text")),
+            t if t.contains(plain::is_hidden) => Err(format!("{place}: characters that cannot be seen; expected printable text")),
             _ => Ok(()),
         })
     }
@@ -277,7 +277,8 @@ mod tests {
             change(&mut report);
             report.check().unwrap_err()
         };
-        assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: control characters"));
+        assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: characters that cannot be seen"));
+        assert!(with(|r| r.nics[0].name = "e\u{202e}th".into()).starts_with("nics.name: characters that cannot be seen"));
         assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));
         assert!(with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries"));
         assert!(

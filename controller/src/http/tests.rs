@@ -159,7 +159,7 @@ async fn what_is_no_report_is_refused_with_the_reason() {
         ("n0", "{", 422, "EOF while parsing"),
         ("n0", r#"{"host":"n0"}"#, 422, "missing field `slots`"),
         ("n0", &of("n0").replace("slots", "slits"), 422, "unknown field `slits`"),
-        ("n0", &of("n0\u{7}"), 422, "host: control characters"),
+        ("n0", &of("n0\u{7}"), 422, "host: characters that cannot be seen"),
         ("n0", &large, 413, "at most 1048576 octets"),
         ("n1", &of("n0"), 403, "a report of it says it is \"n0\""),
         ("n7", &of("n7"), 403, "the inventory does not list it"),

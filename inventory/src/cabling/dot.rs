@@ -5,7 +5,7 @@
 //! Deviations: a subgraph is no end of a cable, and settings of and in it are the whole graph's; `#` starts a comment anywhere between
 //! words, as in PTM's own examples.
 use super::ptm::Settings;
-use super::{Cable, Planned, is_label};
+use super::{Cable, LABEL, Planned, is_label};
 use crate::topology_file::FileError;
 
 /// Whether a text starts as a Graphviz file does. No other form of a plan starts with these words.
@@ -178,7 +178,7 @@ impl Reader<'_> {
             self.id()?;
         }
         match name.is_empty() || !is_label(&name) || !is_label(&port) {
-            true => Err(format!("end {name:?}:{port:?}: expected names of at most 255 octets without control characters")),
+            true => Err(format!("end {name:?}:{port:?}: expected names of {LABEL}")),
             false => Ok((name, port)),
         }
     }

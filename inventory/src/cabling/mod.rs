@@ -33,9 +33,9 @@ pub use compare::compare;
 pub use ptm::{Descriptions, Naming};
 pub use report::{Finding, Kind, Report};
 
-use crate::BitsPerSec;
 use crate::topology::LinkState;
 use crate::topology_file::FileError;
+use crate::{BitsPerSec, plain};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
@@ -123,10 +123,13 @@ impl fmt::Display for Cable {
     }
 }
 
-/// Whether a text can name a port or, in Graphviz files, a node: at most 255 octets as in LLDP, none that moves a cursor.
+/// Whether a text can name a port or, in Graphviz files, a node: whatever a name from the network can be.
 pub(crate) fn is_label(text: &str) -> bool {
-    text.len() <= 255 && !text.chars().any(char::is_control)
+    text.chars().count() <= plain::LONGEST && !text.contains(plain::is_hidden)
 }
+
+/// What is expected of a text that [`is_label`] refuses.
+pub(crate) const LABEL: &str = "at most 255 characters, all of which can be seen";
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
 //! Plans as topology files that may name ports.
-use super::{Cable, Naming, Planned, is_label};
+use super::{Cable, LABEL, Naming, Planned, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::{self, FileError, TopologyFile};
 use crate::{BitsPerSec, unique, units};
@@ -62,7 +62,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
     let hostile = cables.iter().flat_map(|c| [&c.a_port, &c.b_port]).find(|port| !is_label(port)).cloned();
     match hostile {
         Some(port) => {
-            let problem = format!("port {port:?}: expected at most 255 octets without control characters");
+            let problem = format!("port {port:?}: expected {LABEL}");
             Err(FileError::Content { file: file.to_owned(), line: None, problem })
         }
         None => Ok(cables.into_iter().map(|cable| Planned { line: None, cable, naming: Naming::default() }).collect()),

@@ -1,6 +1,6 @@
 //! What an inventory must not say.
 use super::{Inventory, Timing};
-use crate::cabling::is_label;
+use crate::cabling::{LABEL, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::is_name;
 use crate::units;
@@ -105,7 +105,7 @@ impl Inventory {
             }
             for (node, port) in link.ends() {
                 if !is_label(port) {
-                    return at(node, format!("port {port:?}: expected at most 255 octets without control characters"));
+                    return at(node, format!("port {port:?}: expected {LABEL}"));
                 }
                 // A host has one place, whatever its ports are called.
                 let host = self.hosts.contains_key(node);

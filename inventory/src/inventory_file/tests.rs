@@ -86,7 +86,7 @@ fn names_file_line_and_expectation() {
         ("a_port: swp2, b: u0", "a_port: swp1, b: u0", 14, "link s1-u0: \"s1\" swp1 is an end of another link"),
         ("{a: r0, b: s0}", "{a: r0, b: n1}", 14, "\"n1\"  is an end of another link"),
         ("state: blocked", "state: unknown", 14, "expected forwarding or blocked"),
-        ("a_port: swp2", "a_port: \"\\e\"", 14, "without control characters"),
+        ("a_port: swp2", "a_port: \"\\e\"", 14, "all of which can be seen"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let message = error(&GOOD.replace(from, to));

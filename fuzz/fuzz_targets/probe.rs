@@ -1,0 +1,13 @@
+//! Packets that sockets for ICMP receive: read or refused, and what follows them changes nothing.
+#![no_main]
+use agent::host::probe::wire::{read_v4, read_v6};
+
+libfuzzer_sys::fuzz_target!(|packet: &[u8]| {
+    let longer = [packet, &[0xff; 40]].concat();
+    if let Some(said) = read_v4(packet) {
+        assert_eq!(read_v4(&longer), Some(said));
+    }
+    if let Some(said) = read_v6(packet) {
+        assert_eq!(read_v6(&longer), Some(said));
+    }
+});

@@ -1,0 +1,27 @@
+//! A topology in every form it is written in: in characters that can be seen, and read back as what it was.
+use inventory::cabling::{Kind, Plan, compare};
+use inventory::topology::Grade;
+use inventory::{Topology, TopologyFile, export, plain};
+
+/// Writes it everywhere.
+pub fn everywhere(topology: &Topology) {
+    let json = serde_json::to_string_pretty(topology).expect("plain data serializes");
+    assert_eq!(serde_json::from_str::<Topology>(&json).ok().as_ref(), Some(topology));
+    let (dot, file) = (export::dot(topology), topology.to_file());
+    let yaml = file.to_yaml();
+    let slurm = [export::slurm(topology), export::slurm_yaml(topology)].into_iter().filter_map(Result::ok);
+    for text in slurm.chain([json, export::text(topology), dot.clone(), yaml.clone()]) {
+        assert!(!text.contains(|c| c != '\n' && plain::is_hidden(c)), "{text:?}");
+    }
+    if let Ok(again) = TopologyFile::parse("written", &yaml) {
+        assert_eq!(again, file);
+    }
+    let sure = topology.links.iter().all(|l| l.grade != Grade::Ambiguous);
+    if let Ok(plan) = Plan::parse("written.dot", &dot)
+        && sure
+    {
+        let report = compare(&plan, topology);
+        let other = report.differences.iter().find(|d| d.kind != Kind::Blocked);
+        assert!(other.is_none(), "the network is not as it is: {report}");
+    }
+}
