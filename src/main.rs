@@ -42,7 +42,7 @@ enum Command {
     Verify(verify::Args),
     /// Take one look at the network and print what is there
     Discover(discover::Args),
-    /// Compare the cabling with a plan; name every difference
+    /// Compare the cabling with a plan; name every difference, and exit with status 1 where there is one
     Check(check::Args),
     /// Predict how long each algorithm takes on a topology file
     Predict(predict::Args),

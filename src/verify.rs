@@ -2,7 +2,7 @@
 use crate::Outcome;
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
-use inventory::{Tree, ranks};
+use inventory::{Tree, plain, ranks};
 use schedules::json::{self, MAX_BYTES, Schedule};
 use schedules::verify;
 use std::fs::File;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Outcome::Done
         }
         Err(violation) => {
-            println!("violation: {violation}");
+            println!("violation: {}", plain::visible(&violation)); // Names in it are the file's.
             Outcome::CheckFailed
         }
     })

@@ -66,7 +66,8 @@ impl Jobs {
     }
 }
 
-/// Throughput of what was called since `before`; `None` where nothing was, or the counters began anew.
+/// Throughput of what was called since `before`; `None` where nothing was, the counters began anew, or they give no number: a record
+/// may say anything, and JSON knows no infinity.
 fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoint> {
     let (mut bytes, mut seconds, mut bound, mut bounded) = (0.0, 0.0, 0.0, 0.0);
     for call in &record.calls {
@@ -80,8 +81,9 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
             bounded += call.seconds - s;
         }
     }
-    let share = (bounded > 0.0).then(|| (bound / bounded).clamp(0.0, 1.0));
-    (seconds > 0.0).then(|| JobPoint { at, bytes_per_sec: bytes / seconds, share, epoch: record.epoch })
+    let share = (bounded > 0.0).then(|| (bound / bounded).clamp(0.0, 1.0)).filter(|share| share.is_finite());
+    let bytes_per_sec = Some(bytes / seconds).filter(|rate| seconds > 0.0 && rate.is_finite())?;
+    Some(JobPoint { at, bytes_per_sec, share, epoch: record.epoch })
 }
 
 #[cfg(test)]
@@ -127,6 +129,20 @@ pub(crate) mod tests {
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 3, 0.1));
         assert_eq!(jobs.status(Millis(2000))[0].history.len(), 1);
+    }
+
+    /// A viewer reads what the job said, whatever that is.
+    #[test]
+    fn counters_beyond_any_machine_leave_the_snapshot_readable() {
+        for (count, seconds) in [(u64::MAX, f64::MIN_POSITIVE), (1, 0.0), (1, f64::MAX)] {
+            let mut jobs = Jobs::default();
+            let mut wild = record("a", 1, count, seconds);
+            wild.calls[0].block = u64::MAX;
+            wild.calls.extend(vec![wild.calls[0].clone(); 2]);
+            jobs.record(Millis(1000), wild);
+            let json = serde_json::to_string(&jobs.status(Millis(1000))).unwrap();
+            assert!(serde_json::from_str::<Vec<JobStatus>>(&json).is_ok(), "{json}");
+        }
     }
 
     #[test]

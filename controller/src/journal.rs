@@ -5,11 +5,11 @@
 //! serializes without them. Pulses and host reports that tell nothing new are left out; nothing is decided on them.
 use crate::core::{Core, Event, Options, Resumed};
 use crate::watch;
-use inventory::Millis;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Pulse};
 use inventory::view::same_but_moments;
+use inventory::{Millis, plain};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -149,13 +149,14 @@ pub enum ReplayError {
 }
 
 /// Runs a core over a journal and writes what it decided, the same every time. A torn last line, which a crash
-/// leaves, is passed over with a note.
+/// leaves, is passed over with a note. A journal may come from anywhere, so what it says is written in characters that can be seen.
 ///
 /// # Errors
 /// [`ReplayError`], also for a refusal to write to `out`.
 pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
     let io = |cause| ReplayError::Io { path: path.to_owned(), cause };
     let bad = |line: usize, problem: String| ReplayError::Line { path: path.to_owned(), line, problem };
+    let mut say = |line: &str| writeln!(out, "{}", plain::visible(line)).map_err(io);
     let mut lines = BufReader::new(File::open(path).map_err(io)?).split(b'\n').enumerate().peekable();
     let (_, first) = lines.next().ok_or_else(|| bad(1, "empty file".to_owned()))?;
     let header: Header = serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
@@ -165,7 +166,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         let line: Line = match serde_json::from_slice(&line.map_err(io)?) {
             Ok(line) => line,
             Err(e) if lines.peek().is_none() => {
-                writeln!(out, "line {}: torn, passed over: {e}", n + 1).map_err(io)?;
+                say(&format!("line {}: torn, passed over: {e}", n + 1))?;
                 break;
             }
             Err(e) => return Err(bad(n + 1, e.to_string())),
@@ -174,10 +175,10 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         let subject = line.event.to_string();
         let effects = core.handle(line.at, line.event);
         if !effects.is_empty() {
-            writeln!(out, "{:>8}.{:03} {subject}", at / 1000, at % 1000).map_err(io)?;
+            say(&format!("{:>8}.{:03} {subject}", at / 1000, at % 1000))?;
         }
         for effect in effects {
-            writeln!(out, "{:12} {effect}", "").map_err(io)?;
+            say(&format!("{:12} {effect}", ""))?;
         }
     }
     Ok(())

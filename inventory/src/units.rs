@@ -62,7 +62,8 @@ impl FromStr for BitsPerSec {
         let whole = whole.parse::<u64>().map_err(|_| bad())?.checked_mul(unit).ok_or_else(bad)?;
         let part = match fraction {
             "" => 0,
-            f => f.parse::<u64>().map_err(|_| bad())? * (unit / 1_000) * 1_000 / 10u64.pow(f.len() as u32),
+            // Nine digits of a terabit are more than 64 bits hold before they are divided.
+            f => (f.parse::<u128>().map_err(|_| bad())? * u128::from(unit) / 10u128.pow(f.len() as u32)) as u64,
         };
         match whole.checked_add(part) {
             Some(n) if n > 0 => Ok(BitsPerSec(n)),
@@ -208,7 +209,13 @@ mod tests {
 
     #[test]
     fn reads_and_writes_rates() {
-        for (text, bits) in [("100M", 100_000_000), ("1G", 1_000_000_000), ("2.5G", 2_500_000_000), ("20000000", 20_000_000)] {
+        for (text, bits) in [
+            ("100M", 100_000_000),
+            ("1G", 1_000_000_000),
+            ("2.5G", 2_500_000_000),
+            ("20000000", 20_000_000),
+            ("1.999999999T", 1_999_999_999_000),
+        ] {
             assert_eq!(text.parse::<BitsPerSec>().unwrap().0, bits, "{text}");
         }
         for text in ["", "G", "0", "0G", "-1G", "1X", "1.5", "99999999999T", "1..5G"] {

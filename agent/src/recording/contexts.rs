@@ -1,13 +1,23 @@
 //! One device in several contexts: Cisco keeps a bridge per VLAN behind `community@vlan`, each with ports, spanning tree
 //! and forwarding database of its own. Here they become one: base ports are numbered anew where the contexts number
-//! them differently, and a port's STP state is the plain context's word, else what the VLANs agree on.
+//! them differently, and a port's STP state is what all contexts that have the port agree on. Nobody says in which VLAN the hosts
+//! are, so where the trees differ the state is left open.
 use crate::tables::{bridge, fdb};
 use crate::walk::Answers;
 use inventory::observation::{Bridge, BridgePort, FdbEntry, StpState};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What all contexts of a device come to.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    pub(super) bridge: Bridge,
+    pub(super) fdb: Vec<FdbEntry>,
+    /// The ifIndex of each port whose STP state differs from context to context.
+    pub(super) torn: Vec<u32>,
+}
+
 /// The bridge and forwarding database of all contexts, the plain one first.
-pub(super) fn joined(contexts: &[Answers]) -> (Bridge, Vec<FdbEntry>) {
+pub(super) fn joined(contexts: &[Answers]) -> Together {
     let mut joined = Joined::default();
     for (i, answers) in contexts.iter().enumerate() {
         joined.take(bridge::read(answers), fdb::read(answers), i == 0);
@@ -21,8 +31,6 @@ struct Joined {
     ports: BTreeMap<u32, BridgePort>,
     /// Base port by interface: what a port of another context is recognized by.
     numbers: BTreeMap<u32, u32>,
-    /// Interfaces the plain context told the STP state of.
-    plain: BTreeSet<u32>,
     states: BTreeMap<u32, BTreeSet<StpState>>,
     fdb: BTreeSet<FdbEntry>,
 }
@@ -34,12 +42,7 @@ impl Joined {
             let number = self.number(&port);
             renumbered.insert(port.number, number);
             if let Some(state) = port.state {
-                if plain {
-                    self.plain.insert(port.if_index);
-                }
-                if plain || !self.plain.contains(&port.if_index) {
-                    self.states.entry(port.if_index).or_default().insert(state);
-                }
+                self.states.entry(port.if_index).or_default().insert(state);
             }
             let known = self.ports.entry(number).or_insert_with(|| BridgePort {
                 number,
@@ -77,13 +80,14 @@ impl Joined {
         number
     }
 
-    fn finish(mut self) -> (Bridge, Vec<FdbEntry>) {
+    fn finish(mut self) -> Together {
         for port in self.ports.values_mut() {
             let states = self.states.get(&port.if_index);
             port.state = states.filter(|s| s.len() == 1).and_then(|s| s.first().copied());
         }
         self.bridge.ports = self.ports.into_values().collect();
-        (self.bridge, self.fdb.into_iter().collect())
+        let torn = self.states.into_iter().filter(|(_, states)| states.len() > 1).map(|(index, _)| index).collect();
+        Together { bridge: self.bridge, fdb: self.fdb.into_iter().collect(), torn }
     }
 }
 
@@ -108,13 +112,14 @@ mod tests {
     #[test]
     fn contexts_that_number_ports_differently_are_told_apart() {
         let all = [context(&[(1, 101, 5, 1)]), context(&[(1, 102, 5, 2), (2, 101, 2, 3)]), context(&[(1, 102, 2, 4), (7, 103, 5, 5)])];
-        let (bridge, fdb) = joined(&all);
+        let Together { bridge, fdb, torn } = joined(&all);
         let ports: Vec<_> = bridge.ports.iter().map(|p| (p.number, p.if_index, p.state)).collect();
         assert_eq!(
             ports,
-            [(1, 101, Some(StpState::Forwarding)), (2, 102, None), (7, 103, Some(StpState::Forwarding)),],
-            "the plain context's word stands; VLANs that disagree leave it open"
+            [(1, 101, None), (2, 102, None), (7, 103, Some(StpState::Forwarding))],
+            "contexts that disagree leave it open, whichever they are"
         );
+        assert_eq!(torn, [101, 102]);
         let entry = |n, port| FdbEntry { mac: Mac([2, 0, 0, 0, 0, n]), port };
         assert_eq!(fdb, [entry(1, 1), entry(2, 2), entry(3, 1), entry(4, 2), entry(5, 7)]);
         assert_eq!(bridge.address, Some(Mac([2, 0, 0, 0, 9, 9])));
@@ -124,7 +129,7 @@ mod tests {
     fn a_row_behind_an_unlisted_port_is_kept_only_where_it_cannot_be_mistaken() {
         let base = context(&[(1, 101, 5, 1)]);
         let stray = |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
-        assert_eq!(joined(&[base.clone(), stray(1)]).1.len(), 1);
-        assert_eq!(joined(&[base, stray(3)]).1.len(), 2);
+        assert_eq!(joined(&[base.clone(), stray(1)]).fdb.len(), 1);
+        assert_eq!(joined(&[base, stray(3)]).fdb.len(), 2);
     }
 }

@@ -15,6 +15,9 @@ const FILE_LIMIT: u64 = 512 << 20;
 /// Memory an .xz file may ask for, in KiB: its dictionary is 64 MiB at the highest level.
 const XZ_MEMORY: u32 = 80 << 10;
 
+/// Ports named in a note.
+const MOST_PORTS: usize = 8;
+
 /// Endings that are not part of a device's name: those that promise a walk, and those other texts have too.
 const WALKS: [&str; 3] = [".snmprec", ".walk", ".snmpwalk"];
 const TEXTS: [&str; 2] = [".txt", ".log"];
@@ -108,7 +111,11 @@ fn device(folder: &Path, files: &[Candidate], notes: &mut Vec<String>) -> Result
     let Some(first) = read.first() else { return Ok(None) };
     let facts = match failed {
         Some(problem) => vec![Fact::Failed { table: None, problem }],
-        None => super::facts(&contexts),
+        None => {
+            let (facts, torn) = super::facts(&contexts);
+            notes.extend(differing(&first.device, &torn));
+            facts
+        }
     };
     Ok(Some(Recording { name: first.device.clone(), facts }))
 }
@@ -173,6 +180,14 @@ fn told(file: &str, reading: &Reading) -> Vec<String> {
         notes.push(format!("{file}: more than {VALUES_LIMIT} values; the rest is left out"));
     }
     notes
+}
+
+/// That VLANs have trees of their own.
+fn differing(device: &str, ports: &[String]) -> Option<String> {
+    let shown = ports.iter().take(MOST_PORTS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let rest = if ports.len() > MOST_PORTS { ", ..." } else { "" };
+    let says = "spanning tree holds it in different states from VLAN to VLAN; whether its link carries frames is unknown";
+    (!ports.is_empty()).then(|| format!("{device}, port {shown}{rest}: {says}"))
 }
 
 fn more(all: usize) -> String {

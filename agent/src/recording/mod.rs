@@ -16,6 +16,7 @@ mod tests;
 
 use crate::tables;
 use crate::walk::Answers;
+use contexts::Together;
 use inventory::Millis;
 use inventory::observation::{Fact, Observation, Source, Table};
 use snmp::Value;
@@ -40,7 +41,7 @@ impl Recording {
     /// Reads a walk, in whichever format its first record is; `None` where it has none.
     pub fn parse(name: &str, text: &[u8]) -> Option<Recording> {
         let reading = read(text)?;
-        Some(Recording { name: name.to_owned(), facts: facts(&[reading.answers]) })
+        Some(Recording { name: name.to_owned(), facts: facts(&[reading.answers]).0 })
     }
 
     /// Every table, as a look at the device would have given them. A walk that cannot be read gives one
@@ -52,12 +53,16 @@ impl Recording {
     }
 }
 
-/// The tables of a device, out of its walks in each context, the plain one first.
-fn facts(contexts: &[Answers]) -> Vec<Fact> {
-    let Some(first) = contexts.first() else { return vec![] };
-    let (bridge, fdb) = contexts::joined(contexts);
+/// The tables of a device, out of its walks in each context, the plain one first; and the ports that spanning tree holds in
+/// different states in them.
+fn facts(contexts: &[Answers]) -> (Vec<Fact>, Vec<String>) {
+    let Some(first) = contexts.first() else { return Default::default() };
+    let Together { bridge, fdb, torn } = contexts::joined(contexts);
+    let interfaces = tables::interfaces::read(first);
+    let named = |index: u32| interfaces.iter().find(|i| i.index == index && !i.name.is_empty()).map(|i| i.name.clone());
+    let name = |index: u32| named(index).unwrap_or_else(|| index.to_string());
     let rest = Table::ALL.into_iter().filter(|t| !matches!(t, Table::Bridge | Table::Fdb)).map(|table| tables::fact(table, first));
-    rest.chain([Fact::Bridge(bridge), Fact::Fdb(fdb)]).collect()
+    (rest.chain([Fact::Bridge(bridge), Fact::Fdb(fdb)]).collect(), torn.into_iter().map(name).collect())
 }
 
 /// A file under way: what was read of it, and what could not be.

@@ -2,7 +2,7 @@
 use super::*;
 use inventory::Mac;
 use inventory::infer::infer_recorded;
-use inventory::observation::{Id, Lldp};
+use inventory::observation::{Id, Lldp, StpState};
 use inventory::view::{View, Views, apply};
 use lzma_rust2::{XzOptions, XzWriter};
 use proptest::prelude::*;
@@ -62,6 +62,26 @@ fn a_context_belongs_to_its_device() {
     assert_eq!(views["s0"].fdb.as_ref().unwrap().len(), 1);
     assert_eq!(views["s0"].bridge.as_ref().unwrap().ports[0].if_index, 103);
     assert!(notes[0].starts_with("s0@20.snmprec: no record in it") && notes[0].ends_with("this context is left out"), "{notes:?}");
+}
+
+#[test]
+fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
+    let vlan = |state: u8| {
+        format!("1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n")
+    };
+    let plain = format!("1.3.6.1.2.1.2.2.1.2.103|4|swp3\n{}", vlan(5));
+    for (other, state, told) in [
+        (
+            2,
+            None,
+            &["s0, port swp3: spanning tree holds it in different states from VLAN to VLAN; whether its link carries frames is unknown"][..],
+        ),
+        (5, Some(StpState::Forwarding), &[]),
+    ] {
+        let folder = folder(&[("s0.snmprec", plain.as_bytes()), ("s0@20.snmprec", vlan(other).as_bytes())]);
+        let (views, notes) = views(folder.path());
+        assert_eq!((views["s0"].bridge.as_ref().unwrap().ports[0].state, notes), (state, told.iter().map(|t| (*t).to_owned()).collect()));
+    }
 }
 
 #[test]

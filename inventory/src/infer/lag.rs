@@ -91,7 +91,7 @@ pub(super) fn untold(devices: &[Device<'_>], trunks: &[Trunk]) -> Vec<(usize, u3
         let mut open: Vec<u32> = device.base_ports().map(|(_, index)| index).filter(|i| !spoken.contains(i)).collect();
         open.sort_unstable();
         open.dedup();
-        let rate = |ports: &[&Port]| ports.iter().filter_map(|p| device.rate(p)).map(|r| r.0).sum::<u64>();
+        let rate = |ports: &[&Port]| ports.iter().filter_map(|p| device.rate(p)).map(|r| r.0).fold(0, u64::saturating_add);
         for &index in &open {
             let own = device.base_port_of(index).and_then(|p| device.rate(&p)).map(|r| r.0);
             let mut fitting = groups.iter().filter(|(_, ports)| open.len() == 1 && groups.len() == 1 || own == Some(rate(ports)));
