@@ -11,16 +11,17 @@ mod candidate;
 mod damping;
 mod directions;
 mod event;
+mod header;
 mod measured;
 mod reads;
 mod show;
 
 pub use directions::Rota;
-pub use event::{Effect, Event, Known, Order, PlanSummary, Resumed};
+pub use event::{Effect, Event, Known, Order, PlanSummary};
+pub use header::{Header, Options, Resumed};
 
 use crate::api::{EpochInfo, EventLine, Level, Stages};
 use crate::jobs::Jobs;
-use crate::journal::Header;
 use crate::loads::Meter;
 use crate::pace;
 use crate::watch::{self, TrapKind};
@@ -36,7 +37,6 @@ use inventory::view::{self, View, Views};
 use inventory::{Millis, Topology, infer};
 use reads::Reads;
 use schedules::job::JobRecord;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -49,23 +49,6 @@ const RETRY_MS: (u64, u64) = (2_000, 60_000);
 
 /// Traps of unknown sources are told at most this often, in ms: anybody can send them.
 const STRANGERS_MS: u64 = 60_000;
-
-/// How the core behaves beyond the inventory's timing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Options {
-    /// The shared directory's name, for viewers.
-    pub directory: String,
-    /// A host seen nowhere is dropped after so many ms, given evidence that it is gone.
-    pub gone_after: u64,
-    /// The first epoch waits so many ms for switches that do not answer and hosts that are not seen.
-    pub patience: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { directory: String::new(), gone_after: 30_000, patience: 10_000 }
-    }
-}
 
 /// How far an epoch in the making is.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,10 +3,9 @@
 //! The first line of a file says with what the core began. When a file is full it becomes `FILE.1` and a new one
 //! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
 //! serializes without them. Pulses and host reports that tell nothing new are left out; nothing is decided on them.
-use crate::core::{Core, Event, Options, Resumed};
+use crate::core::{Core, Event, Header};
 use crate::watch;
 use inventory::host_report::HostReport;
-use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Pulse};
 use inventory::view::same_but_moments;
 use inventory::{Millis, plain};
@@ -19,20 +18,6 @@ use std::path::{Path, PathBuf};
 
 /// A file larger than this is put aside and a new one begun: 64 MiB.
 pub const MAX_BYTES: u64 = 64 << 20;
-
-/// The first line: with what the core began.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Header {
-    /// heddle's version.
-    pub heddle: String,
-    /// The inventory, without secrets.
-    pub inventory: Inventory,
-    /// See [`Options`].
-    pub options: Options,
-    /// What the core knew already, where the file continues another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<Box<Resumed>>,
-}
 
 /// Every further line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,4 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
-use crate::clusters::STATED;
 use crate::order::natural;
 use crate::topology_file::{self, TopologyFile, is_name};
 use crate::tree::{Cable, Tree, TreeError};
@@ -10,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
+
+/// The evidence, and the reason, of what the operator said.
+pub(crate) const STATED: &str = "stated in the inventory";
 
 /// What is believed about the network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. It passes through switches that do not speak it, so
 //! its word is weaker than LLDP's.
-use super::{lldp, text};
+use super::text;
 use crate::frames::cdp::capabilities;
+use crate::frames::id;
 use crate::walk::Answers;
 use inventory::observation::{Cdp, CdpNeighbour};
 use snmp::Value;
@@ -15,12 +16,14 @@ pub(super) const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1
 pub(super) fn read(answers: &Answers) -> Cdp {
     let named = [DEVICE, DEVICE_PORT];
     let indices: BTreeSet<&[u32]> = named.iter().flat_map(|column| answers.column(column)).map(|(index, _)| index).collect();
+    let name =
+        |column: &[u32], index: &[u32]| answers.cell(column, index).and_then(Value::as_bytes).and_then(|bytes| id::read(bytes, None));
     let row = |index: &[u32]| {
         let [if_index, _] = index else { return None };
         Some(CdpNeighbour {
             if_index: *if_index,
-            device: lldp::id(answers.cell(DEVICE, index), None),
-            port: lldp::id(answers.cell(DEVICE_PORT, index), None),
+            device: name(DEVICE, index),
+            port: name(DEVICE_PORT, index),
             capabilities: answers.cell(CAPABILITIES, index).and_then(Value::as_bytes).and_then(capabilities),
         })
     };

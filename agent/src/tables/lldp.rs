@@ -161,7 +161,7 @@ fn capabilities(bits: &[u8]) -> Option<Capabilities> {
 }
 
 /// An identifier out of an octet string.
-pub(super) fn id(value: Option<&Value>, kind: Option<Kind>) -> Option<Id> {
+fn id(value: Option<&Value>, kind: Option<Kind>) -> Option<Id> {
     id::read(value?.as_bytes()?, kind)
 }
 

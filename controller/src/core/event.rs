@@ -1,12 +1,10 @@
 //! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
-use super::damping::Damping;
 use super::directions::Rota;
 use crate::api::{EpochInfo, EventLine};
 use crate::watch::TrapKind;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Table};
 use inventory::topology_file::TopologyFile;
-use inventory::view::Views;
 use inventory::{Millis, Topology};
 use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
@@ -163,20 +161,6 @@ pub struct Order {
     pub file: TopologyFile,
     /// The network as discovered.
     pub network: Topology,
-}
-
-/// What a core knew at a moment, as far as a journal needs it to go on from there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Resumed {
-    /// What the devices said.
-    pub views: Views,
-    /// What is published.
-    pub current: Option<Known>,
-    /// The highest epoch number in use.
-    pub highest: u64,
-    /// Which links flapped lately.
-    #[serde(default)]
-    pub(crate) damping: Damping,
 }
 
 impl fmt::Display for Event {

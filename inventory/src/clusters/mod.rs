@@ -30,7 +30,6 @@ use indexmap::IndexMap;
 use probes::Probes;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub(crate) use stated::STATED;
 pub(crate) use unseen::unseen_routers;
 
 /// What clusters are told from.

@@ -2,11 +2,8 @@
 use super::probes::Probes;
 use super::words::{listed, routed_hops};
 use super::{Seen, unique};
-use crate::topology::{Alarm, Cluster};
+use crate::topology::{Alarm, Cluster, STATED};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// The reason of what the operator said.
-pub(crate) const STATED: &str = "stated in the inventory";
 
 /// The stated clusters in their order, then what is left of those found.
 pub(super) fn applied(seen: &Seen<'_>, probes: &Probes, found: Vec<Cluster>, alarms: &mut Vec<Alarm>) -> Vec<Cluster> {

@@ -3,7 +3,7 @@ use crate::BitsPerSec;
 use crate::host_report::{HostReport, Path, RoundTrip};
 use crate::observation::{Bridge, BridgeId};
 use crate::sample;
-use crate::topology::{Grade, LinkState};
+use crate::topology::{Grade, LinkState, STATED};
 use crate::view::View;
 use proptest::prelude::*;
 

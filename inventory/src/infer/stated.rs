@@ -1,9 +1,9 @@
 //! Links and devices as the operator states them. They go before what is found; where the network contradicts, an alarm says so.
 use super::device::{Device, Port};
 use super::{Found, Scope};
-use crate::clusters::STATED;
 use crate::inventory_file;
 use crate::observation::Id;
+use crate::topology::STATED;
 use crate::topology::{Grade, Link, LinkState, NodeKind};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Links and devices that the operator states.
 use super::*;
-use crate::clusters::STATED;
 use crate::topology::NodeKind;
+use crate::topology::STATED;
 
 /// The same network with more in its inventory.
 fn with(mut net: Net, more: &str) -> Net {

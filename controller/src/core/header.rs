@@ -1,0 +1,51 @@
+//! With what a core begins: options, and what an earlier one knew. Plain data, for the journal.
+use super::damping::Damping;
+use super::event::Known;
+use inventory::inventory_file::Inventory;
+use inventory::view::Views;
+use serde::{Deserialize, Serialize};
+
+/// How the core behaves beyond the inventory's timing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// The shared directory's name, for viewers.
+    pub directory: String,
+    /// A host seen nowhere is dropped after so many ms, given evidence that it is gone.
+    pub gone_after: u64,
+    /// The first epoch waits so many ms for switches that do not answer and hosts that are not seen.
+    pub patience: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { directory: String::new(), gone_after: 30_000, patience: 10_000 }
+    }
+}
+
+/// With what a core begins; the first line of a journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Header {
+    /// heddle's version.
+    pub heddle: String,
+    /// The inventory, without secrets.
+    pub inventory: Inventory,
+    /// Its settings.
+    pub options: Options,
+    /// What the core knew already, where the file continues another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Box<Resumed>>,
+}
+
+/// What a core knew at a moment, as far as a journal needs it to go on from there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// What the devices said.
+    pub views: Views,
+    /// What is published.
+    pub current: Option<Known>,
+    /// The highest epoch number in use.
+    pub highest: u64,
+    /// Which links flapped lately.
+    #[serde(default)]
+    pub(crate) damping: Damping,
+}
