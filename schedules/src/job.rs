@@ -41,11 +41,11 @@ pub struct JobRecord {
 /// Totals of one kind of call since the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallTotal {
-    /// `alltoall` or `allgather`.
+    /// `alltoall`, `allgather`, `alltoallv` or `allgatherv`.
     pub collective: String,
     /// `aapc`, `ring` or `native`.
     pub way: String,
-    /// Bytes a rank sends to each other rank in one call.
+    /// Bytes a rank sends to each other rank in one call; the mean where they differ.
     pub block: u64,
     /// Number of calls.
     pub calls: u64,

@@ -13,6 +13,10 @@ pub enum Collective {
     Alltoall,
     /// MPI_Allgather.
     Allgather,
+    /// MPI_Alltoallv.
+    Alltoallv,
+    /// MPI_Allgatherv.
+    Allgatherv,
 }
 
 impl fmt::Display for Collective {
@@ -20,6 +24,8 @@ impl fmt::Display for Collective {
         f.pad(match self {
             Collective::Alltoall => "alltoall",
             Collective::Allgather => "allgather",
+            Collective::Alltoallv => "alltoallv",
+            Collective::Allgatherv => "allgatherv",
         })
     }
 }
@@ -68,8 +74,8 @@ impl Way {
     pub fn serves(self, collective: Collective) -> bool {
         match self {
             Way::Native => true,
-            Way::Aapc { .. } => collective == Collective::Alltoall,
-            Way::Ring { .. } => collective == Collective::Allgather,
+            Way::Aapc { .. } => matches!(collective, Collective::Alltoall | Collective::Alltoallv),
+            Way::Ring { .. } => matches!(collective, Collective::Allgather | Collective::Allgatherv),
         }
     }
 }
@@ -199,6 +205,21 @@ pub struct Table {
     pub alltoall: Vec<Entry>,
     /// For MPI_Allgather: native or ring.
     pub allgather: Vec<Entry>,
+    /// For MPI_Alltoallv, by the mean block: native or aapc.
+    #[serde(default = "native", skip_serializing_if = "is_native")]
+    pub alltoallv: Vec<Entry>,
+    /// For MPI_Allgatherv, by the mean block: native or ring.
+    #[serde(default = "native", skip_serializing_if = "is_native")]
+    pub allgatherv: Vec<Entry>,
+}
+
+/// The library's own routine at every size: where nothing else has been measured.
+fn native() -> Vec<Entry> {
+    vec![Entry { from: Bytes(0), way: Way::Native, mpi: None, grounds: Grounds::Elsewhere }]
+}
+
+fn is_native(entries: &Vec<Entry>) -> bool {
+    *entries == native()
 }
 
 /// As measured on an emulated cluster of four switches and twelve hosts (README, "Measured"): a way is taken from the
@@ -213,6 +234,8 @@ impl Default for Table {
         Table {
             alltoall: vec![native, entry(64 << 10, aapc, Some(Mpi::Mpich))],
             allgather: vec![native, entry(64 << 10, ring, Some(Mpi::OpenMpi)), entry(256 << 10, ring, None)],
+            alltoallv: self::native(),
+            allgatherv: self::native(),
         }
     }
 }
@@ -242,6 +265,8 @@ impl Table {
         let holds = |entry: &Entry| entry.mpi.is_none_or(|only| only == mpi);
         self.alltoall.retain(holds);
         self.allgather.retain(holds);
+        self.alltoallv.retain(holds);
+        self.allgatherv.retain(holds);
         self
     }
 
@@ -263,6 +288,8 @@ impl Table {
         match collective {
             Collective::Alltoall => &self.alltoall,
             Collective::Allgather => &self.allgather,
+            Collective::Alltoallv => &self.alltoallv,
+            Collective::Allgatherv => &self.allgatherv,
         }
     }
 
@@ -297,7 +324,9 @@ impl Table {
     /// [`TableError::Content`].
     pub fn check(&self) -> Result<(), TableError> {
         check("alltoall", &self.alltoall, "native or aapc", |way| way.serves(Collective::Alltoall))?;
-        check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))
+        check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))?;
+        check("alltoallv", &self.alltoallv, "native or aapc", |way| way.serves(Collective::Alltoallv))?;
+        check("allgatherv", &self.allgatherv, "native or ring", |way| way.serves(Collective::Allgatherv))
     }
 }
 
@@ -328,6 +357,7 @@ mod tests {
         let table = Table::default();
         table.check().unwrap();
         assert_eq!(Table::from_json(table.to_json().as_bytes()).unwrap(), table);
+        assert!(!table.to_json().contains("gatherv"), "what nobody measured is not written");
         let (open_mpi, mpich) = (table.clone().under(Mpi::OpenMpi), table.under(Mpi::Mpich));
         for collective in [Collective::Alltoall, Collective::Allgather] {
             for small in [0, 65_535] {
@@ -355,6 +385,8 @@ mod tests {
         assert!(read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}").unwrap_err().contains("each MPI"));
         assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native or aapc"));
         assert!(read("{\"from\":0,\"way\":\"lg\"}").unwrap_err().contains("lg"));
+        let v = Table { allgatherv: Table::default().alltoall, ..Table::default() };
+        assert!(Table::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
     }
 
     #[test]

@@ -21,8 +21,10 @@ use library::Library;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
-/// An MPI collective of seven arguments, none wider than a machine word.
-pub(crate) type Collective = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_int;
+/// Collectives of seven, eight and nine arguments, none wider than a machine word.
+pub(crate) type Seven = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_int;
+pub(crate) type Eight = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
+pub(crate) type Nine = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
 
 /// The class of a count that does not fit; 2 in every MPI library.
 const MPI_ERR_COUNT: c_int = 2;
@@ -38,18 +40,18 @@ fn library() -> &'static Library {
 /// interposition misses every Fortran program. In MPICH they call the `MPI_` name, and the library itself
 /// uses `PMPI_`, which must stay its own.
 ///
-/// A program that finds a large-count form calls it (mpi4py does, through a weak symbol, even where the library has none): it is
-/// narrowed where the counts allow it.
+/// A program that finds a large-count form calls it (mpi4py does, through a weak symbol, even where the library has none): the
+/// backend takes it.
 macro_rules! collective {
-    ($served:ident, $name:ident, $profiling:ident, $large:ident) => {
+    ($served:ident, $name:ident, $profiling:ident, $large:ident, ($($argument:ident),*)) => {
         #[doc = concat!("`", stringify!($name), "` of the MPI standard.")]
         ///
         /// # Safety
         /// As the MPI standard says of its arguments.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_int {
+        pub unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
             // SAFETY: the arguments are passed on as they came.
-            unsafe { (library().$served.served)(a, b, c, d, e, f, g) }
+            unsafe { (library().$served.served)($($argument),*) }
         }
 
         #[doc = concat!("`", stringify!($profiling), "`: the same for Open MPI's Fortran, the library's own elsewhere.")]
@@ -57,11 +59,11 @@ macro_rules! collective {
         /// # Safety
         /// As the MPI standard says of its arguments.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $profiling(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_int {
+        pub unsafe extern "C" fn $profiling($($argument: usize),*) -> c_int {
             let library = library();
             let to = if library.fortran_calls_pmpi { library.$served.served } else { library.$served.own };
             // SAFETY: the arguments are passed on as they came.
-            unsafe { to(a, b, c, d, e, f, g) }
+            unsafe { to($($argument),*) }
         }
 
         #[doc = concat!("`", stringify!($large), "`: counts of type `MPI_Count`.")]
@@ -69,19 +71,14 @@ macro_rules! collective {
         /// # Safety
         /// As the MPI standard says of its arguments.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $large(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_int {
-            let library = library();
-            let fits = [b, e].iter().all(|&count| i32::try_from(count as isize).is_ok());
-            match (fits, library.$served.own_large) {
-                // SAFETY: the arguments are passed on as they came; an `int` reads the low half of its word.
-                (true, _) => unsafe { (library.$served.served)(a, b, c, d, e, f, g) },
-                // SAFETY: the library's own function of this very signature.
-                (false, Some(own)) => unsafe { own(a, b, c, d, e, f, g) },
-                (false, None) => MPI_ERR_COUNT,
-            }
+        pub unsafe extern "C" fn $large($($argument: usize),*) -> c_int {
+            // SAFETY: the arguments are passed on as they came.
+            library().$served.large.map_or(MPI_ERR_COUNT, |large| unsafe { large($($argument),*) })
         }
     };
 }
 
-collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, MPI_Alltoall_c);
-collective!(allgather, MPI_Allgather, PMPI_Allgather, MPI_Allgather_c);
+collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, MPI_Alltoall_c, (a, b, c, d, e, f, g));
+collective!(allgather, MPI_Allgather, PMPI_Allgather, MPI_Allgather_c, (a, b, c, d, e, f, g));
+collective!(alltoallv, MPI_Alltoallv, PMPI_Alltoallv, MPI_Alltoallv_c, (a, b, c, d, e, f, g, h, i));
+collective!(allgatherv, MPI_Allgatherv, PMPI_Allgatherv, MPI_Allgatherv_c, (a, b, c, d, e, f, g, h));

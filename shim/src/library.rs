@@ -1,5 +1,5 @@
 //! Which MPI library is in this process, and where its functions are.
-use crate::Collective;
+use crate::{Eight, Nine, Seven};
 use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -8,29 +8,30 @@ use std::sync::OnceLock;
 
 /// Where the calls go.
 pub(crate) struct Library {
-    pub(crate) alltoall: Served,
-    pub(crate) allgather: Served,
+    pub(crate) alltoall: Served<Seven>,
+    pub(crate) allgather: Served<Seven>,
+    pub(crate) alltoallv: Served<Nine>,
+    pub(crate) allgatherv: Served<Eight>,
     /// Whether the Fortran bindings call `PMPI_` names (Open MPI).
     pub(crate) fortran_calls_pmpi: bool,
 }
 
 /// One collective: who serves it, and the library's own.
-#[derive(Clone, Copy)]
-pub(crate) struct Served {
-    /// The backend, or the library where the runtime is switched off or cannot be opened.
-    pub(crate) served: Collective,
+pub(crate) struct Served<F> {
+    /// The backend, or the library where the runtime cannot be opened.
+    pub(crate) served: F,
     /// The library's own.
-    pub(crate) own: Collective,
-    /// The library's own large-count form, if it has one.
-    pub(crate) own_large: Option<Collective>,
+    pub(crate) own: F,
+    /// The large-count form: the backend's, or the library's own if it has one.
+    pub(crate) large: Option<F>,
 }
 
 /// Looks a symbol of the MPI library up; null where it has none. Backends get this instead of linking an
 /// MPI of their own: distributions name the same library differently, and a second copy would be loaded.
 pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// What a backend exports to be opened: 0, or the address of a C string that says why not.
-/// It takes one way to find functions and one to find objects.
-type Open = unsafe extern "C" fn(Find, Find) -> *const c_char;
+/// It takes one way to find functions and one to find objects, and whether it is switched off.
+type Open = unsafe extern "C" fn(Find, Find, c_int) -> *const c_char;
 
 impl Library {
     /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
@@ -40,63 +41,83 @@ impl Library {
             eprintln!("heddle: an MPI function was called, but this process has no MPI library loaded");
             std::process::abort();
         };
-        let own = |name: &CStr, large: &CStr| {
-            let Some(own) = collective(name) else {
-                eprintln!("heddle: {version}: no {}; the call cannot be served", name.to_string_lossy());
-                std::process::abort();
-            };
-            Served { served: own, own, own_large: collective(large) }
-        };
-        let mut library = Library {
-            alltoall: own(c"PMPI_Alltoall", c"PMPI_Alltoall_c"),
-            allgather: own(c"PMPI_Allgather", c"PMPI_Allgather_c"),
-            fortran_calls_pmpi: version.contains("Open MPI"),
-        };
-        if std::env::var_os("HEDDLE").is_none_or(|v| v != "off") {
-            match backend(&version) {
-                Ok([alltoall, allgather]) => (library.alltoall.served, library.allgather.served) = (alltoall, allgather),
-                Err(problem) if first_rank() => eprintln!("heddle: {problem}; the MPI library's own routines run"),
-                Err(_) => {}
-            }
+        let off = std::env::var_os("HEDDLE").is_some_and(|v| v == "off");
+        // Switched off, nothing is opened but for what the library itself lacks.
+        let wanted = !off || find(c"PMPI_Alltoall_c").is_none();
+        let opened = if wanted { Backend::open(&version, off).map(Some) } else { Ok(None) };
+        if let (false, Err(problem)) = (off, &opened)
+            && first_rank()
+        {
+            eprintln!("heddle: {problem}; the MPI library's own routines run");
         }
-        library
+        let backend = opened.ok().flatten();
+        Library {
+            alltoall: Served::find("Alltoall", &version, backend.as_ref()),
+            allgather: Served::find("Allgather", &version, backend.as_ref()),
+            alltoallv: Served::find("Alltoallv", &version, backend.as_ref()),
+            allgatherv: Served::find("Allgatherv", &version, backend.as_ref()),
+            fortran_calls_pmpi: version.contains("Open MPI"),
+        }
     }
 }
 
-/// Opens the backend beside this library and gives its collectives.
-fn backend(version: &str) -> Result<[Collective; 2], String> {
-    let mpi = match version {
-        v if v.contains("Open MPI") => "openmpi",
-        v if v.contains("MPICH") => "mpich",
-        v => return Err(format!("\"{}\": heddle has no backend for this MPI library", v.lines().next().unwrap_or(v))),
-    };
-    let path = beside_me(&format!("libheddle-{mpi}.so"));
-    let file = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-    // SAFETY: a C string; the backend has no constructors that touch MPI.
-    let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOW | RTLD_LOCAL) };
-    if handle.is_null() {
-        return Err(last_error());
+impl<F: Copy> Served<F> {
+    /// `F` must be the type of the collective of this name.
+    fn find(name: &str, version: &str, backend: Option<&Backend>) -> Served<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        // SAFETY: both sides are as wide as an address, and this is the collective's type.
+        let typed = |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
+        let library = |form: &str| CString::new(format!("PMPI_{name}{form}")).ok().and_then(|name| find(&name)).map(typed);
+        let Some(own) = library("") else {
+            eprintln!("heddle: {version}: no PMPI_{name}; the call cannot be served");
+            std::process::abort();
+        };
+        let ours = |form: &str| backend?.symbol(&format!("heddle_{}{form}", name.to_lowercase())).ok().map(typed);
+        Served { served: ours("").unwrap_or(own), own, large: ours("_c").or_else(|| library("_c")) }
     }
-    let symbol = |name: &CStr| {
-        // SAFETY: an open handle and a C string.
-        let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-        if found.is_null() {
-            Err(format!("{}: no {}: not a backend of this version", path.display(), name.to_string_lossy()))
-        } else {
-            Ok(found)
+}
+
+/// The backend beside this library, opened.
+struct Backend {
+    path: PathBuf,
+    handle: *mut c_void,
+}
+
+impl Backend {
+    fn open(version: &str, off: bool) -> Result<Backend, String> {
+        let mpi = match version {
+            v if v.contains("Open MPI") => "openmpi",
+            v if v.contains("MPICH") => "mpich",
+            v => return Err(format!("\"{}\": heddle has no backend for this MPI library", v.lines().next().unwrap_or(v))),
+        };
+        let path = beside_me(&format!("libheddle-{mpi}.so"));
+        let file = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+        // SAFETY: a C string; the backend has no constructors that touch MPI.
+        let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOW | RTLD_LOCAL) };
+        if handle.is_null() {
+            return Err(last_error());
         }
-    };
-    // SAFETY: the backend defines `heddle_open` with this signature.
-    let open: Open = unsafe { std::mem::transmute(symbol(c"heddle_open")?) };
-    // SAFETY: these are what it asks for.
-    let problem = unsafe { open(find_function, find_object) };
-    if !problem.is_null() {
+        let backend = Backend { path, handle };
+        for name in ["alltoall", "allgather", "alltoallv", "allgatherv"] {
+            backend.symbol(&format!("heddle_{name}"))?;
+        }
+        // SAFETY: the backend defines `heddle_open` with this signature.
+        let open: Open = unsafe { std::mem::transmute(backend.symbol("heddle_open")?) };
+        // SAFETY: these are what it asks for.
+        let problem = unsafe { open(find_function, find_object, off.into()) };
+        if problem.is_null() {
+            return Ok(backend);
+        }
         // SAFETY: a static C string of the backend.
-        return Err(format!("{}: {}", path.display(), unsafe { CStr::from_ptr(problem) }.to_string_lossy()));
+        Err(format!("{}: {}", backend.path.display(), unsafe { CStr::from_ptr(problem) }.to_string_lossy()))
     }
-    // SAFETY: the backend defines both with the signature of the MPI function.
-    let collective = |name| symbol(name).map(|f| unsafe { std::mem::transmute::<*mut c_void, Collective>(f) });
-    Ok([collective(c"heddle_alltoall")?, collective(c"heddle_allgather")?])
+
+    fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
+        let symbol = CString::new(name).map_err(|e| e.to_string())?;
+        // SAFETY: an open handle and a C string.
+        let found = unsafe { libc::dlsym(self.handle, symbol.as_ptr()) };
+        if found.is_null() { Err(format!("{}: no {name}: not a backend of this version", self.path.display())) } else { Ok(found) }
+    }
 }
 
 /// A file in the directory this library was loaded from.
@@ -138,11 +159,6 @@ fn version() -> Option<String> {
     unsafe { get(text.as_mut_ptr().cast(), &mut length) };
     let text = CStr::from_bytes_until_nul(&text).ok()?;
     Some(text.to_string_lossy().into_owned())
-}
-
-fn collective(name: &CStr) -> Option<Collective> {
-    // SAFETY: only asked for collectives of seven word-sized arguments.
-    find(name).map(|f| unsafe { std::mem::transmute::<*mut c_void, Collective>(f) })
 }
 
 unsafe extern "C" fn find_function(name: *const c_char) -> *mut c_void {

@@ -53,8 +53,8 @@ pub(super) fn of(mpi: Mpi) -> &'static [Algorithms] {
 impl Algorithms {
     pub(super) fn name(&self, collective: Collective) -> &'static str {
         match collective {
-            Collective::Alltoall => self.alltoall,
-            Collective::Allgather => self.allgather,
+            Collective::Alltoall | Collective::Alltoallv => self.alltoall,
+            Collective::Allgather | Collective::Allgatherv => self.allgather,
         }
     }
 

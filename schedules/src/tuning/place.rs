@@ -39,8 +39,8 @@ impl Bounds {
     /// Seconds at the bound that each octet of a block takes.
     pub fn seconds_per_octet(&self, collective: Collective) -> f64 {
         let ns = match collective {
-            Collective::Alltoall => self.alltoall_ns,
-            Collective::Allgather => self.allgather_ns,
+            Collective::Alltoall | Collective::Alltoallv => self.alltoall_ns,
+            Collective::Allgather | Collective::Allgatherv => self.allgather_ns,
         };
         ns as f64 / 1e9 / BLOCK.0 as f64
     }

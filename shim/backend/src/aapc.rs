@@ -1,9 +1,9 @@
-//! MPI_Alltoall by the phases of a schedule, over point-to-point messages.
+//! MPI_Alltoall and MPI_Alltoallv by the phases of a schedule, over point-to-point messages.
 //!
 //! A rank sends one block at a time, in the order of phases, each as soon as its tokens have come; receives
 //! are posted ahead. Tokens are empty messages whose tag is their number. Every message of one call is awaited in that
-//! call, so the next one, perhaps of another plan, never meets a message of this one.
-use crate::call::{Call, Outgoing};
+//! call, so the next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
+use crate::call::{Blocks, Call, Outgoing};
 use crate::private::{Data, Private, Requests, Result};
 use schedules::slice::{Step, Token};
 use std::ffi::c_int;
@@ -36,78 +36,131 @@ pub(crate) unsafe fn alltoall(call: &Call, private: &Private, steps: &[Step]) ->
         // SAFETY: passed on to the caller.
         unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), DATA) }?;
     }
-    let mut receives = steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.receive_from?)));
-    let mut sends = steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.send_to?)));
-    let mut requests = Requests::new();
-    let mut done = Vec::new();
-    let mut receive_next = |requests: &mut Requests<Done>| -> Result<()> {
-        if let Some((at, from)) = receives.next() {
-            // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
-            requests.add(unsafe { private.receive(incoming.of_rank(from), from as c_int, DATA) }?, Done::Received(at));
-        }
-        Ok(())
+    let mut exchange = Exchange {
+        private,
+        steps,
+        outgoing: &outgoing,
+        incoming,
+        requests: Requests::new(),
+        done: Vec::new(),
+        send: 0,
+        receive: 0,
+        tokens: 0,
     };
-    for _ in 0..AHEAD {
-        receive_next(&mut requests)?;
-    }
-    let mut sending = sends.next();
-    let mut tokens = await_tokens(private, steps, sending, &mut requests)?;
-    if tokens == 0 {
-        send(private, &outgoing, sending, &mut requests)?;
-    }
-    while !requests.is_empty() {
-        requests.wait_some(&mut done)?;
-        for &event in &done {
-            match event {
-                Done::Received(at) => {
-                    give(private, &steps[at].give_after_receive, &mut requests)?;
-                    receive_next(&mut requests)?;
+    exchange.run()
+}
+
+/// A call under way.
+struct Exchange<'a> {
+    private: &'a Private,
+    steps: &'a [Step],
+    outgoing: &'a Outgoing,
+    incoming: Blocks,
+    requests: Requests<Done>,
+    /// What is done without any message: blocks of nothing.
+    done: Vec<Done>,
+    /// Steps before this one have sent their blocks.
+    send: usize,
+    /// For steps before this one a receive has been posted.
+    receive: usize,
+    /// Tokens the next block waits for.
+    tokens: usize,
+}
+
+impl Exchange<'_> {
+    fn run(&mut self) -> Result<()> {
+        for _ in 0..AHEAD {
+            self.receive_next()?;
+        }
+        self.send_next()?;
+        let mut events = Vec::new();
+        loop {
+            std::mem::swap(&mut events, &mut self.done);
+            if events.is_empty() {
+                if self.requests.is_empty() {
+                    return self.requests.outcome();
                 }
-                Done::Sent(at) => {
-                    give(private, &steps[at].give_after_send, &mut requests)?;
-                    sending = sends.next();
-                    tokens = await_tokens(private, steps, sending, &mut requests)?;
-                    if tokens == 0 {
-                        send(private, &outgoing, sending, &mut requests)?;
-                    }
-                }
-                Done::Token => {
-                    tokens -= 1;
-                    if tokens == 0 {
-                        send(private, &outgoing, sending, &mut requests)?;
-                    }
-                }
-                Done::Given => {}
+                self.requests.wait_some(&mut events)?;
+            }
+            for event in events.drain(..) {
+                self.happened(event)?;
             }
         }
     }
-    Ok(())
-}
 
-/// Posts the receives of the tokens that the next block needs, and gives their number.
-fn await_tokens(private: &Private, steps: &[Step], sending: Option<(usize, u32)>, requests: &mut Requests<Done>) -> Result<usize> {
-    let Some((at, _)) = sending else { return Ok(0) };
-    for token in &steps[at].wait {
-        // SAFETY: no buffer.
-        requests.add(unsafe { private.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Token);
+    fn happened(&mut self, event: Done) -> Result<()> {
+        let steps = self.steps;
+        match event {
+            Done::Received(at) => {
+                self.give(&steps[at].give_after_receive)?;
+                self.receive_next()
+            }
+            Done::Sent(at) => {
+                self.give(&steps[at].give_after_send)?;
+                self.send = at + 1;
+                self.send_next()
+            }
+            Done::Token => {
+                self.tokens -= 1;
+                if self.tokens == 0 { self.send_now() } else { Ok(()) }
+            }
+            Done::Given => Ok(()),
+        }
     }
-    Ok(steps[at].wait.len())
-}
 
-fn send(private: &Private, outgoing: &Outgoing, sending: Option<(usize, u32)>, requests: &mut Requests<Done>) -> Result<()> {
-    if let Some((at, to)) = sending {
-        // SAFETY: the buffer stays as it is during the call, and the call waits for every request.
-        requests.add(unsafe { private.send(outgoing.to(to), to as c_int, DATA) }?, Done::Sent(at));
+    fn receive_next(&mut self) -> Result<()> {
+        while let Some(step) = self.steps.get(self.receive) {
+            self.receive += 1;
+            let Some(from) = step.receive_from else { continue };
+            let (block, done) = (self.incoming.of_rank(from), Done::Received(self.receive - 1));
+            if block.count == 0 {
+                self.done.push(done);
+            } else {
+                // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
+                self.requests.add(unsafe { self.private.receive(block, from as c_int, DATA) }?, done);
+            }
+            break;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn give(private: &Private, tokens: &[Token], requests: &mut Requests<Done>) -> Result<()> {
-    for token in tokens {
-        // SAFETY: no buffer.
-        requests.add(unsafe { private.send(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Given);
+    /// Turns to the next step that sends, and posts the receives of the tokens it needs.
+    fn send_next(&mut self) -> Result<()> {
+        let steps = self.steps;
+        let Some(ahead) = steps[self.send..].iter().position(|step| step.send_to.is_some()) else {
+            self.send = steps.len();
+            return Ok(());
+        };
+        self.send += ahead;
+        let wait = &steps[self.send].wait;
+        for token in wait {
+            // SAFETY: no buffer.
+            self.requests.add(unsafe { self.private.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Token);
+        }
+        self.tokens = wait.len();
+        if self.tokens == 0 { self.send_now() } else { Ok(()) }
     }
-    Ok(())
+
+    fn send_now(&mut self) -> Result<()> {
+        if let Some(to) = self.steps[self.send].send_to {
+            let (block, done) = (self.outgoing.to(to), Done::Sent(self.send));
+            if block.count == 0 {
+                self.done.push(done);
+            } else {
+                // SAFETY: the buffer stays as it is during the call, and the call waits for every request.
+                self.requests.add(unsafe { self.private.send(block, to as c_int, DATA) }?, done);
+            }
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, tokens: &[Token]) -> Result<()> {
+        for token in tokens {
+            // SAFETY: no buffer.
+            self.requests.add(unsafe { self.private.send(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Given);
+        }
+        Ok(())
+    }
 }
 
 fn tag(token: &Token) -> c_int {

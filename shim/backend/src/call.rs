@@ -1,88 +1,189 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
 use crate::mpi::{SUCCESS, mpi};
 use crate::private::{Data, Failed, Private, Result, check};
-use ::mpi::ffi::{MPI_Comm, MPI_Datatype};
+use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use schedules::table::Collective;
 use std::ffi::{c_int, c_void};
 
+/// A block of more octets is left to the library: MPI counts the pieces of a message by `int`.
+const MOST: u64 = c_int::MAX as u64;
+/// In place, or with unequal blocks.
+const MOST_IN_PLACE: u64 = 1 << 30;
+
 /// A collective's arguments.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct Call<'a> {
     pub(crate) collective: Collective,
-    pub(crate) send: *const c_void,
-    pub(crate) send_count: c_int,
-    pub(crate) send_type: MPI_Datatype,
-    pub(crate) receive: *mut c_void,
-    pub(crate) receive_count: c_int,
-    pub(crate) receive_type: MPI_Datatype,
+    pub(crate) send: Side,
+    pub(crate) receive: Side,
     pub(crate) comm: MPI_Comm,
+    /// The library's own routine, with the arguments as they came.
+    pub(crate) native: &'a dyn Fn() -> c_int,
 }
 
-impl Call {
+/// What a call says of its send or receive buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Side {
+    pub(crate) at: *mut c_void,
+    pub(crate) counts: Counts,
+    pub(crate) datatype: MPI_Datatype,
+}
+
+/// How many elements go to or come from each rank, and where they lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Counts {
+    /// As many each, one block behind the other.
+    Each(i64),
+    /// As the arrays say, one entry a rank.
+    Int { counts: *const c_int, places: *const c_int },
+    /// The same in the large-count forms.
+    Large { counts: *const MPI_Count, places: *const isize },
+}
+
+impl Counts {
+    /// # Safety
+    /// Arrays must have an entry for this rank.
+    unsafe fn of_rank(self, rank: usize) -> i64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self {
+                Counts::Each(count) => count,
+                Counts::Int { counts, .. } => i64::from(*counts.add(rank)),
+                Counts::Large { counts, .. } => *counts.add(rank),
+            }
+        }
+    }
+
+    /// Elements before this rank's block.
+    ///
+    /// # Safety
+    /// Arrays must have an entry for this rank.
+    unsafe fn place(self, rank: usize) -> isize {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self {
+                Counts::Each(count) => (count as isize).wrapping_mul(rank as isize),
+                Counts::Int { places, .. } => *places.add(rank) as isize,
+                Counts::Large { places, .. } => *places.add(rank),
+            }
+        }
+    }
+
+    fn lacks_an_array(self) -> bool {
+        match self {
+            Counts::Each(_) => false,
+            Counts::Int { counts, places } => counts.is_null() || places.is_null(),
+            Counts::Large { counts, places } => counts.is_null() || places.is_null(),
+        }
+    }
+}
+
+/// What a call moves, in octets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// A block; where they differ, the mean of those this rank receives.
+    pub(crate) block: u64,
+    /// Whether every block is small enough to be served.
+    pub(crate) fits: bool,
+}
+
+impl Call<'_> {
     /// The library's own routine.
     ///
     /// # Safety
     /// As the MPI standard says of the arguments.
     pub(crate) unsafe fn native(&self) -> c_int {
-        let own = match self.collective {
-            Collective::Alltoall => mpi().call.Alltoall,
-            Collective::Allgather => mpi().call.Allgather,
-        };
-        // SAFETY: passed on to the caller.
-        unsafe { own(self.send, self.send_count, self.send_type, self.receive, self.receive_count, self.receive_type, self.comm) }
+        (self.native)()
     }
 
     pub(crate) fn in_place(&self) -> bool {
-        self.send == mpi().in_place
+        self.send.at.cast_const() == mpi().in_place
     }
 
-    /// Bytes a rank receives from each other one: the same on every rank, because the type signatures of all
-    /// sends and receives are equal, which counts alone are not. `None` if an argument is wrong in a way the
+    /// What this rank receives: the same on every rank, because the type signatures of all sends and receives are equal, which
+    /// counts alone are not. Only in MPI_Alltoallv each rank has its own. `None` if an argument is wrong in a way the
     /// library finds too: it then raises the error as it always does. Nothing a correct program may do on some ranks
     /// alone may lead there, such as passing one base, `MPI_BOTTOM` perhaps, for both buffers.
-    pub(crate) fn block(&self) -> Option<u64> {
+    ///
+    /// # Safety
+    /// As the MPI standard says of the arguments.
+    pub(crate) unsafe fn amount(&self) -> Option<Amount> {
         let null = mpi().handle.datatype_null;
-        let sends_wrong = !self.in_place() && (self.send_count < 0 || self.send_type == null);
-        if sends_wrong || self.receive_count < 0 || self.receive_type == null {
+        let ranks = self.ranks()?;
+        let wrong = |side: &Side| {
+            // SAFETY: passed on to the caller.
+            side.datatype == null || side.counts.lacks_an_array() || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
+        };
+        if wrong(&self.receive) || (!self.in_place() && wrong(&self.send)) {
             return None;
         }
-        let mut size = 0;
-        // SAFETY: a datatype of the application and a place for the result.
-        let code = unsafe { (mpi().call.Type_size_x)(self.receive_type, &mut size) };
-        if code != SUCCESS { None } else { u64::try_from(size).ok()?.checked_mul(self.receive_count as u64) }
+        let size = size_of(self.receive.datatype).ok()?;
+        let (mut total, mut fits) = (0u64, true);
+        let most = if self.in_place() || !matches!(self.receive.counts, Counts::Each(_)) { MOST_IN_PLACE } else { MOST };
+        for rank in 0..ranks {
+            // SAFETY: passed on to the caller.
+            let block = size.saturating_mul(unsafe { self.receive.counts.of_rank(rank) } as u64);
+            total = total.saturating_add(block);
+            fits &= block <= most;
+        }
+        Some(Amount { block: total.div_ceil(ranks as u64), fits })
+    }
+
+    /// How many blocks a side has to be asked for: those of all ranks, or one for all. `None` for intercommunicators, whose
+    /// arrays are of another length.
+    fn ranks(&self) -> Option<usize> {
+        if let Counts::Each(_) = self.receive.counts {
+            return Some(1);
+        }
+        let (mut inter, mut size) = (0, 0);
+        // SAFETY: a communicator of the application and places for the results.
+        let known = unsafe {
+            check((mpi().call.Comm_test_inter)(self.comm, &mut inter)).and_then(|()| check((mpi().call.Comm_size)(self.comm, &mut size)))
+        };
+        (known.is_ok() && inter == 0).then(|| size.max(1) as usize)
     }
 
     /// Where each rank's block is received.
     pub(crate) fn received(&self) -> Result<Blocks> {
-        Blocks::of(self.receive, self.receive_count, self.receive_type)
+        Blocks::of(self.receive)
     }
 
     /// Where each rank's block is sent from; not for calls in place.
     pub(crate) fn sent(&self) -> Result<Blocks> {
-        Blocks::of(self.send.cast_mut(), self.send_count, self.send_type)
+        Blocks::of(self.send)
     }
 }
 
-/// Equal blocks one behind the other.
+fn size_of(datatype: MPI_Datatype) -> Result<u64> {
+    let mut size = 0;
+    // SAFETY: a datatype of the application and a place for the result.
+    let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };
+    if code == SUCCESS { u64::try_from(size).map_err(|_| Failed(::mpi::ffi::MPI_ERR_TYPE as c_int)) } else { Err(Failed(code)) }
+}
+
+/// A block a rank, of one datatype.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocks {
-    first: Data,
-    /// Bytes from a block to the next: negative where a datatype's extent is.
-    stride: isize,
+    side: Side,
+    /// Bytes from an element to the next: negative where a datatype's extent is.
+    extent: isize,
+    empty: bool,
 }
 
 impl Blocks {
-    fn of(at: *mut c_void, count: c_int, datatype: MPI_Datatype) -> Result<Blocks> {
+    fn of(side: Side) -> Result<Blocks> {
         let (mut lower, mut extent) = (0isize, 0isize);
         // SAFETY: a datatype of the application and places for the results.
-        check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
-        Ok(Blocks { first: Data { at, count, datatype }, stride: extent.wrapping_mul(count as isize) })
+        check(unsafe { (mpi().call.Type_get_extent)(side.datatype, &mut lower, &mut extent) })?;
+        Ok(Blocks { side, extent, empty: size_of(side.datatype)? == 0 })
     }
 
-    /// The block of a rank. The address is only computed: an absolute datatype may be far from it.
+    /// The block of a rank of the communicator. The address is only computed: an absolute datatype may be far from it.
     pub(crate) fn of_rank(&self, rank: u32) -> Data {
-        let at = self.first.at.cast::<u8>().wrapping_offset(self.stride.wrapping_mul(rank as isize));
-        Data { at: at.cast(), ..self.first }
+        // SAFETY: arrays have an entry for each rank of the communicator.
+        let (count, place) = unsafe { (self.side.counts.of_rank(rank as usize), self.side.counts.place(rank as usize)) };
+        let at = self.side.at.cast::<u8>().wrapping_offset(self.extent.wrapping_mul(place));
+        // `Amount::fits` has seen that the count does, too.
+        Data { at: at.cast(), count: if self.empty { 0 } else { count as c_int }, datatype: self.side.datatype }
     }
 }
 
@@ -102,18 +203,18 @@ impl Outgoing {
             return Ok(Outgoing::Buffer(call.sent()?));
         }
         let blocks = call.received()?;
-        let room = private.pack_size(call.receive_count, call.receive_type)?;
         let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(room.saturating_mul(private.size as usize)).is_err() {
-            return Err(Failed(::mpi::ffi::MPI_ERR_NO_MEM as c_int));
-        }
         let mut ends = vec![0];
         for rank in 0..private.size as u32 {
-            let begin = bytes.len();
+            let (block, begin) = (blocks.of_rank(rank), bytes.len());
+            let room = private.pack_size(block.count, block.datatype)?;
+            if bytes.try_reserve(room).is_err() {
+                return Err(Failed(::mpi::ffi::MPI_ERR_NO_MEM as c_int));
+            }
             bytes.resize(begin + room, 0);
             let mut position = 0;
             // SAFETY: passed on to the caller.
-            unsafe { private.pack(blocks.of_rank(rank), &mut bytes[begin..], &mut position) }?;
+            unsafe { private.pack(block, &mut bytes[begin..], &mut position) }?;
             bytes.truncate(begin + position.max(0) as usize);
             ends.push(bytes.len());
         }

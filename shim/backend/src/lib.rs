@@ -3,6 +3,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`mpi`] | the library's functions and handles |
+//! | [`entries`] | what the front calls |
 //! | [`call`] | one call of the application, block by block |
 //! | [`private`] | a communicator of the runtime's own |
 //! | [`members`] | which member belongs to which communicator |
@@ -17,6 +18,7 @@
 
 mod aapc;
 mod call;
+mod entries;
 mod head;
 mod member;
 mod members;
@@ -27,58 +29,24 @@ mod wires;
 
 use self::call::Call;
 use self::mpi::{Find, mpi};
-use ::mpi::ffi::{MPI_Comm, MPI_Datatype};
-use schedules::table::Collective;
 use std::cell::Cell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Opens the backend; gives null, or why it cannot serve.
+/// Switched off: every call passes to the library.
+static OFF: AtomicBool = AtomicBool::new(false);
+
+/// Opens the backend; gives null, or why it cannot serve. Switched `off`, it serves nothing: a library without large counts is then
+/// only called by the forms it has.
 ///
 /// # Safety
 /// `function` and `object` must give those of the MPI library this backend was compiled for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_open(function: Find, object: Find) -> *const c_char {
+pub unsafe extern "C" fn heddle_open(function: Find, object: Find, off: c_int) -> *const c_char {
+    OFF.store(off != 0, Ordering::Relaxed);
     // SAFETY: passed on to the caller.
     if unsafe { mpi::open(function, object) } { std::ptr::null() } else { c"the MPI library lacks a function heddle needs".as_ptr() }
-}
-
-/// `MPI_Alltoall`.
-///
-/// # Safety
-/// As the MPI standard says of its arguments.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_alltoall(
-    send: *const c_void,
-    send_count: c_int,
-    send_type: MPI_Datatype,
-    receive: *mut c_void,
-    receive_count: c_int,
-    receive_type: MPI_Datatype,
-    comm: MPI_Comm,
-) -> c_int {
-    let collective = Collective::Alltoall;
-    // SAFETY: passed on to the caller.
-    unsafe { serve(&Call { collective, send, send_count, send_type, receive, receive_count, receive_type, comm }) }
-}
-
-/// `MPI_Allgather`.
-///
-/// # Safety
-/// As the MPI standard says of its arguments.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_allgather(
-    send: *const c_void,
-    send_count: c_int,
-    send_type: MPI_Datatype,
-    receive: *mut c_void,
-    receive_count: c_int,
-    receive_type: MPI_Datatype,
-    comm: MPI_Comm,
-) -> c_int {
-    let collective = Collective::Allgather;
-    // SAFETY: passed on to the caller.
-    unsafe { serve(&Call { collective, send, send_count, send_type, receive, receive_count, receive_type, comm }) }
 }
 
 thread_local! {
@@ -88,7 +56,7 @@ thread_local! {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn serve(call: &Call) -> c_int {
+pub(crate) unsafe fn serve(call: &Call) -> c_int {
     if INSIDE.replace(true) {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
@@ -102,15 +70,16 @@ unsafe fn serve(call: &Call) -> c_int {
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn outermost(call: &Call) -> c_int {
-    let passes = call.comm == mpi().handle.comm_null || members::known_to_pass_through(call.comm);
-    let Some(block) = (if passes { None } else { call.block() }) else {
+    let passes = OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null || members::known_to_pass_through(call.comm);
+    // SAFETY: passed on to the caller.
+    let Some(amount) = (if passes { None } else { unsafe { call.amount() } }) else {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     };
     guarded("a collective", || {
         let served = members::of(call).and_then(|member| match member {
             // SAFETY: passed on to the caller.
-            Some(mut member) => unsafe { member.serve(call, block) },
+            Some(mut member) => unsafe { member.serve(call, amount) },
             // SAFETY: passed on to the caller.
             None => Ok(unsafe { call.native() }),
         });

@@ -1,5 +1,5 @@
 //! What this process knows as a member of one communicator, and the agreements among its members.
-use crate::call::Call;
+use crate::call::{Amount, Call};
 use crate::head::Head;
 use crate::private::{Private, Result, check};
 use crate::wires::{self, Wires};
@@ -18,9 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
 /// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
 const NAME: usize = 256;
-/// A call in place needs a packed copy, whose pieces MPI counts by `int`.
-const MOST_IN_PLACE: u64 = 1 << 30;
-/// So may a call over TCP, if its type has gaps.
+/// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
 /// Calls of one kind in a row: the same on all ranks, so that ways can be taken in turn.
@@ -71,22 +69,43 @@ impl Member {
         Ok(Some(member))
     }
 
-    /// Carries one call out. Collective; `block` is the same on every rank.
+    /// Carries one call out. Collective.
     ///
     /// # Safety
     /// As the MPI standard says of the call's arguments.
-    pub(crate) unsafe fn serve(&mut self, call: &Call, block: u64) -> Result<i32> {
-        if self.pace.due(self.private.size as u64, block) {
+    pub(crate) unsafe fn serve(&mut self, call: &Call, amount: Amount) -> Result<i32> {
+        // In MPI_Alltoallv each rank knows its own blocks only.
+        let differs = call.collective == Collective::Alltoallv;
+        if self.pace.due(self.private.size as u64, if differs { 0 } else { amount.block }) {
             self.agree()?;
         }
-        let way = self.way(call, block)?;
-        let timer = self.head.as_mut().map(|head| head.begin(call.collective, way, block, self.follow.as_ref()));
+        let amount = if differs { self.mean(amount)? } else { amount };
+        let way = self.way(call, amount)?;
+        let timer = self.head.as_mut().map(|head| head.begin(call.collective, way, amount.block, self.follow.as_ref()));
         // SAFETY: passed on to the caller.
-        let code = unsafe { self.carry_out(call, way, block as usize) };
+        let code = unsafe { self.carry_out(call, way, amount.block as usize) };
         if let (Some(head), Some(timer)) = (&mut self.head, &timer) {
             head.done(timer);
         }
         code
+    }
+
+    /// What all ranks together move, where each of them knows its own part; this rank's own where nobody needs to know. Collective.
+    fn mean(&mut self, own: Amount) -> Result<Amount> {
+        if !self.follow.as_ref().is_some_and(|follow| follow.takes_part(Collective::Alltoallv)) {
+            return Ok(own);
+        }
+        let told = if own.fits { own.block } else { u64::MAX };
+        let all = self.private.gather_all(&told.to_le_bytes())?;
+        let all = all.chunks_exact(8).map(|octets| octets.iter().rev().fold(0, |n, &octet| n << 8 | u64::from(octet)));
+        let (mut sum, mut fits) = (0u64, true);
+        all.for_each(|block| {
+            fits &= block < u64::MAX;
+            sum = sum.saturating_add(block);
+        });
+        let block = sum.div_ceil(self.private.size as u64);
+        self.pace.add(self.private.size as u64, block);
+        Ok(Amount { block, fits })
     }
 
     /// # Safety
@@ -111,12 +130,15 @@ impl Member {
     }
 
     /// The same on every rank. Connects the ranks where the way first asks for it. Collective.
-    fn way(&mut self, call: &Call, block: u64) -> Result<Way> {
-        let Some(follow) = self.follow.as_ref().filter(|_| block > 0 && !(call.in_place() && block > MOST_IN_PLACE)) else {
+    fn way(&mut self, call: &Call, amount: Amount) -> Result<Way> {
+        let Amount { block, fits } = amount;
+        let Some(follow) = self.follow.as_ref().filter(|follow| block > 0 && fits && follow.takes_part(call.collective)) else {
             return Ok(Way::Native);
         };
         let way = follow.way(call.collective, block, self.row.count(call.collective, block));
-        let possible = way.carrier() != Some(Carrier::Tcp) || (block <= MOST_OVER_TCP && self.wires.up(&self.private, follow)?);
+        let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
+        let over_tcp = equal && block <= MOST_OVER_TCP;
+        let possible = way.carrier() != Some(Carrier::Tcp) || (over_tcp && self.wires.up(&self.private, follow)?);
         Ok(if possible { way } else { way.over(Carrier::Mpi) })
     }
 

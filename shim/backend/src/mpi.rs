@@ -24,45 +24,62 @@ unsafe extern "C" {
     static HEDDLE_KEYVAL_INVALID: c_int;
 }
 
-/// Declares the table: each function as the standard declares it, found under its `PMPI_` name.
+/// A function of the library, of the signature the caller gives it.
+///
+/// # Safety
+/// `find` must give the library's functions under their names, and `F` be the type of this one.
+unsafe fn function<F: Copy>(find: Find, name: &[u8]) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    let name = CStr::from_bytes_with_nul(name).ok()?;
+    // SAFETY: a C string.
+    let found = Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())?;
+    // SAFETY: passed on to the caller; as wide as an address.
+    Some(unsafe { std::mem::transmute_copy(&found) })
+}
+
+/// Declares a table: each function as the standard declares it, found under its `PMPI_` name.
 macro_rules! functions {
-    ($($name:ident($($argument:ty),*);)*) => {
-        /// The library's functions, by the names of the standard without their prefix.
-        pub(crate) struct Functions {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+    ($(#[$doc:meta])* $table:ident: $wrap:ident; $($name:ident($($argument:ty),*);)*) => {
+        $(#[$doc])*
+        pub(crate) struct $table {
+            $(pub(crate) $name: functions!(@type $wrap unsafe extern "C" fn($($argument),*) -> c_int),)*
         }
 
-        impl Functions {
+        impl $table {
             /// # Safety
             /// `find` must give the library's functions under their names.
-            unsafe fn find(find: Find) -> Option<Functions> {
-                let symbol = |name: &CStr| {
-                    // SAFETY: a C string.
-                    Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())
-                };
-                Some(Functions {
+            unsafe fn find(find: Find) -> Option<$table> {
+                Some($table {
                     $($name: {
-                        const NAME: &[u8] = concat!("PMPI_", stringify!($name), "\0").as_bytes();
-                        let found = symbol(CStr::from_bytes_with_nul(NAME).ok()?)?;
-                        // SAFETY: the MPI standard gives this function this signature.
-                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(found) }
+                        // SAFETY: passed on to the caller; the MPI standard gives this function this signature.
+                        let found = unsafe { function::<unsafe extern "C" fn($($argument),*) -> c_int>(find, concat!("PMPI_", stringify!($name), "\0").as_bytes()) };
+                        functions!(@value $wrap found)
                     },)*
                 })
             }
         }
     };
+    (@type Each $type:ty) => { $type };
+    (@type Some $type:ty) => { Option<$type> };
+    (@value Each $found:ident) => { $found? };
+    (@value Some $found:ident) => { $found };
 }
 
 functions! {
+    /// The library's functions, by the names of the standard without their prefix.
+    Functions: Each;
     Abort(MPI_Comm, c_int);
     Allgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    Allgatherv(*const c_void, c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
     Alltoall(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    Alltoallv(*const c_void, *const c_int, *const c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
     Bcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
     Comm_call_errhandler(MPI_Comm, c_int);
     Comm_create_keyval(CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);
     Comm_free(*mut MPI_Comm);
     Comm_get_attr(MPI_Comm, c_int, *mut c_void, *mut c_int);
     Comm_rank(MPI_Comm, *mut c_int);
+    Comm_remote_size(MPI_Comm, *mut c_int);
     Comm_set_attr(MPI_Comm, c_int, *mut c_void);
     Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
     Comm_size(MPI_Comm, *mut c_int);
@@ -80,6 +97,17 @@ functions! {
     Type_get_extent(MPI_Datatype, *mut isize, *mut isize);
     Type_size_x(MPI_Datatype, *mut MPI_Count);
     Waitsome(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+}
+
+functions! {
+    /// Those with large counts, where the library has them (MPI-4.0, section 2.5.8).
+    Large: Some;
+    Allgather_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm);
+    Allgatherv_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, MPI_Datatype, MPI_Comm);
+    Alltoall_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm);
+    Alltoallv_c(
+        *const c_void, *const MPI_Count, *const isize, MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, MPI_Datatype, MPI_Comm
+    );
 }
 
 /// Predefined handles: integers in MPICH, addresses inside the library in Open MPI.
@@ -141,6 +169,7 @@ impl Handles {
 /// The library as a whole.
 pub(crate) struct Mpi {
     pub(crate) call: Functions,
+    pub(crate) large: Large,
     pub(crate) handle: Handles,
     pub(crate) in_place: *const c_void,
     pub(crate) status_ignore: *mut MPI_Status,
@@ -161,11 +190,13 @@ static MPI: OnceLock<Mpi> = OnceLock::new();
 /// `function` and `object` must give those of the MPI library this crate was compiled for.
 pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
     // SAFETY: passed on to the caller.
-    let (Some(call), Some(handle)) = (unsafe { Functions::find(function) }, Handles::find(object)) else { return false };
+    let (Some(call), Some(large)) = (unsafe { (Functions::find(function), Large::find(function)) }) else { return false };
+    let Some(handle) = Handles::find(object) else { return false };
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
         Mpi {
             call,
+            large,
             handle,
             in_place: HEDDLE_IN_PLACE,
             status_ignore: HEDDLE_STATUS_IGNORE,

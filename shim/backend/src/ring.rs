@@ -1,5 +1,5 @@
-//! MPI_Allgather along a ring, over point-to-point messages: each rank sends its own block to the next rank,
-//! then each block it got from the one before, as soon as it is there.
+//! MPI_Allgather and MPI_Allgatherv along a ring, over point-to-point messages: each rank sends its own block to the next rank,
+//! then each block it got from the one before, as soon as it is there. A block of nothing is not sent.
 use crate::call::Call;
 use crate::private::{Private, Requests, Result};
 use std::ffi::c_int;
@@ -36,22 +36,31 @@ pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> 
     let mut requests = Requests::new();
     let mut done = Vec::new();
     // Blocks 0..here are in the buffer, 1..posted asked for, 0..sent given to MPI, `sending` of them still under way.
-    // Blocks come in order, but MPI may tell of it out of order.
-    let mut come = vec![false; n];
+    // Blocks come in order, but MPI may tell of it out of order. Those of nothing are there.
+    let mut come: Vec<bool> = (0..n).map(|k| block(k).count == 0).collect();
     let (mut here, mut posted, mut sent, mut sending) = (1, 1, 0, 0);
     loop {
-        while posted < n && posted - here < AHEAD {
-            // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
-            requests.add(unsafe { private.receive(block(posted), previous, DATA) }?, Done::Received(posted));
+        while come.get(here) == Some(&true) {
+            here += 1;
+        }
+        while posted < n && posted < here + AHEAD {
+            if !come[posted] {
+                // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
+                requests.add(unsafe { private.receive(block(posted), previous, DATA) }?, Done::Received(posted));
+            }
             posted += 1;
         }
         while sent < n - 1 && sent < here && sending < SENDS {
-            // SAFETY: this block has come and is not received again; the call waits for every request.
-            requests.add(unsafe { private.send(block(sent), next, DATA) }?, Done::Sent);
-            (sent, sending) = (sent + 1, sending + 1);
+            let block = block(sent);
+            if block.count > 0 {
+                // SAFETY: this block has come and is not received again; the call waits for every request.
+                requests.add(unsafe { private.send(block, next, DATA) }?, Done::Sent);
+                sending += 1;
+            }
+            sent += 1;
         }
         if requests.is_empty() {
-            return Ok(());
+            return requests.outcome();
         }
         requests.wait_some(&mut done)?;
         for event in &done {
@@ -59,9 +68,6 @@ pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> 
                 Done::Received(k) => come[*k] = true,
                 Done::Sent => sending -= 1,
             }
-        }
-        while come.get(here) == Some(&true) {
-            here += 1;
         }
     }
 }

@@ -33,9 +33,14 @@ impl Pace {
     /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other one, and says whether
     /// an agreement comes before it.
     pub fn due(&mut self, ranks: u64, block: u64) -> bool {
-        let work = 1 + (block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
-        self.done = self.done.saturating_add(work);
+        self.done = self.done.saturating_add(1);
+        self.add(ranks, block);
         self.done >= self.until
+    }
+
+    /// Counts what a call moves whose size was not known when it was counted.
+    pub fn add(&mut self, ranks: u64, block: u64) {
+        self.done = self.done.saturating_add(block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
     }
 
     /// Work done since the last agreement.

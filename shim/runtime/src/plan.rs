@@ -100,13 +100,16 @@ impl Follow {
         let wide = Algorithm::fitting(&leaves) == Algorithm::Capacity;
         if wide {
             // What was measured elsewhere was so where all links are alike.
-            table.alltoall.retain(|entry| entry.way == Way::Native || entry.grounds != Grounds::Elsewhere);
+            for entries in [&mut table.alltoall, &mut table.alltoallv] {
+                entries.retain(|entry| entry.way == Way::Native || entry.grounds != Grounds::Elsewhere);
+            }
         }
         let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
         let ring = allgather::plan(&leaves);
         verify::allgather(&leaves, &ring).map_err(wrong)?;
         let mut digest = DefaultHasher::new();
-        (epoch, &force, &ring.ring, &table.alltoall, &table.allgather).hash(&mut digest);
+        (epoch, &force, &ring.ring).hash(&mut digest);
+        (&table.alltoall, &table.allgather, &table.alltoallv, &table.allgatherv).hash(&mut digest);
         let mut steps = Vec::new();
         let mut phases = 0;
         for kind in kinds(&table, force) {
@@ -159,6 +162,13 @@ impl Follow {
         }
     }
 
+    /// Whether a call of this collective may go another way than the library's, at some size.
+    pub fn takes_part(&self, collective: Collective) -> bool {
+        let forced = self.force.ways(collective);
+        let own = |way: Way| way != Way::Native;
+        if forced.is_empty() { self.table.entries(collective).iter().any(|entry| own(entry.way)) } else { forced.iter().copied().any(own) }
+    }
+
     /// This rank's steps of the all-to-all; none where the table never asks for that kind.
     pub fn steps(&self, sync: SyncKind) -> &[Step] {
         self.steps.iter().find(|(kind, _)| *kind == sync).map_or(&[], |(_, steps)| steps)
@@ -184,11 +194,11 @@ impl Follow {
         slowest
     }
 
-    /// Seconds a collective takes at the payload bound of the bottleneck edge.
+    /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks, what the mean one would take.
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
         match collective {
-            Collective::Alltoall => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
-            Collective::Allgather => bound::allgather_seconds(&self.hosts, &self.ranks, block),
+            Collective::Alltoall | Collective::Alltoallv => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
+            Collective::Allgather | Collective::Allgatherv => bound::allgather_seconds(&self.hosts, &self.ranks, block),
         }
     }
 }
@@ -196,7 +206,7 @@ impl Follow {
 /// The synchronizations the table, or the forced way, can ask for.
 fn kinds(table: &Table, force: &Force) -> Vec<SyncKind> {
     let forced = force.ways(Collective::Alltoall).iter().copied();
-    let ways = forced.chain(table.alltoall.iter().map(|entry| entry.way));
+    let ways = forced.chain(table.alltoall.iter().chain(&table.alltoallv).map(|entry| entry.way));
     let mut kinds: Vec<SyncKind> =
         ways.filter_map(|way| if let Way::Aapc { sync, .. } = way { Some(tokens_for(sync)) } else { None }).collect();
     kinds.sort_unstable();

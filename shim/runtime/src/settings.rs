@@ -45,7 +45,7 @@ impl Settings {
 }
 
 impl Force {
-    /// `aapc` is a way of MPI_Alltoall, `ring` one of MPI_Allgather, `native` of both; several are given with commas.
+    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `ring` one of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<Force> {
         let mut force = Force::default();
@@ -72,8 +72,8 @@ impl Force {
     /// The ways this collective is forced to go in turn; none where the table decides.
     pub fn ways(&self, collective: Collective) -> &[Way] {
         match collective {
-            Collective::Alltoall => &self.alltoall,
-            Collective::Allgather => &self.allgather,
+            Collective::Alltoall | Collective::Alltoallv => &self.alltoall,
+            Collective::Allgather | Collective::Allgatherv => &self.allgather,
         }
     }
 

@@ -1,0 +1,160 @@
+//! What the front calls: the collectives under their C signatures, each in the form of the standard and in the one with large
+//! counts, which also a library without large counts can be called by.
+use crate::call::{Call, Counts, Side};
+use crate::mpi::mpi;
+use crate::private::{Result, check};
+use crate::serve;
+use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
+use schedules::table::Collective;
+use std::ffi::{c_int, c_void};
+
+type Address = *mut c_void;
+type Constant = *const c_void;
+
+/// Defines one collective: its arguments, how its sides are made of them, and how the library is called.
+macro_rules! entry {
+    ($name:ident, $doc:literal, $collective:ident, ($($argument:ident: $type:ty),*), $send:expr, $receive:expr, $comm:ident, $native:expr) => {
+        #[doc = $doc]
+        ///
+        /// # Safety
+        /// As the MPI standard says of its arguments.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            let native = || $native;
+            let (send, receive): ((Constant, Counts, MPI_Datatype), (Address, Counts, MPI_Datatype)) = ($send, $receive);
+            let call = Call {
+                collective: Collective::$collective,
+                send: Side { at: send.0.cast_mut(), counts: send.1, datatype: send.2 },
+                receive: Side { at: receive.0, counts: receive.1, datatype: receive.2 },
+                comm: $comm,
+                native: &native,
+            };
+            // SAFETY: passed on to the caller.
+            unsafe { serve(&call) }
+        }
+    };
+}
+
+entry!(
+    heddle_alltoall, "`MPI_Alltoall`.", Alltoall,
+    (s: Constant, sc: c_int, st: MPI_Datatype, r: Address, rc: c_int, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, Counts::Each(sc.into()), st), (r, Counts::Each(rc.into()), rt), comm,
+    // SAFETY: the application's arguments.
+    unsafe { (mpi().call.Alltoall)(s, sc, st, r, rc, rt, comm) }
+);
+entry!(
+    heddle_allgather, "`MPI_Allgather`.", Allgather,
+    (s: Constant, sc: c_int, st: MPI_Datatype, r: Address, rc: c_int, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, Counts::Each(sc.into()), st), (r, Counts::Each(rc.into()), rt), comm,
+    // SAFETY: the application's arguments.
+    unsafe { (mpi().call.Allgather)(s, sc, st, r, rc, rt, comm) }
+);
+entry!(
+    heddle_alltoallv, "`MPI_Alltoallv`.", Alltoallv,
+    (
+        s: Constant, sc: *const c_int, sd: *const c_int, st: MPI_Datatype,
+        r: Address, rc: *const c_int, rd: *const c_int, rt: MPI_Datatype, comm: MPI_Comm
+    ),
+    (s, Counts::Int { counts: sc, places: sd }, st), (r, Counts::Int { counts: rc, places: rd }, rt), comm,
+    // SAFETY: the application's arguments.
+    unsafe { (mpi().call.Alltoallv)(s, sc, sd, st, r, rc, rd, rt, comm) }
+);
+entry!(
+    heddle_allgatherv, "`MPI_Allgatherv`.", Allgatherv,
+    (s: Constant, sc: c_int, st: MPI_Datatype, r: Address, rc: *const c_int, rd: *const c_int, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, Counts::Each(sc.into()), st), (r, Counts::Int { counts: rc, places: rd }, rt), comm,
+    // SAFETY: the application's arguments.
+    unsafe { (mpi().call.Allgatherv)(s, sc, st, r, rc, rd, rt, comm) }
+);
+entry!(
+    heddle_alltoall_c, "`MPI_Alltoall_c`.", Alltoall,
+    (s: Constant, sc: MPI_Count, st: MPI_Datatype, r: Address, rc: MPI_Count, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, Counts::Each(sc), st), (r, Counts::Each(rc), rt), comm,
+    match mpi().large.Alltoall_c {
+        // SAFETY: the application's arguments.
+        Some(own) => unsafe { own(s, sc, st, r, rc, rt, comm) },
+        None => narrowed(|| {
+            let (sc, rc) = (int(sc)?, int(rc)?);
+            // SAFETY: the application's arguments.
+            Some(unsafe { (mpi().call.Alltoall)(s, sc, st, r, rc, rt, comm) })
+        }),
+    }
+);
+entry!(
+    heddle_allgather_c, "`MPI_Allgather_c`.", Allgather,
+    (s: Constant, sc: MPI_Count, st: MPI_Datatype, r: Address, rc: MPI_Count, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, Counts::Each(sc), st), (r, Counts::Each(rc), rt), comm,
+    match mpi().large.Allgather_c {
+        // SAFETY: the application's arguments.
+        Some(own) => unsafe { own(s, sc, st, r, rc, rt, comm) },
+        None => narrowed(|| {
+            let (sc, rc) = (int(sc)?, int(rc)?);
+            // SAFETY: the application's arguments.
+            Some(unsafe { (mpi().call.Allgather)(s, sc, st, r, rc, rt, comm) })
+        }),
+    }
+);
+entry!(
+    heddle_alltoallv_c, "`MPI_Alltoallv_c`.", Alltoallv,
+    (
+        s: Constant, sc: *const MPI_Count, sd: *const isize, st: MPI_Datatype,
+        r: Address, rc: *const MPI_Count, rd: *const isize, rt: MPI_Datatype, comm: MPI_Comm
+    ),
+    (s, Counts::Large { counts: sc, places: sd }, st), (r, Counts::Large { counts: rc, places: rd }, rt), comm,
+    match mpi().large.Alltoallv_c {
+        // SAFETY: the application's arguments.
+        Some(own) => unsafe { own(s, sc, sd, st, r, rc, rd, rt, comm) },
+        None => narrowed(|| {
+            let n = peers(comm).ok()?;
+            let in_place = s == mpi().in_place;
+            // SAFETY: the application's arrays have an entry for each peer; in place those of the send side are not looked at.
+            let [sc, sd, rc, rd] = unsafe { [ints(sc, n, in_place)?, ints(sd, n, in_place)?, ints(rc, n, false)?, ints(rd, n, false)?] };
+            // SAFETY: the application's arguments.
+            Some(unsafe { (mpi().call.Alltoallv)(s, sc.as_ptr(), sd.as_ptr(), st, r, rc.as_ptr(), rd.as_ptr(), rt, comm) })
+        }),
+    }
+);
+entry!(
+    heddle_allgatherv_c, "`MPI_Allgatherv_c`.", Allgatherv,
+    (s: Constant, sc: MPI_Count, st: MPI_Datatype, r: Address, rc: *const MPI_Count, rd: *const isize, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, Counts::Each(sc), st), (r, Counts::Large { counts: rc, places: rd }, rt), comm,
+    match mpi().large.Allgatherv_c {
+        // SAFETY: the application's arguments.
+        Some(own) => unsafe { own(s, sc, st, r, rc, rd, rt, comm) },
+        None => narrowed(|| {
+            let n = peers(comm).ok()?;
+            // SAFETY: the application's arrays have an entry for each peer.
+            let (sc, [rc, rd]) = (int(sc)?, unsafe { [ints(rc, n, false)?, ints(rd, n, false)?] });
+            // SAFETY: the application's arguments.
+            Some(unsafe { (mpi().call.Allgatherv)(s, sc, st, r, rc.as_ptr(), rd.as_ptr(), rt, comm) })
+        }),
+    }
+);
+
+/// A call narrowed to the `int` form, in a library that has no other; counts that do not fit are an error.
+fn narrowed(call: impl FnOnce() -> Option<c_int>) -> c_int {
+    call().unwrap_or(::mpi::ffi::MPI_ERR_COUNT as c_int)
+}
+
+fn int(count: MPI_Count) -> Option<c_int> {
+    c_int::try_from(count).ok()
+}
+
+/// # Safety
+/// The array must have `n` entries, unless it is to be skipped.
+unsafe fn ints<T: Copy + TryInto<c_int>>(values: *const T, n: usize, skip: bool) -> Option<Vec<c_int>> {
+    let n = if skip || values.is_null() { 0 } else { n };
+    // SAFETY: passed on to the caller.
+    (0..n).map(|at| unsafe { *values.add(at) }.try_into().ok()).collect()
+}
+
+/// Ranks a collective on this communicator exchanges blocks with.
+fn peers(comm: MPI_Comm) -> Result<usize> {
+    let (mut inter, mut size) = (0, 0);
+    // SAFETY: a communicator of the application and places for the results.
+    unsafe {
+        check((mpi().call.Comm_test_inter)(comm, &mut inter))?;
+        check(if inter == 0 { (mpi().call.Comm_size)(comm, &mut size) } else { (mpi().call.Comm_remote_size)(comm, &mut size) })?;
+    }
+    Ok(size.max(0) as usize)
+}
