@@ -186,8 +186,8 @@ fn told(file: &str, reading: &Reading) -> Vec<String> {
 fn differing(device: &str, ports: &[String]) -> Option<String> {
     let shown = ports.iter().take(MOST_PORTS).map(String::as_str).collect::<Vec<_>>().join(", ");
     let rest = if ports.len() > MOST_PORTS { ", ..." } else { "" };
-    let says = "spanning tree holds it in different states from VLAN to VLAN; whether its link carries frames is unknown";
-    (!ports.is_empty()).then(|| format!("{device}, port {shown}{rest}: {says}"))
+    let open = "in different states from VLAN to VLAN; whether the links there carry frames is unknown";
+    (!ports.is_empty()).then(|| format!("{device}: spanning tree holds {shown}{rest} {open}"))
 }
 
 fn more(all: usize) -> String {

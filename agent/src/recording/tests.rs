@@ -74,7 +74,7 @@ fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
         (
             2,
             None,
-            &["s0, port swp3: spanning tree holds it in different states from VLAN to VLAN; whether its link carries frames is unknown"][..],
+            &["s0: spanning tree holds swp3 in different states from VLAN to VLAN; whether the links there carry frames is unknown"][..],
         ),
         (5, Some(StpState::Forwarding), &[]),
     ] {
