@@ -1,15 +1,17 @@
-//! Flapping damped: a link that goes down again and again makes no epoch each time.
+//! Flapping damped: a link that goes down again and again makes no epoch each time, and neither it nor a switch that answers on and
+//! off makes a message each time.
 //!
 //! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of a link adds a penalty,
 //! which decays by half in [`HALF_LIFE_MS`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
 //! penalty fell below [`FREE_BELOW`], and forgotten after calm. The ceiling bounds how long that takes.
 //! Deviations: a link held is not taken for gone but left as published, since the schedule of the last epoch stays right
-//! whatever the network does, only slower; a change of rate, as of an aggregate that loses a member, counts half.
+//! whatever the network does, only slower; a change of rate, as of an aggregate that loses a member, counts half; a switch
+//! that falls silent counts as a link that is lost.
 use super::candidate::{self, Settled};
 use inventory::topology::{Alarm, Link, NodeKind};
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Penalty for a link that was lost, and for one whose rate changed.
 const LOST: f64 = 1_000.0;
@@ -26,13 +28,21 @@ const FORGET_BELOW: f64 = 250.0;
 /// One loss shows in several inferences while tables are read one after the other.
 const ONCE_MS: u64 = 1_000;
 
-/// One link that was lost lately.
+/// What may flap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Part {
+    /// The link between two switches.
+    Trunk(String, String),
+    /// The link of a switch to a host.
+    Seat(String, String),
+    /// A switch's answers.
+    Answers(String),
+}
+
+/// One part that was lost lately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Flapping {
-    /// The ends.
-    ends: (String, String),
-    /// The host at the second end, where it is one.
-    host: bool,
+    part: Part,
     /// As of the last loss.
     penalty: f64,
     last: Millis,
@@ -50,7 +60,7 @@ struct Told {
     until: Millis,
 }
 
-/// Links that were lost lately, by their name for operators.
+/// What was lost lately, by its name for operators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Damping(BTreeMap<String, Flapping>);
@@ -88,7 +98,7 @@ impl Flapping {
 }
 
 impl Damping {
-    /// Compares two inferences in a row: links that carried frames and do not any more are lost.
+    /// Compares two inferences in a row: links that carried frames and do not any more are lost, and so are switches that answered.
     pub(crate) fn compare(&mut self, now: Millis, before: &Topology, after: &Topology) {
         let (then, here) = (carrying(before), carrying(after));
         for (name, (link, rate)) in then {
@@ -98,10 +108,18 @@ impl Damping {
                 Some(_) => continue,
             };
             let host = before.kind(&link.b) == Some(NodeKind::Host);
-            let ends = (link.a.clone(), link.b.clone());
-            let new = Flapping { ends, host, penalty: 0.0, last: now, first: now, times: 0, told: None };
-            self.0.entry(name).or_insert(new).add(now, penalty);
+            let part = if host { Part::Seat } else { Part::Trunk };
+            self.lose(now, format!("link {name}"), part(link.a.clone(), link.b.clone()), penalty);
         }
+        let answered: HashSet<&str> = before.nodes.iter().filter(|n| !n.stale).map(|n| n.name.as_str()).collect();
+        for silent in after.nodes.iter().filter(|n| n.stale && answered.contains(n.name.as_str())) {
+            self.lose(now, format!("switch \"{}\"", silent.name), Part::Answers(silent.name.clone()), LOST);
+        }
+    }
+
+    fn lose(&mut self, now: Millis, name: String, part: Part, penalty: f64) {
+        let new = Flapping { part, penalty: 0.0, last: now, first: now, times: 0, told: None };
+        self.0.entry(name).or_insert(new).add(now, penalty);
     }
 
     /// Frees links that were calm for long enough, and forgets them later.
@@ -123,37 +141,56 @@ impl Damping {
 
     /// Hosts whose place is held.
     pub(crate) fn hosts(&self) -> BTreeSet<&str> {
-        self.held().filter(|(_, f, _)| f.host).map(|(_, f, _)| f.ends.1.as_str()).collect()
+        let seats = self.held().filter_map(|(_, f, _)| if let Part::Seat(_, host) = &f.part { Some(host.as_str()) } else { None });
+        seats.collect()
     }
 
     /// Whether any link is held.
     pub(crate) fn holds(&self) -> bool {
-        self.held().next().is_some()
+        self.held().any(|(_, f, _)| !matches!(f.part, Part::Answers(_)))
     }
 
     /// Whether a link between switches is held.
     pub(crate) fn holds_trunks(&self) -> bool {
-        self.held().any(|(_, f, _)| !f.host)
+        self.held().any(|(_, f, _)| matches!(f.part, Part::Trunk(..)))
     }
 
     fn held(&self) -> impl Iterator<Item = (&String, &Flapping, Told)> {
         self.0.iter().filter_map(|(name, f)| Some((name, f, f.told?)))
     }
 
+    /// Whether an alarm tells of one loss more of what is told to flap.
+    pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
+        self.held().any(|(_, f, _)| match &f.part {
+            Part::Trunk(..) => false,
+            Part::Seat(_, host) => alarm.about == *host && alarm.text.contains("seen nowhere"),
+            Part::Answers(switch) => alarm.about == *switch && alarm.text.contains("is stale"),
+        })
+    }
+
     /// What is held, how often it was lost in what time, and until when.
     pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
-        let Some(epoch) = epoch else { return Vec::new() };
         let alarm = |(name, f, told): (&String, &Flapping, Told)| {
-            let Told { times, within_ms, until } = told;
-            let what = if f.host { format!("host \"{}\" stays", f.ends.1) } else { "links between switches stay".to_owned() };
-            let within = within_ms.div_ceil(1000);
-            let until = clock(until);
-            let text = format!(
-                "link {name}: flaps, {times} times in {within} s; {what} as in epoch {epoch} until it was calm, not before {until} UTC; check cable and ports"
-            );
-            Alarm { about: format!("{}-{}", f.ends.0, f.ends.1), text }
+            let (times, within, until) = (told.times, told.within_ms.div_ceil(1000), clock(told.until));
+            let calm = format!("until it was calm, not before {until} UTC");
+            let link = |a: &str, b: &str, what: &str| {
+                let text =
+                    format!("{name}: flaps, {times} times in {within} s; {what} as in epoch {} {calm}; check cable and ports", epoch?);
+                Some(Alarm { about: format!("{a}-{b}"), text })
+            };
+            match &f.part {
+                Part::Trunk(a, b) => link(a, b, "links between switches stay"),
+                Part::Seat(switch, host) => link(switch, host, &format!("host \"{host}\" stays")),
+                Part::Answers(switch) => {
+                    let text = format!(
+                        "{name}: answers on and off, fell silent {times} times in {within} s; what it said last stays in use while it is silent, \
+                         and this is told {calm}; check the switch and the way to it"
+                    );
+                    Some(Alarm { about: switch.clone(), text })
+                }
+            }
         };
-        self.held().map(alarm).collect()
+        self.held().filter_map(alarm).collect()
     }
 }
 

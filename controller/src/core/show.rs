@@ -40,6 +40,7 @@ impl Core {
                 alarms.push(Alarm { about: "network".to_owned(), text });
             }
         }
+        alarms.retain(|a| !self.damping.covers(a));
         alarms.extend(self.agents.alarms());
         alarms.extend(self.damping.alarms(self.settled.as_ref().map(|s| s.number)));
         alarms.extend(self.troubles.iter().map(|(about, text)| Alarm { about: about.clone(), text: text.clone() }));

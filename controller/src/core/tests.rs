@@ -1,5 +1,6 @@
 //! The core in virtual time, on a network that answers as real agents do.
 mod agents;
+mod flapping;
 mod world;
 
 use super::*;
@@ -122,109 +123,6 @@ fn a_row_restored_within_the_same_tick_of_the_counter_is_seen() {
     w.restore_row("s1", 2, "n2");
     w.run(1_100);
     assert!(w.hears_at("s1").iter().any(|host| host == "n2"), "{:?}", w.hears_at("s1"));
-}
-
-#[test]
-fn a_flapping_cable_publishes_nothing() {
-    let mut w = running();
-    for _ in 0..20 {
-        w.unplug("s1", 2);
-        w.run(700);
-        w.host("n2", "s1", 2);
-        w.run(700);
-    }
-    assert_eq!(w.published.len(), 1);
-}
-
-/// n2 moves between its two ports every `period` ms, `times` times.
-fn restless(w: &mut World, times: u64, period: u64) {
-    for n in 0..times {
-        let (from, to) = if n % 2 == 0 { ("s1", "s0") } else { ("s0", "s1") };
-        w.unplug(from, 2);
-        w.host("n2", to, 2);
-        w.run(period);
-    }
-}
-
-#[test]
-fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
-    let mut w = running();
-    restless(&mut w, 100, 5_000);
-    let epochs = w.published.len();
-    assert!((4..=10).contains(&epochs), "not one for each of 100 moves: {epochs}");
-    assert!(w.alarmed("(swp2) - n2: flaps, ") && w.alarmed("\"n2\" stays as in epoch"), "{:?}", w.core.snapshot(w.now).alarms);
-    let told = w.said.iter().filter(|text| text.contains("flaps, ")).count();
-    assert!(told < 20, "a message must not flap: {told}");
-    // Another host moves meanwhile.
-    w.unplug("s1", 1);
-    w.host("n1", "s0", 3);
-    w.run(2_000);
-    assert_eq!((w.published.len(), w.place("n1")), (epochs + 1, "s0"));
-    // Calm: the host's last place counts, and nothing is left to tell.
-    w.run(361_000);
-    assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
-        (epochs + 1 + usize::from(w.published[epochs].file.hosts["n2"].switch != w.place("n2")), vec![])
-    );
-    restless(&mut w, 2, 5_000);
-    assert_eq!(w.published.len(), epochs + 3, "forgotten");
-}
-
-/// A ring of three switches; the link between s1 and s2 is blocked, and takes over when another goes down.
-fn ring() -> World {
-    let mut w = two_switches();
-    w.switch("s2");
-    w.cable("s0", 9, "s1", 9);
-    w.cable("s0", 8, "s2", 8);
-    w.cable("s1", 7, "s2", 7);
-    w.stp("s2", 7, StpState::Blocking);
-    w.start(None);
-    w.run(3_000);
-    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
-    w
-}
-
-#[test]
-fn a_trunk_that_flaps_makes_no_epoch_each_time() {
-    let mut w = ring();
-    for _ in 0..50 {
-        w.unplug("s0", 9);
-        w.unplug("s1", 9);
-        w.stp("s2", 7, StpState::Forwarding);
-        w.run(5_000);
-        w.cable("s0", 9, "s1", 9);
-        w.stp("s2", 7, StpState::Blocking);
-        w.run(5_000);
-    }
-    let epochs = w.published.len();
-    assert!((4..=12).contains(&epochs), "not one for each of 100 changes: {epochs}");
-    assert!(w.alarmed("link s0 (swp9) - s1 (swp9): flaps, "), "{:?}", w.core.snapshot(w.now).alarms);
-    w.unplug("s1", 1);
-    w.host("n1", "s0", 3);
-    w.run(2_000);
-    assert_eq!((w.published.len(), w.place("n1")), (epochs + 1, "s0"), "a host's move is published all the same");
-    w.run(361_000);
-    assert_eq!(w.core.snapshot(w.now).alarms, []);
-    let last = w.published.last().unwrap();
-    assert!(
-        last.file.links.iter().all(|l| l.a != "s1" || l.b != "s2" || l.state == Some(inventory::topology::LinkState::Blocked)),
-        "{last:?}"
-    );
-}
-
-#[test]
-fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
-    let mut w = running();
-    for _ in 0..10 {
-        w.unplug("s0", 9);
-        w.unplug("s1", 9);
-        w.run(2_000);
-        assert!(w.alarmed("no whole tree to plan on"));
-        w.cable("s0", 9, "s1", 9);
-        w.run(2_000);
-    }
-    assert_eq!(w.published.len(), 1);
-    assert!(w.alarmed("flaps, 8 times"), "{:?}", w.core.snapshot(w.now).alarms);
 }
 
 #[test]
