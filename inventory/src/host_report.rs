@@ -12,6 +12,9 @@ const LONGEST: usize = 1024;
 /// Entries in one list of a report: no host has more cards or hears more bridges.
 const MOST: usize = 4096;
 
+/// Ranks a host may offer: none has more processors, and more ranks than that are a mistake.
+pub const SLOTS: std::ops::RangeInclusive<u32> = 1..=65_536;
+
 /// One host's report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +194,9 @@ impl HostReport {
     /// # Errors
     /// Place and problem, for the agent's operator.
     pub fn check(&self) -> Result<(), String> {
+        if !SLOTS.contains(&self.slots) {
+            return Err(format!("slots: {}; expected {} to {}", self.slots, SLOTS.start(), SLOTS.end()));
+        }
         let lists = [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len()), ("changes", self.changes.len())];
         for (list, length) in lists {
             if length > MOST {
@@ -277,6 +283,8 @@ mod tests {
             change(&mut report);
             report.check().unwrap_err()
         };
+        assert_eq!(with(|r| r.slots = 0), "slots: 0; expected 1 to 65536");
+        assert_eq!(with(|r| r.slots = u32::MAX), "slots: 4294967295; expected 1 to 65536");
         assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: characters that cannot be seen"));
         assert!(with(|r| r.nics[0].name = "e\u{202e}th".into()).starts_with("nics.name: characters that cannot be seen"));
         assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));

@@ -16,7 +16,8 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words.
+/// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words. One that is cut ends in a figure
+/// of the whole, so that long names that begin alike stay different.
 pub fn words(text: &str) -> String {
     let words = text.split(is_hidden).map(str::trim).filter(|word| !word.is_empty());
     let mut kept = String::new();
@@ -29,7 +30,16 @@ pub fn words(text: &str) -> String {
             break; // That many octets hold the characters kept, whatever they are.
         }
     }
-    kept.chars().take(LONGEST).collect()
+    if kept.chars().nth(LONGEST).is_none() {
+        return kept;
+    }
+    let figure = format!("~{:08x}", figure(text));
+    kept.chars().take(LONGEST - figure.len()).chain(figure.chars()).collect()
+}
+
+/// FNV-1a (Fowler, Noll and Vo): the same for the same text, at any time and on any machine.
+fn figure(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |figure, octet| (figure ^ u32::from(octet)).wrapping_mul(0x0100_0193))
 }
 
 /// A text to be shown, with each hidden character made visible; line breaks and tabs become blanks.
@@ -77,6 +87,10 @@ mod tests {
         assert_eq!(words("\u{feff} core\u{200b}1 \u{2028}\u{2029}"), "core 1");
         assert_eq!((words(""), words("\0\0")), (String::new(), String::new()));
         assert_eq!(words(&"ü".repeat(10_000)).chars().count(), LONGEST);
+        let [one, other] = ["1", "2"].map(|end| words(&("x".repeat(10_000) + end)));
+        assert!(one != other && one.starts_with(&"x".repeat(LONGEST - 9)), "{one} {other}");
+        assert_eq!(words(&"x".repeat(LONGEST)), "x".repeat(LONGEST), "what fits is kept");
+        assert_eq!((figure(""), figure("a"), figure("foobar")), (0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968), "the authors' own examples");
         assert_eq!(words(&"x\n".repeat(1_000_000)).len(), LONGEST, "and takes no more than it keeps");
     }
 }

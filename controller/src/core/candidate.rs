@@ -5,6 +5,7 @@
 //! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
 use super::damping::{self, Damping};
 use inventory::address::Addresses;
+use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Interface, StpState};
 use inventory::topology::{Alarm, Cluster, Grade, Link, LinkState, Node, NodeKind};
@@ -193,7 +194,7 @@ fn file(inventory: &Inventory, views: &Views, network: &Topology, settled: Optio
 /// How many ranks a host runs: as stated, else as its agent offers; what is published stays until an agent says so again.
 fn ranks(inventory: &Inventory, views: &Views, host: &str, published: Option<&topology_file::Host>) -> Option<u32> {
     let stated = inventory.hosts.get(host).and_then(|h| h.ranks);
-    let offered = || views.get(host)?.host.as_ref().map(|report| report.slots).filter(|slots| (1..=65_536).contains(slots));
+    let offered = || views.get(host)?.host.as_ref().map(|report| report.slots).filter(|slots| SLOTS.contains(slots));
     stated.or_else(offered).or(published.map(|h| h.ranks))
 }
 

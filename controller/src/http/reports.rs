@@ -117,7 +117,6 @@ impl Intake {
             let problem = format!("host {host:?}: reports, but the inventory does not list it; add it to hosts: or stop its agent");
             return Err(self.refuse(from, problem).await);
         };
-        self.doors().host(host).pace.take(Instant::now()).map_err(Refusal::TooOften)?;
         // A page in a browser of this machine can send any text to loopback, but not as JSON.
         if !headers.get(header::CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/json")) {
             return Err(Refusal::NotJson);
@@ -130,6 +129,8 @@ impl Intake {
             let problem = format!("host \"{host}\": a report of it says it is {:?}; set the name its agent goes by", report.host);
             return Err(self.refuse(from, problem).await);
         }
+        // Only reports that count use up what a host may send: nobody else's keep it from being heard.
+        self.doors().host(host).pace.take(Instant::now()).map_err(Refusal::TooOften)?;
         self.heard(host, Instant::now());
         self.tell(host, Fact::Host(report)).await;
         Ok(directions)

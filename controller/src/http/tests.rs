@@ -162,6 +162,8 @@ async fn what_is_no_report_is_refused_with_the_reason() {
         ("n0", &of("n0\u{7}"), 422, "host: characters that cannot be seen"),
         ("n0", &large, 413, "at most 1048576 octets"),
         ("n1", &of("n0"), 403, "a report of it says it is \"n0\""),
+        ("n0", &of("n0").replace(":2", ":0"), 422, "slots: 0; expected 1 to 65536"),
+        ("n0", &of("n0").replace(":2", ":4294967295"), 422, "slots: 4294967295; expected 1 to 65536"),
         ("n7", &of("n7"), 403, "the inventory does not list it"),
     ] {
         let answer = report(address, host, "", body).await;
@@ -181,6 +183,10 @@ async fn what_is_no_report_is_refused_with_the_reason() {
 #[tokio::test]
 async fn a_host_that_reports_without_end_is_held_back_alone() {
     let Served { address, events: _events, .. } = start(None, None).await;
+    for unfit in [r#"{"host":"n0"}"#.to_owned(), of("n0").replace(":2", ":0"), of("n1")].iter().cycle().take(30) {
+        assert!(report(address, "n0", "", unfit).await.starts_with("HTTP/1.1 4"), "{unfit}");
+    }
+    assert!(report(address, "n0", "", &of("n0")).await.starts_with("HTTP/1.1 200"), "what others send in its name does not count");
     let mut refused = 0;
     for _ in 0..20 {
         let answer = report(address, "n0", "", &of("n0")).await;

@@ -90,6 +90,17 @@ impl Probes {
         })
     }
 
+    /// The routers on the way from one host to another as the first of the two met them, each by the address it has on that side.
+    pub(super) fn met(&self, from: usize, to: usize) -> Option<&[Option<IpAddr>]> {
+        let pair = self.pairs.get(&(from.min(to), from.max(to)))?;
+        let word = pair.said[usize::from(from > to)].as_ref()?;
+        let fresh = pair.said.iter().flatten().any(|w| w.fresh);
+        match &word.way {
+            Way::Routed(hops) if word.fresh == fresh => Some(hops),
+            _ => None,
+        }
+    }
+
     /// For each value of `key` the first pair with routers between that has it.
     pub(super) fn routed<K: Ord + Copy>(
         &self,

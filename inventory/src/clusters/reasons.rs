@@ -90,16 +90,22 @@ fn routers(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
     routers.into_iter().map(|(group, names)| (group, vec![told(names)])).collect()
 }
 
-/// For each other group one pair of hosts that a router is between.
+/// For each other group one pair of hosts that a router is between, as the own host met it where it probed: a router has another
+/// address on each side.
 fn routed(seen: &Seen<'_>, probes: &Probes, groups: &Groups, names: &BTreeMap<usize, String>) -> ByGroup {
     let mut routed = ByGroup::new();
     let of = |node: usize| groups.of[node];
     let apart = |a: usize, b: usize| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b))));
-    for ([a, b], _, hops) in probes.routed(apart) {
+    for ([a, b], ..) in probes.routed(apart) {
         for (here, there) in [(a, b), (b, a)] {
             let cluster = names.get(&of(there)).map(|n| format!(" in {n}")).unwrap_or_default();
-            let [from, to] = [here, there].map(|n| &seen.nodes[n].name);
-            routed.entry(of(here)).or_default().push(format!("{} from {from} to {to}{cluster}", routed_hops(hops)));
+            let [own, other] = [here, there].map(|n| &seen.nodes[n].name);
+            let told = match (probes.met(here, there), probes.met(there, here)) {
+                (Some(hops), _) => format!("{} from {own} to {other}{cluster}", routed_hops(hops)),
+                (None, Some(hops)) => format!("{} from {other}{cluster} to {own}", routed_hops(hops)),
+                (None, None) => continue,
+            };
+            routed.entry(of(here)).or_default().push(told);
         }
     }
     routed

@@ -152,9 +152,13 @@ fn probes_join_and_part_what_no_switch_tells_of() {
     assert_eq!(reasons[1], "2 routed hops (10.0.0.1, one that does not answer) from n0 to n2 in cluster-s1");
     assert_eq!(
         reasons[3..],
-        ["no routed hop from n3 to n4", "2 routed hops (10.0.0.1, one that does not answer) from n2 to n0 in cluster-s0"]
+        ["no routed hop from n3 to n4", "2 routed hops (10.0.0.1, one that does not answer) from n0 in cluster-s0 to n2"]
     );
     assert_eq!(net.alarms(), [] as [String; 0]);
+    // The router as n2 meets it has another address than as n0 does.
+    net.probe("n2", "n0", &[9, 8], 0);
+    assert_eq!(net.reasons()[1], "2 routed hops (10.0.0.1, one that does not answer) from n0 to n2 in cluster-s1");
+    assert_eq!(net.reasons()[4], "2 routed hops (10.0.0.9, 10.0.0.8) from n2 to n0 in cluster-s0");
 }
 
 #[test]

@@ -63,6 +63,16 @@ impl<'a> Device<'a> {
         self.view.lldp.as_ref()
     }
 
+    /// Whether a name may be one it gives itself, whole, cut short or without domain. Of who gives itself none any may be.
+    pub(super) fn may_be_called(&self, name: &str) -> bool {
+        let lldp = self.lldp().map(|l| [&l.name, &l.cdp.device]);
+        let own = lldp.into_iter().flatten().chain(self.view.system.as_ref().map(|s| &s.name)).filter(|own| !own.is_empty());
+        let own: Vec<String> = own.map(|own| own.to_ascii_lowercase()).collect();
+        let name = name.to_ascii_lowercase();
+        let alike = |own: &str| own.starts_with(&name) || name.starts_with(own) || own.split('.').next() == name.split('.').next();
+        name.is_empty() || own.is_empty() || own.iter().any(|own| alike(own)) || alike(&self.name.to_ascii_lowercase())
+    }
+
     /// Every MAC address that is the switch's own.
     pub(super) fn macs(&self) -> impl Iterator<Item = Mac> {
         let bridge = self.view.bridge.as_ref().and_then(|b| b.address);

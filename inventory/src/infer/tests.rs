@@ -2,6 +2,7 @@
 mod crossed;
 mod denied;
 mod hosts;
+mod impostors;
 mod routers;
 mod stated;
 

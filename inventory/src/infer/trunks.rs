@@ -167,16 +167,24 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec
     halves.iter().enumerate().filter_map(trunk).collect()
 }
 
-/// A cable that only one end speaks of. It is not there when the other end's port is down.
+/// A cable that only one end speaks of. It is not there when the other end's port is down, or when who is named calls itself
+/// otherwise: anybody may announce a switch's identifiers.
 fn one_sided(devices: &[Device<'_>], half: &Half<'_>, denied: &mut Denied) -> Option<Trunk> {
     let Half { said, to, far } = half;
     let (near, other) = (&devices[said.at], &devices[*to]);
-    let Some(far) = far.as_ref().filter(|p| other.is_down(p)) else { return Some(joined(devices, half, None)) };
     let (name, port, protocol) = (near.name, &said.port.name, &said.protocol);
-    let text = format!(
-        "{name} {port}: names {} {} by {protocol}, but that port is down; no link is shown there: check the cable; the row may be an old one",
-        other.name, far.name
-    );
+    let text = match far.as_ref().filter(|p| other.is_down(p)) {
+        Some(far) => format!(
+            "{name} {port}: names {} {} by {protocol}, but that port is down; no link is shown there: check the cable; the row may be an old one",
+            other.name, far.name
+        ),
+        None if !other.may_be_called(&said.row.name) => format!(
+            "{name} {port}: \"{}\" there announces {} by {protocol}, which is switch \"{}\"'s, and that one does not name {name} back; no link \
+             is shown there: check who is plugged in there and what announces for it",
+            said.row.name, said.by, other.name
+        ),
+        None => return Some(joined(devices, half, None)),
+    };
     denied.push(((name.to_owned(), port.clone()), text));
     None
 }
@@ -196,6 +204,9 @@ fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> T
     // One statement by LLDP is enough, whatever the other end says by CDP.
     let sure = [Some(said), back.map(|b| &b.said)].into_iter().flatten().any(|s| s.protocol == Protocol::Lldp);
     let grade = if sure && grade == Grade::Inferred { Grade::Certain } else { grade };
+    // Who hears others by LLDP would hear this one, too: somebody else may speak in its name.
+    let unheard = back.is_none() && !other.stale() && other.lldp().is_some_and(|l| !l.neighbours.is_empty());
+    let grade = if unheard { grade.max(Grade::Inferred) } else { grade };
     cable([(near.name, said.port.clone()), (other.name, far)], rates, grade, evidence, back.is_some())
 }
 
