@@ -97,8 +97,13 @@ impl<'a> Job<'a> {
         self.env("HEDDLE_DIR", dir.to_str().expect("a plain path"))
     }
 
-    /// Runs it, one job at a time on this machine, and insists that it ends well.
+    /// Runs it and insists that it ends well.
     fn run(&self, program: &Path, arguments: &[&str]) -> Said {
+        Said::new(&self.output(program, arguments), &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
+    }
+
+    /// Runs it, one job at a time on this machine, however it ends.
+    fn output(&self, program: &Path, arguments: &[&str]) -> Output {
         static ONE: Mutex<()> = Mutex::new(());
         let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let idle = lib().join("libheddle-idle.so");
@@ -109,8 +114,7 @@ impl<'a> Job<'a> {
         }
         let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
         command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
-        let output = command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils");
-        Said::new(&output, &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
+        command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils")
     }
 }
 
@@ -458,6 +462,47 @@ fn without_addresses_or_with_one_that_is_not_here_mpi_carries_the_blocks() {
             said.heddle
         );
         assert!(ways(dir.path()).iter().all(|way| !way.ends_with("tcp")), "{:?}", ways(dir.path()));
+    }
+}
+
+/// Every connection costs two descriptors a peer; the application and its MPI library keep theirs.
+#[test]
+fn with_too_few_open_files_allowed_mpi_carries_the_blocks() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bench = lib().join(format!("bench-{mpi}"));
+        let arguments = [&["--nofile=96", bench.to_str().expect("a plain path")][..], &SMALL].concat();
+        let said = Job::new(mpi, 8).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(Path::new("/usr/bin/prlimit"), &arguments);
+        assert!(said.heddle.iter().any(|line| line.contains("raise it: ulimit -n")), "{:?}", said.heddle);
+        assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"], "{mpi}");
+    }
+}
+
+#[test]
+fn connections_go_by_ipv6_too_and_with_their_communicator() {
+    for mpi in BOTH {
+        let program = compiled("sockets.c", mpi, &[]);
+        let dir = shared(&TREE.replace("127.0.0.1", "\"::1\""));
+        let said = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&program, &[]);
+        let expected: String = (0..4).map(|rank| format!("rank {rank}: 6 more, then 0\n")).collect();
+        assert_eq!(said.out, expected, "{mpi}");
+        assert_eq!(ways(dir.path()), ["alltoall aapc tcp"], "{mpi}");
+    }
+}
+
+/// By the launcher's hand or by an error of the call, but at once.
+#[test]
+fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {
+    for mpi in BOTH {
+        let program = compiled("death.c", mpi, &[]);
+        let dir = shared(TREE);
+        let with = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).env("HEDDLE_VERBOSE", "2");
+        for output in [Job::bare(mpi, 4).output(&program, &[]), with.output(&program, &[])] {
+            let error = String::from_utf8_lossy(&output.stderr);
+            // 124: out of time, 134 and 139: it fell over its own feet.
+            assert!(!matches!(output.status.code(), Some(0 | 124 | 134 | 139)), "{mpi}: {}: {error}", output.status);
+        }
+        assert_eq!(ways(dir.path()), ["alltoall aapc tcp"], "{mpi}");
     }
 }
 

@@ -298,6 +298,12 @@ impl Table {
         self.entries(collective).iter().rev().find(|entry| entry.from <= block)
     }
 
+    /// The way where there are no connections: that of the largest entry which needs none.
+    pub fn choose_without_tcp(&self, collective: Collective, block: Bytes) -> Way {
+        let mut entries = self.entries(collective).iter().rev();
+        entries.find(|entry| entry.from <= block && entry.way.carrier() != Some(Carrier::Tcp)).map_or(Way::Native, |entry| entry.way)
+    }
+
     /// Its way.
     pub fn choose(&self, collective: Collective, block: Bytes) -> Way {
         self.entry(collective, block).map_or(Way::Native, |entry| entry.way)
@@ -337,7 +343,10 @@ fn check(collective: &'static str, entries: &[Entry], ways: &str, can: impl Fn(W
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         let holding: Vec<&Entry> = entries.iter().filter(|entry| entry.mpi.is_none_or(|only| only == mpi)).collect();
-        if let Some(pair) = holding.windows(2).find(|pair| pair[0].from >= pair[1].from) {
+        // Of two entries from one size, the first says what is gone where there are no connections.
+        let instead = |pair: &[&Entry]| pair[0].way.carrier() != Some(Carrier::Tcp) && pair[1].way.carrier() == Some(Carrier::Tcp);
+        let follows = |pair: &[&Entry]| pair[0].from < pair[1].from || (pair[0].from == pair[1].from && instead(pair));
+        if let Some(pair) = holding.windows(2).find(|pair| !follows(pair)) {
             return wrong(format!("entry from {} follows the one from {}; expected ascending sizes", pair[1].from.0, pair[0].from.0));
         }
     }
@@ -387,6 +396,25 @@ mod tests {
         assert!(read("{\"from\":0,\"way\":\"lg\"}").unwrap_err().contains("lg"));
         let v = Table { allgatherv: Table::default().alltoall, ..Table::default() };
         assert!(Table::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
+    }
+
+    #[test]
+    fn where_there_are_no_connections_the_entry_before_decides() {
+        let entries = |ways: [&str; 3]| {
+            let entry = |(k, name): (usize, &str)| Entry {
+                from: Bytes(k.min(1) as u64),
+                way: name.parse().unwrap(),
+                mpi: None,
+                grounds: Grounds::Measured,
+            };
+            Table { alltoall: ways.into_iter().enumerate().map(entry).collect(), ..Table::default() }
+        };
+        let table = entries(["native", "aapc", "aapc tcp"]);
+        table.check().unwrap();
+        assert_eq!(table.choose(Collective::Alltoall, Bytes(9)).to_string(), "aapc tcp");
+        assert_eq!(table.choose_without_tcp(Collective::Alltoall, Bytes(9)).to_string(), "aapc");
+        assert_eq!(table.choose_without_tcp(Collective::Alltoall, Bytes(0)), Way::Native);
+        assert!(entries(["native", "aapc tcp", "aapc"]).check().is_err() && entries(["native", "aapc", "aapc"]).check().is_err());
     }
 
     #[test]

@@ -136,10 +136,13 @@ impl Member {
             return Ok(Way::Native);
         };
         let way = follow.way(call.collective, block, self.row.count(call.collective, block));
+        if way.carrier() != Some(Carrier::Tcp) {
+            return Ok(way);
+        }
         let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
-        let over_tcp = equal && block <= MOST_OVER_TCP;
-        let possible = way.carrier() != Some(Carrier::Tcp) || (over_tcp && self.wires.up(&self.private, follow)?);
-        Ok(if possible { way } else { way.over(Carrier::Mpi) })
+        let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
+        let connected = connects && self.wires.up(&self.private, follow)?;
+        Ok(if connected { way } else { follow.way_without_tcp(call.collective, block, way) })
     }
 
     /// Rank 0 looks into the shared directory, all hear of it, plan, and make sure that all have the same plan. Collective.

@@ -6,7 +6,7 @@ use ::mpi::ffi::MPI_Datatype;
 use runtime::plan::Follow;
 use runtime::say;
 use runtime::tcp::greeting::Secret;
-use runtime::tcp::{Broken, Door, Mesh};
+use runtime::tcp::{Broken, Door, Mesh, descriptors};
 use schedules::slice::Step;
 use std::ffi::c_int;
 use std::io::Read;
@@ -62,8 +62,9 @@ impl Wires {
 /// This rank's connections, or why it has none. Collective.
 fn connect(private: &Private, follow: &Follow) -> Result<(Option<Mesh>, Option<String>)> {
     let me = private.rank as u32;
-    let door = follow.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
-    let door = door.and_then(|address| Door::open(address).map_err(|e| format!("{address}: {e}")));
+    let address = follow.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
+    let address = address.and_then(|address| descriptors::enough(Mesh::descriptors(private.size as u32)).map(|()| address));
+    let door = address.and_then(|address| Door::open(address).map_err(|e| format!("{address}: {e}")));
     let mut own = [0; DOOR];
     if let Ok(door) = &door {
         own = write(door.address());
@@ -77,7 +78,7 @@ fn connect(private: &Private, follow: &Follow) -> Result<(Option<Mesh>, Option<S
     let doors: Option<Vec<SocketAddr>> = all.chunks(DOOR).map(read).collect();
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
-        (Ok(_), None) => (None, (me == 0).then(|| "some host has no address that the topology states".to_owned())),
+        (Ok(_), None) => (None, (me == 0).then(|| "some rank cannot be called; it says why".to_owned())),
         (Ok(door), Some(doors)) => match door.connect(me, &doors, &Secret(secret), PATIENCE, || private.progress()) {
             Ok(mesh) => (Some(mesh), None),
             Err(e) => (None, Some(e.to_string())),

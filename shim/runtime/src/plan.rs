@@ -8,7 +8,7 @@ use schedules::alltoall::Algorithm;
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
-use schedules::table::{Collective, Grounds, Mpi, Table, Way};
+use schedules::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
 use schedules::{allgather, alltoall, bound};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -146,10 +146,18 @@ impl Follow {
     /// The way of a call with blocks of this size, before which `calls` of its kind came in a row.
     pub fn way(&self, collective: Collective, block: u64, calls: u64) -> Way {
         let way = self.force.way(collective, calls).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
-        match way {
-            Way::Aapc { sync, over } => Way::Aapc { sync: tokens_for(sync), over },
-            way => way,
-        }
+        with_tokens(way)
+    }
+
+    /// Whether this collective may ask for connections: if forced to, and else where the topology says where every host is reached.
+    pub fn may_connect(&self, collective: Collective) -> bool {
+        !self.force.ways(collective).is_empty() || self.addresses.iter().all(Option::is_some)
+    }
+
+    /// The way in the place of one that needs connections which cannot be had.
+    pub fn way_without_tcp(&self, collective: Collective, block: u64, way: Way) -> Way {
+        let forced = !self.force.ways(collective).is_empty();
+        if forced { way.over(Carrier::Mpi) } else { with_tokens(self.table.choose_without_tcp(collective, Bytes(block))) }
     }
 
     /// Why a call that came to this way goes it, in a few words.
@@ -214,6 +222,14 @@ fn kinds(table: &Table, force: &Force) -> Vec<SyncKind> {
     kinds
 }
 
+/// The way as it is gone.
+fn with_tokens(way: Way) -> Way {
+    match way {
+        Way::Aapc { sync, over } => Way::Aapc { sync: tokens_for(sync), over },
+        way => way,
+    }
+}
+
 /// A barrier between phases says no more than receiver tokens do, and takes longer.
 fn tokens_for(sync: SyncKind) -> SyncKind {
     if sync == SyncKind::Barrier { SyncKind::Receiver } else { sync }
@@ -257,7 +273,6 @@ fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree,
 mod tests {
     use super::*;
     use inventory::TopologyFile;
-    use schedules::table::Carrier;
 
     const PAIR: &str =
         "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: RATE}]";

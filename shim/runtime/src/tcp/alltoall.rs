@@ -21,6 +21,20 @@ impl Mesh {
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), Broken> {
+        let outcome = self.exchange(steps, outgoing, incoming, progress);
+        if outcome.is_err() {
+            self.close();
+        }
+        outcome
+    }
+
+    fn exchange(
+        &mut self,
+        steps: &[Step],
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Broken> {
         let early = self.begin();
         let mut exchange = Exchange::new(self, steps, outgoing, incoming);
         exchange.take(early);
@@ -45,6 +59,10 @@ impl Mesh {
         Ok(())
     }
 }
+
+/// Tokens are given when so many octets of a block are still to come, or a quarter of it: they take about as long to arrive and to wake
+/// who waits for them.
+const LEAD: usize = 8 * 1024;
 
 /// A call under way.
 struct Exchange<'a, 'o, 'i> {
@@ -92,13 +110,18 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
         if block.is_empty() && self.received[at] > 0 {
             return Ok(()); // Of the next call.
         }
+        let before = self.received[at];
         self.received[at] += self.mesh.peer(rank)?.receive(rank, block)?;
-        if self.received[at] == self.incoming[at].len() {
-            self.step_from[at] = None;
-            self.missing -= 1;
+        let length = self.incoming[at].len();
+        let almost = length - LEAD.min(length / 4);
+        if before < almost && self.received[at] >= almost {
             for token in &self.steps[step].give_after_receive {
                 self.mesh.give(token.peer, token.id)?;
             }
+        }
+        if self.received[at] == length {
+            self.step_from[at] = None;
+            self.missing -= 1;
         }
         Ok(())
     }
@@ -112,7 +135,7 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
                 }
                 let block = self.outgoing[to as usize];
                 self.sent += self.mesh.peer(to)?.send(to, &block[self.sent..])?;
-                if self.sent < block.len() {
+                if self.sent < block.len() || !self.mesh.has_gone(to)? {
                     return Ok(());
                 }
                 for token in &step.give_after_send {

@@ -9,10 +9,16 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Callers that have not greeted yet; more are turned away, so that strangers cannot fill the house.
+/// Octets written at once: a socket that has room takes all that is offered, however little room it has.
+const PIECE: usize = 8 * 1024;
+/// What is waited for at both connections of a peer: changes, not states.
+const FLAGS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
+/// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so that strangers cannot fill the house.
 const UNKNOWN: usize = 64;
-/// A rank that waits calls its `progress` this often: the MPI library must move on while nothing comes.
+/// A rank that waits calls its `progress` after so long, for the MPI library must move on while nothing comes, and then twice as
+/// long, up to the longest: each call takes the processor from who could send.
 const NAP: Duration = Duration::from_millis(1);
+const LONGEST_NAP: Duration = Duration::from_millis(16);
 
 /// A listening socket, before anybody knows of it.
 #[derive(Debug)]
@@ -127,7 +133,7 @@ impl Making {
         }
         loop {
             match self.listener.accept() {
-                Ok((stream, _)) if self.callers.len() < UNKNOWN => {
+                Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
                     stream.set_nonblocking(true)?;
                     self.epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
                     self.callers.push(Caller { stream, heard: [0; LENGTH], length: 0 });
@@ -170,7 +176,6 @@ impl Making {
 
     fn finish(self) -> io::Result<Mesh> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         let mut peers = Vec::with_capacity(self.called.len());
         for (rank, ends) in (0u64..).zip(self.calling.into_iter().zip(self.called)) {
             let (Some(Calling { stream: out, .. }), Some(back)) = ends else {
@@ -179,11 +184,11 @@ impl Making {
             };
             socket::sends_blocks(&out)?;
             socket::sends_tokens(&back)?;
-            epoll.add(&out, EpollEvent::new(flags, rank << 1))?;
-            epoll.add(&back, EpollEvent::new(flags, rank << 1 | 1))?;
+            epoll.add(&out, EpollEvent::new(FLAGS, rank << 1))?;
+            epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
             peers.push(Some(Peer { out, back, unsent: Vec::new(), partial: Vec::new(), pace: None, ended: false }));
         }
-        Ok(Mesh { me: self.me, peers, epoll, calls: 0, early: Vec::new() })
+        Ok(Mesh { me: self.me, peers, epoll, calls: 0, early: Vec::new(), is_closed: false })
     }
 }
 
@@ -237,6 +242,8 @@ pub struct Mesh {
     calls: u32,
     /// Tokens of a call that this rank has not begun: their giver was faster.
     early: Vec<Token>,
+    /// A call failed.
+    is_closed: bool,
 }
 
 /// A token as it travels: four octets that number the call, four that number the token among those of its pair; in the byte order that
@@ -258,6 +265,17 @@ pub(super) enum Ready {
 }
 
 impl Mesh {
+    /// Closes every connection, so that each rank that waits for this one hears of the failure, too.
+    pub(super) fn close(&mut self) {
+        self.peers.iter_mut().for_each(|peer| *peer = None);
+        self.is_closed = true;
+    }
+
+    /// Descriptors that the connections of a rank among so many take, those while they are made included.
+    pub fn descriptors(ranks: u32) -> u64 {
+        2 * u64::from(ranks.saturating_sub(1)) + UNKNOWN as u64 + 3
+    }
+
     /// How many ranks.
     pub fn ranks(&self) -> u32 {
         self.peers.len() as u32
@@ -288,6 +306,9 @@ impl Mesh {
     }
 
     pub(super) fn peer(&mut self, rank: u32) -> Result<&mut Peer, Broken> {
+        if self.is_closed {
+            return Err(Broken::Closed);
+        }
         let unknown = Broken::Nonsense { rank, problem: "there is no such rank" };
         self.peers.get_mut(rank as usize).and_then(Option::as_mut).ok_or(unknown)
     }
@@ -306,6 +327,20 @@ impl Mesh {
         self.peers.iter().flatten().all(|p| p.unsent.is_empty())
     }
 
+    /// Whether all but a few of the octets for a rank have gone on the wire; if not, it will be ready to be written to when they have.
+    pub(super) fn has_gone(&mut self, rank: u32) -> Result<bool, Broken> {
+        if socket::unsent(&self.peer(rank)?.out)? <= socket::GONE {
+            return Ok(true);
+        }
+        // The kernel looks anew, and will tell when there is room.
+        let mut event = EpollEvent::new(FLAGS, u64::from(rank) << 1);
+        let Mesh { epoll, peers, .. } = self;
+        if let Some(Some(peer)) = peers.get(rank as usize) {
+            epoll.modify(&peer.out, &mut event).map_err(io::Error::from)?;
+        }
+        Ok(false)
+    }
+
     /// Waits until something can go on, and takes tokens. `progress` is called when nothing happens for a while; where it says no,
     /// waiting ends.
     pub(super) fn wait(
@@ -315,8 +350,10 @@ impl Mesh {
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), Broken> {
         let mut events = [EpollEvent::empty(); 64];
+        let mut nap = NAP;
         loop {
-            let happened = wait(&self.epoll, &mut events, NAP)?;
+            let happened = wait(&self.epoll, &mut events, nap)?;
+            nap = (nap * 2).min(LONGEST_NAP);
             for event in happened {
                 let rank = (event.data() >> 1) as u32;
                 let flags = event.events();
@@ -400,7 +437,8 @@ impl Peer {
     pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, Broken> {
         let mut sent = 0;
         while sent < octets.len() {
-            match self.out.write(&octets[sent..]) {
+            let end = octets.len().min(sent + PIECE);
+            match self.out.write(&octets[sent..end]) {
                 Ok(n) => sent += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

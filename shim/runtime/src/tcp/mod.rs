@@ -13,10 +13,12 @@
 //! |---|---|
 //! | [`greeting`] | the first octets of a connection: who calls, and whether it belongs here |
 //! | [`mesh`] | connections between all ranks |
+//! | [`descriptors`] | whether the process may open as many sockets |
 //! | [`alltoall`] | blocks and tokens |
 //! | [`ring`] | the allgather |
 //! | `socket` | options of a socket |
 pub mod alltoall;
+pub mod descriptors;
 pub mod greeting;
 pub mod mesh;
 pub mod ring;
@@ -45,6 +47,9 @@ pub enum Broken {
         /// What was wrong.
         problem: &'static str,
     },
+    /// An earlier call failed over these connections, and so they were closed.
+    #[error("its connections were closed when an earlier call failed")]
+    Closed,
     /// Waiting itself failed, or the caller wanted no more of it.
     #[error("waiting for connections: {0}")]
     Wait(#[from] io::Error),

@@ -14,6 +14,14 @@ impl Mesh {
     /// # Errors
     /// [`Broken`]: nothing can be sent over this mesh again.
     pub fn ring(&mut self, ring: &[u32], blocks: &mut [&mut [u8]], progress: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+        let outcome = self.pass_on(ring, blocks, progress);
+        if outcome.is_err() {
+            self.close();
+        }
+        outcome
+    }
+
+    fn pass_on(&mut self, ring: &[u32], blocks: &mut [&mut [u8]], progress: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
         self.begin();
         let n = ring.len();
         let Some(place) = ring.iter().position(|&rank| rank == self.me).filter(|_| n > 1) else { return Ok(()) };

@@ -6,9 +6,15 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-/// Octets that wait in a sender's socket at most: enough to keep a link busy over a local round trip. With more, "written" would
-/// say nothing of "on the wire".
-const SEND_BUFFER: c_int = 64 * 1024;
+/// A sender's socket takes more octets only while fewer than this many of it wait to be sent; whoever waits for room is told at half
+/// as many. What is under way does not count: a long or fast link has as much there as it needs.
+const LOW_WATER: c_int = 16 * 1024;
+
+/// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its way when the last octet has gone.
+pub(super) const GONE: usize = LOW_WATER as usize / 2;
+
+/// `SIOCOUTQNSD` of linux/sockios.h, which libc does not name.
+const SIOCOUTQNSD: libc::Ioctl = 0x894B;
 
 /// The queue that tokens and acknowledgements go to before data: the highest priority that needs no capability (socket(7)).
 const URGENT: c_int = 6;
@@ -16,19 +22,27 @@ const URGENT: c_int = 6;
 /// The end that sends blocks.
 pub(super) fn sends_blocks(stream: &TcpStream) -> io::Result<()> {
     common(stream)?;
-    set(stream, libc::SO_SNDBUF, SEND_BUFFER)
+    set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, LOW_WATER)
+}
+
+/// Octets that were written and have not gone on the wire once.
+pub(super) fn unsent(stream: &TcpStream) -> io::Result<usize> {
+    let mut octets: c_int = 0;
+    // SAFETY: the descriptor is open, and there is a place for the result.
+    let code = unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut octets) };
+    if code == 0 { Ok(octets.max(0) as usize) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The end that receives them, and sends acknowledgements and tokens.
 pub(super) fn sends_tokens(stream: &TcpStream) -> io::Result<()> {
     common(stream)?;
-    set(stream, libc::SO_PRIORITY, URGENT)
+    set(stream, libc::SOL_SOCKET, libc::SO_PRIORITY, URGENT)
 }
 
 /// Sends no faster than a link of this rate passes payload on: bursts would only queue in switches.
 pub(super) fn pace(stream: &TcpStream, rate: BitsPerSec) -> io::Result<()> {
     let payload = rate.0 as f64 / 8.0 / schedules::bound::WIRE_PER_PAYLOAD;
-    set(stream, libc::SO_MAX_PACING_RATE, payload as u64)
+    set(stream, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, payload as u64)
 }
 
 fn common(stream: &TcpStream) -> io::Result<()> {
@@ -36,11 +50,9 @@ fn common(stream: &TcpStream) -> io::Result<()> {
     stream.set_nonblocking(true)
 }
 
-/// An option of SOL_SOCKET that takes a plain number.
-fn set<T: Copy>(stream: &TcpStream, option: c_int, value: T) -> io::Result<()> {
+/// An option that takes a plain number.
+fn set<T: Copy>(stream: &TcpStream, level: c_int, option: c_int, value: T) -> io::Result<()> {
     // SAFETY: the descriptor is open, and the value lives as long as the call, which reads as many octets as it has.
-    let code = unsafe {
-        libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)
-    };
+    let code = unsafe { libc::setsockopt(stream.as_raw_fd(), level, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t) };
     if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -6,7 +6,7 @@ use schedules::alltoall;
 use schedules::slice;
 use schedules::sync::SyncKind;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -17,7 +17,11 @@ links: [{a: s0, b: s1}]";
 
 /// Runs `work` on each of `n` ranks of a mesh.
 fn ranks<T: Send>(n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
-    let doors: Vec<Door> = (0..n).map(|_| Door::open(HERE).unwrap()).collect();
+    ranks_at(HERE, n, work)
+}
+
+fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
+    let doors: Vec<Door> = (0..n).map(|_| Door::open(here).unwrap()).collect();
     let addresses: Vec<SocketAddr> = doors.iter().map(Door::address).collect();
     std::thread::scope(|scope| {
         let (addresses, work) = (&addresses, &work);
@@ -88,10 +92,18 @@ fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
         let mut incoming = vec![vec![0; 50_000]; 5];
         let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
         let outgoing = vec![&[1u8; 50_000][..]; 5];
-        Some(mesh.alltoall(&slice::of(&plan, me), &outgoing, &mut places, &mut || true))
+        let mut call = || mesh.alltoall(&slice::of(&plan, me), &outgoing, &mut places, &mut || true);
+        Some([call(), call()])
     });
-    let lost = outcomes.iter().flatten().filter(|outcome| matches!(outcome, Err(Broken::Lost { .. }))).count();
-    assert_eq!(lost, 4, "{outcomes:?}");
+    for [first, second] in outcomes.iter().flatten() {
+        assert!(matches!(first, Err(Broken::Lost { .. })) && matches!(second, Err(Broken::Closed)), "{outcomes:?}");
+    }
+}
+
+#[test]
+fn more_ranks_than_strangers_are_let_wait_and_by_ipv6() {
+    let met = ranks_at(Ipv6Addr::LOCALHOST.into(), 80, |_, mut mesh| (0..80).filter(|&rank| mesh.peer(rank).is_ok()).count());
+    assert_eq!(met, [79; 80]);
 }
 
 #[test]

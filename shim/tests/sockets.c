@@ -1,0 +1,55 @@
+/* Sockets open on each rank: before a communicator's first large calls, while it lives, and after it is freed. */
+#include <dirent.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 1000 };
+
+static int sockets(void)
+{
+	int found = 0;
+	char place[512], what[64];
+	DIR *all = opendir("/proc/self/fd");
+	for (struct dirent *entry; (entry = readdir(all));) {
+		snprintf(place, sizeof place, "/proc/self/fd/%s", entry->d_name);
+		ssize_t n = readlink(place, what, sizeof what);
+		found += n > 7 && !memcmp(what, "socket:", 7);
+	}
+	closedir(all);
+	return found;
+}
+
+static void call(MPI_Comm comm)
+{
+	int size;
+	MPI_Comm_size(comm, &size);
+	char *sent = calloc(size, BLOCK), *got = calloc(size, BLOCK);
+	MPI_Alltoall(sent, BLOCK, MPI_CHAR, got, BLOCK, MPI_CHAR, comm);
+	free(sent);
+	free(got);
+}
+
+int main(int argc, char **argv)
+{
+	int rank, size;
+	MPI_Comm comm;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	call(MPI_COMM_WORLD); /* The library's own connections stand from now on. */
+	MPI_Barrier(MPI_COMM_WORLD);
+	int before = sockets();
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	call(comm);
+	int with = sockets();
+	MPI_Comm_free(&comm);
+	int after = sockets();
+	int own[2] = {with - before, after - before}, *all = malloc(size * sizeof own);
+	MPI_Gather(own, 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+	for (int r = 0; rank == 0 && r < size; r++)
+		printf("rank %d: %d more, then %d\n", r, all[2 * r], all[2 * r + 1]);
+	MPI_Finalize();
+}
