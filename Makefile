@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO  ?= cargo
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-many test-networks build install packages check bench-quick bench-fleet bench-scaling figure11 fuzz clean
+.PHONY: help demo test test-many test-networks build install packages check bench-quick bench-mpi bench-fleet bench-scaling figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -15,6 +15,7 @@ help:
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures the README states, measured here"
+	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
@@ -71,6 +72,11 @@ bench-quick: packages
 	@scripts/need-root "make bench-quick"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-quick
+
+bench-mpi: packages
+	@scripts/need-root "make bench-mpi"
+	@$(MAKE) --no-print-directory build
+	scripts/bench-mpi
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle

@@ -1,7 +1,10 @@
 //! Times MPI_Alltoall and MPI_Allgather across the ranks it runs on, and checks every byte if asked.
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime preloaded or without.
+mod machine;
+
 use clap::{Parser, ValueEnum};
+use machine::Machine;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
@@ -27,6 +30,9 @@ struct Args {
     /// Go through the sizes again and again until the time is over, printing a line a second
     #[arg(long)]
     watch: bool,
+    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans and connections
+    #[arg(long)]
+    warm_up: bool,
     /// Check every byte of every call; a wrong one ends the job with exit status 1
     #[arg(long)]
     check: bool,
@@ -87,6 +93,9 @@ fn main() -> ExitCode {
         introduce(&world);
     }
     let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| args.size.iter().map(move |&size| (c, size))).collect();
+    if args.warm_up {
+        collectives.iter().for_each(|&collective| Bench::new(&world, collective, 1024, false).calls(1));
+    }
     if args.watch {
         watch(&world, &args, &wanted);
     } else {
@@ -155,6 +164,8 @@ struct Bench<'a> {
     receive: Vec<u8>,
     /// Seconds of each call on this rank.
     took: Vec<f64>,
+    /// Before the first call.
+    machine: Machine,
 }
 
 impl<'a> Bench<'a> {
@@ -162,7 +173,7 @@ impl<'a> Bench<'a> {
         let (block, ranks) = (block as usize, world.size() as usize);
         let blocks = if collective == Collective::Alltoall { ranks } else { 1 };
         let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
-        Bench { world, collective, block, check, send, receive, took: Vec::new() }
+        Bench { world, collective, block, check, send, receive, took: Vec::new(), machine: Machine::now() }
     }
 
     fn run(&mut self, time: Duration, at_least: u64) {
@@ -241,6 +252,10 @@ impl<'a> Bench<'a> {
 
     /// A call takes as long as it takes its slowest rank.
     fn print(&mut self, args: &Args) {
+        let machine = Machine::now();
+        let idle = machine.idle_since(&self.machine);
+        let mut retransmitted = 0;
+        self.world.all_reduce_into(&machine.retransmitted_since(&self.machine), &mut retransmitted, SystemOperation::sum());
         let mut slowest = vec![0.0; self.took.len()];
         self.world.all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
         if self.world.rank() != 0 || slowest.is_empty() {
@@ -257,7 +272,7 @@ impl<'a> Bench<'a> {
         let rate = block as f64 * f64::from(ranks - 1) / median / 1e6;
         if args.json {
             println!(
-                "{{\"collective\":\"{name}\",\"block\":{block},\"ranks\":{ranks},\"calls\":{calls},\"median_seconds\":{median:e},\"checked\":{}}}",
+                "{{\"collective\":\"{name}\",\"block\":{block},\"ranks\":{ranks},\"calls\":{calls},\"median_seconds\":{median:e},\"cpu_idle\":{idle:.3},\"retransmitted\":{retransmitted},\"checked\":{}}}",
                 args.check
             );
         } else {

@@ -1,0 +1,59 @@
+//! What else a measurement says of the machine it ran on: whether the processors were the limit, and whether the network lost anything.
+use std::fs;
+
+/// Counters of the kernel at one moment, as this process sees them; what it does not tell counts as 0.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Machine {
+    idle: u64,
+    total: u64,
+    retransmitted: u64,
+}
+
+impl Machine {
+    /// Reads `/proc/stat` (of the whole machine) and `/proc/net/snmp` (of this network namespace); proc_stat(5), RFC 4022.
+    pub(crate) fn now() -> Machine {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let times: Vec<u64> = stat.lines().next().unwrap_or_default().split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
+        // user, nice, system, idle, iowait, irq, softirq, steal; then guests, which user and nice hold already.
+        let idle = times.iter().skip(3).take(2).sum();
+        let retransmitted = retransmitted(&fs::read_to_string("/proc/net/snmp").unwrap_or_default());
+        Machine { idle, total: times.iter().take(8).sum(), retransmitted }
+    }
+
+    /// The share of processor time that was idle since `before`: 0 to 1.
+    pub(crate) fn idle_since(&self, before: &Machine) -> f64 {
+        let total = self.total.saturating_sub(before.total);
+        self.idle.saturating_sub(before.idle) as f64 / total.max(1) as f64
+    }
+
+    /// TCP segments sent again since `before`.
+    pub(crate) fn retransmitted_since(&self, before: &Machine) -> u64 {
+        self.retransmitted.saturating_sub(before.retransmitted)
+    }
+}
+
+/// tcpRetransSegs out of `/proc/net/snmp`: a line of names, then a line of numbers.
+fn retransmitted(text: &str) -> u64 {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:")).map(str::split_whitespace);
+    let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
+    names.zip(numbers).find(|(name, _)| *name == "RetransSegs").and_then(|(_, n)| n.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retransmissions_are_found_by_name() {
+        let text = "Ip: Forwarding\nIp: 1\nTcp: RtoMin InSegs RetransSegs\nTcp: 200 7 42\n";
+        assert_eq!(retransmitted(text), 42);
+        assert_eq!(retransmitted("Tcp: RtoMin\n"), 0);
+    }
+
+    #[test]
+    fn this_machine_says_what_it_did() {
+        let before = Machine::now();
+        assert!(before.total > 0);
+        assert!((0.0..=1.0).contains(&Machine::now().idle_since(&before)));
+    }
+}
