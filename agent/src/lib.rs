@@ -30,5 +30,5 @@ mod walk;
 
 pub use access::{Access, AccessError};
 pub use client::Client;
-pub use look::{clients, look, now};
+pub use look::{SWITCHES_AT_ONCE, clients, look, now};
 pub use traps::{Trap, TrapKind, Traps, traps};

@@ -16,7 +16,7 @@ const AT_ONCE: usize = 2;
 
 /// Switches that are asked at once. With a thousand their answers would wait for this process longer than a request waits for its
 /// answer; with fewer the silent ones, each a second or two of patience, would hold the others up.
-const SWITCHES_AT_ONCE: usize = 128;
+pub const SWITCHES_AT_ONCE: usize = 128;
 
 /// Files a process needs beside the sockets its switches are asked from.
 const OTHER_FILES: u64 = 256;

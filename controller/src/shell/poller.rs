@@ -1,14 +1,15 @@
-//! One task a switch: a dead one never delays the others.
+//! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at once, as a thousand
+//! that all answer in the same moment would overrun the machine, and their time-outs would look like silence.
 use crate::clock::Clock;
 use crate::core::Event;
 use crate::pace::{self, Rhythm};
-use agent::Client;
+use agent::{Client, SWITCHES_AT_ONCE};
 use futures_util::stream::{self, StreamExt};
 use inventory::observation::{Fact, Observation, Source, Table};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -41,11 +42,12 @@ impl Pollers {
     pub(super) fn start(&mut self, clients: Vec<(String, Client)>, period: Duration, clock: &Clock, events: &mpsc::Sender<Event>) {
         (self.tasks, self.wanted) = Default::default();
         let switches = clients.len();
+        let turns = Arc::new(Semaphore::new(SWITCHES_AT_ONCE));
         for (number, (name, client)) in clients.into_iter().enumerate() {
             let rhythm = pace::pulse(switches, number, period);
             let wanted = Arc::new(Wanted::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
-            let switch = Switch { name, client, wanted, clock: clock.clone(), events: events.clone() };
+            let switch = Switch { name, client, wanted, turns: Arc::clone(&turns), clock: clock.clone(), events: events.clone() };
             self.tasks.spawn(async move {
                 tokio::join!(switch.poll(rhythm), switch.read());
             });
@@ -72,6 +74,7 @@ struct Switch {
     name: String,
     client: Client,
     wanted: Arc<Wanted>,
+    turns: Arc<Semaphore>,
     clock: Clock,
     events: mpsc::Sender<Event>,
 }
@@ -94,6 +97,7 @@ impl Switch {
     async fn read(&self) {
         loop {
             self.wanted.read.notified().await;
+            let _turn = self.turns.acquire().await; // Never closed; held until what was wanted is read.
             let mut tables = self.wanted.take();
             // Every agent has a system group: where it gets no answer, nothing else needs to be waited for.
             if tables.remove(&Table::System) {
