@@ -23,7 +23,9 @@ static NETWORK: LazyLock<(Inventory, Views)> = LazyLock::new(|| {
     let mut views = Views::new();
     for (name, walk) in ["s0", "s1"].into_iter().zip(WALKS) {
         let recording = Recording::parse(name, walk).expect("a good walk");
-        recording.observations(Millis(1)).iter().for_each(|said| drop(apply(&mut views, said)));
+        for said in recording.observations(Millis(1)) {
+            apply(&mut views, &said);
+        }
     }
     (inventory, views)
 });
