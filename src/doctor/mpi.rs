@@ -83,8 +83,11 @@ fn launchers(findings: &mut Findings) {
         };
         let said =
             Command::new(&path).arg("--version").output().map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
-        let words = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with(':'));
-        findings.say("MPI", &format!("{name}: {}", words.take(2).collect::<Vec<_>>().join(", ")));
+        // "mpirun (Open MPI) 4.1.4", "HYDRA build details:" and then "Version:   4.0.2", "slurm 22.05.8"
+        let lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(2);
+        let told = lines.take_while(|line| line.chars().any(|c| c.is_ascii_digit()) || line.ends_with(':'));
+        let words: Vec<&str> = told.flat_map(str::split_whitespace).collect();
+        findings.say("MPI", &format!("{}: {}", path.display(), words.join(" ")));
         seen.push(path);
     }
     if seen.is_empty() {

@@ -1,6 +1,6 @@
 //! The algorithms that MPI libraries let one force, and how.
 //!
-//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, `mpivars` and the CVARs of MPICH 4.0.
+//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that `mpichversion`'s MPICH 4.0 documents.
 use schedules::table::{Collective, Mpi};
 
 /// Algorithms that are forced in one launch: one of each collective.
@@ -17,7 +17,12 @@ const OPEN_ALLGATHER: &str = "OMPI_MCA_coll_tuned_allgather_algorithm";
 const MPICH_ALLTOALL: &str = "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM";
 const MPICH_ALLGATHER: &str = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM";
 
-const OPEN_MPI: [Algorithms; 4] = [
+/// What the library takes by itself: without the runtime, too, so that the forced ones are compared with their like.
+pub(super) const OWN: &str = "own choice";
+const UNFORCED: Algorithms = Algorithms { alltoall: OWN, allgather: OWN, environment: &[] };
+
+const OPEN_MPI: [Algorithms; 5] = [
+    UNFORCED,
     Algorithms { alltoall: "linear", allgather: "bruck", environment: &[DYNAMIC, (OPEN_ALLTOALL, "1"), (OPEN_ALLGATHER, "2")] },
     Algorithms {
         alltoall: "pairwise",
@@ -32,7 +37,8 @@ const OPEN_MPI: [Algorithms; 4] = [
     },
 ];
 
-const MPICH: [Algorithms; 3] = [
+const MPICH: [Algorithms; 4] = [
+    UNFORCED,
     Algorithms { alltoall: "brucks", allgather: "brucks", environment: &[(MPICH_ALLTOALL, "brucks"), (MPICH_ALLGATHER, "brucks")] },
     Algorithms {
         alltoall: "scattered",

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// How long a job record that rank 0 wrote at its end may take to be seen here.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Loads the runtime before what the launcher has loaded, on the host of each rank: launchers differ in which variables they pass on.
+const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@""#;
+
 /// Starts jobs.
 pub(super) struct Launcher<'a> {
     args: &'a Args,
@@ -78,11 +81,7 @@ impl<'a> Launcher<'a> {
     pub(super) fn turns(&self, ways: &[Way]) -> anyhow::Result<Said> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
-        let mut environment = vec![format!("HEDDLE_TURNS={}", names.join(","))];
-        if self.lab.is_none() {
-            environment.push(format!("HEDDLE_DIR={}", self.dir.display()));
-            environment.push(format!("LD_PRELOAD={}", self.bench.with_file_name("libheddle.so").display()));
-        }
+        let environment = [format!("HEDDLE_TURNS={}", names.join(",")), format!("HEDDLE_DIR={}", self.dir.display())];
         let (introduction, series) = self.launch(true, &environment, "all", rounds)?;
         let record = self.record(&introduction)?;
         if let Some(why) = record.aside {
@@ -103,6 +102,10 @@ impl<'a> Launcher<'a> {
         let sizes: Vec<String> = self.args.size.iter().map(|size| size.0.to_string()).collect();
         let mut program: Vec<String> = vec!["env".to_owned()];
         program.extend_from_slice(environment);
+        if runtime && self.lab.is_none() {
+            let library = self.bench.with_file_name("libheddle.so");
+            program.extend(["sh", "-c", PRELOAD, &library.display().to_string()].map(str::to_owned));
+        }
         program.push(self.bench.display().to_string());
         program.extend(["--each", "--collective", collective, "--size", &sizes.join(",")].map(str::to_owned));
         program.extend([format!("--at-least={calls}"), format!("--seconds={}", self.args.seconds)]);
@@ -157,7 +160,10 @@ impl<'a> Launcher<'a> {
 /// The lines of the benchmark program; launchers may say something of their own between.
 fn read(text: &str) -> anyhow::Result<(Introduction, Vec<Series>)> {
     let lines = || text.lines().filter(|line| line.starts_with('{'));
-    let introduction = lines().find_map(|line| serde_json::from_str(line).ok()).context("no line about the job")?;
+    let mut introduction: Introduction = lines().find_map(|line| serde_json::from_str(line).ok()).context("no line about the job")?;
+    // "Open MPI v4.1.4, package: ...", "MPICH Version:      4.0.2"
+    let version = introduction.library.split(", package").next().unwrap_or_default();
+    introduction.library = version.split_whitespace().collect::<Vec<_>>().join(" ");
     let series: Vec<Series> = lines()
         .filter_map(|line| serde_json::from_str::<Line>(line).ok())
         .filter(|line| !line.seconds.is_empty())
@@ -172,8 +178,9 @@ mod tests {
 
     #[test]
     fn reads_the_benchmark_between_what_launchers_say() {
-        let text = "Warning: eth0\n{\"library\":\"Open MPI v4\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
+        let text = "Warning: eth0\n{\"library\":\"Open MPI  v4, package: x\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
         let (introduction, series) = read(text).unwrap();
+        assert_eq!(introduction.library, "Open MPI v4");
         assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![("alltoall".to_owned(), Bytes(8), vec![1e-3, 2e-3])]));
         assert!(read("").is_err());
     }

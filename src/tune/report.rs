@@ -57,21 +57,20 @@ pub(crate) fn decided(entries: &[Entry]) -> String {
     })
 }
 
-/// Where another algorithm of the library beats the one it takes by itself by more than the noise.
+/// Where another algorithm of the library beats the one it takes by itself by more than the noise, launched in the same way.
 fn better(run: &Run, collective: Collective) -> String {
     let mut text = String::new();
     for block in run.sizes(collective) {
-        let Some(native) = run.timing(collective, Way::Native, block) else { continue };
-        let forced = run.algorithms.iter().filter(|a| a.collective == collective && a.timing.block == block);
-        let best = forced.filter(|a| a.timing.is_faster_than(native)).min_by_key(|a| a.timing.median_ns);
-        if let Some(best) = best {
+        let here = || run.algorithms.iter().filter(|a| a.collective == collective && a.timing.block == block);
+        let Some(own) = here().find(|a| a.name == algorithms::OWN).map(|a| &a.timing) else { continue };
+        if let Some(best) = here().filter(|a| a.timing.is_faster_than(own)).min_by_key(|a| a.timing.median_ns) {
             let hint = algorithms::hint(run.mpi, collective, &best.name).unwrap_or_default();
+            let share = ratio(&best.timing, own);
             let _ = writeln!(
                 text,
-                "  {:>8}: the library's {} took {} of native: {hint}",
+                "  {:>8}: without heddle the library's {} takes {share} of its own choice: {hint}",
                 block.to_string(),
-                best.name,
-                ratio(&best.timing, native)
+                best.name
             );
         }
     }

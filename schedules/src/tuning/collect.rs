@@ -3,6 +3,13 @@ use super::{Figure, Timing};
 use crate::table::{Collective, Way};
 use inventory::Bytes;
 
+/// Whose turn it is, of so many, when so many calls came before: each second round goes backwards, so that none follows always the same.
+/// The runtime takes turns by this, too. `None` where there is nobody.
+pub fn turn(calls: u64, of: usize) -> Option<usize> {
+    let (round, place) = (calls.checked_div(of as u64)?, (calls % of as u64) as usize);
+    Some(if round % 2 == 0 { place } else { of - 1 - place })
+}
+
 /// Times of calls, gathered over several launches.
 #[derive(Debug, Clone, Default)]
 pub struct Calls(Vec<Kind>);
@@ -20,8 +27,9 @@ impl Calls {
     /// Adds the seconds of successive calls that went `ways` in turn. The first round does not count: connections are made then. Nor does
     /// a last round that is not whole, so that each way was measured as often, beside each other one.
     pub fn add(&mut self, collective: Collective, block: Bytes, ways: &[Way], seconds: &[f64]) {
-        for round in seconds.chunks_exact(ways.len().max(1)).skip(1) {
-            for (&way, &seconds) in ways.iter().zip(round) {
+        let whole = seconds.len() - seconds.len() % ways.len().max(1);
+        for (call, &seconds) in (0..).zip(&seconds[..whole]).skip(ways.len()) {
+            if let Some(way) = turn(call, ways.len()).map(|turn| ways[turn]) {
                 match self.0.iter_mut().find(|kind| (kind.collective, kind.block, kind.way) == (collective, block, way)) {
                     Some(kind) => kind.seconds.push(seconds),
                     None => self.0.push(Kind { collective, block, way, seconds: vec![seconds] }),
@@ -46,11 +54,13 @@ mod tests {
     fn calls_are_sorted_by_turn_without_the_first_round_and_the_last_piece() {
         let ways = [Way::Native, "aapc".parse().unwrap()];
         let mut calls = Calls::default();
-        calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 1.0, 2.0, 1.0, 2.0, 7.0]);
+        calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 2.0, 1.0, 1.0, 2.0, 7.0]);
         assert_eq!(calls.figures(), [], "two times are too few");
-        calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 1.0, 2.0]);
+        calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 2.0, 1.0]);
         let figures: Vec<(Way, f64, u32)> = calls.figures().iter().map(|f| (f.way, f.timing.seconds(), f.timing.times)).collect();
-        assert_eq!(figures, [(ways[0], 1.0, 3), (ways[1], 2.0, 3)]);
+        assert_eq!(figures, [(ways[1], 2.0, 3), (ways[0], 1.0, 3)]);
+        let turns: Vec<usize> = (0..7).filter_map(|calls| turn(calls, 3)).collect();
+        assert_eq!((turns, turn(5, 0)), (vec![0, 1, 2, 2, 1, 0, 0], None));
         calls.add(Collective::Allgather, Bytes(8), &[], &[1.0; 9]);
         assert_eq!(calls.figures().len(), 2);
     }

@@ -16,7 +16,7 @@ mod ranges;
 #[cfg(test)]
 mod tests;
 
-pub use collect::Calls;
+pub use collect::{Calls, turn};
 pub use place::{Bounds, Place};
 
 use crate::table::{Collective, Entry, Grounds, Mpi, Table, Way};

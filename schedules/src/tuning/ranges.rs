@@ -68,8 +68,9 @@ impl Choice<'_> {
         if here == Way::Native && there == Way::Native {
             return;
         }
-        ranges.add(Bytes(size.0 + 1), Way::Native, Grounds::Modelled);
-        let Some(model) = &self.model else { return };
+        let Some(model) = &self.model else {
+            return ranges.add(Bytes(size.0 + 1), Way::Native, Grounds::Elsewhere);
+        };
         let among = [here, there];
         let at = |point: u32| match point {
             0 => here,

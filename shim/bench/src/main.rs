@@ -11,6 +11,9 @@ use mpi::traits::*;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+/// Sizes of ping-pongs: from them the start-up time of a message is told, which large ones hide.
+const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
+
 /// Time MPI_Alltoall and MPI_Allgather; rank 0 prints a line per collective and block size.
 #[derive(Parser)]
 #[command(version)]
@@ -18,7 +21,7 @@ struct Args {
     /// Which collective
     #[arg(long, value_enum, default_value = "alltoall")]
     collective: Which,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
+    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; ping-pongs have sizes of their own
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u64).range(1..1 << 30))]
     size: Vec<u64>,
     /// Time for each collective and size
@@ -92,7 +95,8 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| args.size.iter().map(move |&size| (c, size))).collect();
+    let sizes = |collective| if collective == Collective::Pingpong { &PINGS[..] } else { &args.size[..] };
+    let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| sizes(c).iter().map(move |&size| (c, size))).collect();
     if args.warm_up {
         collectives.iter().for_each(|&collective| Bench::new(&world, collective, 1024, false).calls(1));
     }

@@ -1,6 +1,7 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word.
 use schedules::sync::SyncKind;
 use schedules::table::{Carrier, Collective, UnknownWay, Way};
+use schedules::tuning::turn;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -62,7 +63,7 @@ impl Force {
         Some(force)
     }
 
-    /// Names of ways, with commas: successive calls of a collective with blocks of one size go them in turn, the first one first.
+    /// Names of ways, with commas: successive calls of a collective with blocks of one size go them in turn, as [`turn`] says.
     fn turns(text: &str) -> Result<Force, UnknownWay> {
         let ways = text.split(',').map(str::parse).collect::<Result<Vec<Way>, _>>()?;
         let of = |collective| ways.iter().copied().filter(|way| way.serves(collective)).collect();
@@ -80,7 +81,7 @@ impl Force {
     /// The way of a call before which `calls` of its kind came in a row.
     pub fn way(&self, collective: Collective, calls: u64) -> Option<Way> {
         let ways = self.ways(collective);
-        ways.get(calls.checked_rem(ways.len() as u64)? as usize).copied()
+        turn(calls, ways.len()).map(|turn| ways[turn])
     }
 }
 
@@ -113,8 +114,8 @@ mod tests {
         let (settings, problem) = env("native,aapc sender tcp,ring,aapc");
         assert_eq!(problem, None);
         let names = |collective| (0..4).map(|n| settings.force.way(collective, n).unwrap().to_string()).collect::<Vec<_>>();
-        assert_eq!(names(Collective::Alltoall), ["native", "aapc sender tcp", "aapc", "native"]);
-        assert_eq!(names(Collective::Allgather), ["native", "ring", "native", "ring"]);
+        assert_eq!(names(Collective::Alltoall), ["native", "aapc sender tcp", "aapc", "aapc"]);
+        assert_eq!(names(Collective::Allgather), ["native", "ring", "ring", "native"]);
         let (settings, problem) = env("native,fast");
         assert_eq!(settings.force, Force::default());
         assert!(problem.unwrap().contains("\"fast\""));

@@ -1,0 +1,124 @@
+//! `heddle tune` under both MPI libraries, and what follows from what it measures: the next epoch's table, what a job says of its
+//! decisions, what the doctor and the history tell.
+//!
+//! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes root).
+//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
+#[path = "common/mpirun.rs"]
+mod mpirun;
+#[path = "common/runtime.rs"]
+mod runtime;
+
+use runtime::lib;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const TREE: &str = "switches: [s0, s1]
+hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s1, address: 127.0.0.1}, n3: {switch: s1, address: 127.0.0.1}}
+links: [{a: s0, b: s1}]
+";
+
+fn heddle(arguments: &[&str]) -> (i32, String, String) {
+    said(&Command::new(env!("CARGO_BIN_EXE_heddle")).args(arguments).output().expect("heddle runs"))
+}
+
+fn said(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn publish(dir: &Path, topology: &str) {
+    let file = dir.with_extension("yaml");
+    fs::write(&file, topology).expect("written");
+    let (code, _, err) = heddle(&["publish", "--topology", file.to_str().expect("a path"), "--dir", dir.to_str().expect("a path")]);
+    assert_eq!(code, 0, "{err}");
+}
+
+/// The launcher of a job of four ranks on four hosts, in words.
+fn launcher(mpi: &str) -> Command {
+    let mut command = mpirun::mpirun(mpi, 4, &lib().join("libheddle-idle.so"));
+    command.arg("shim/tests/host.sh");
+    command
+}
+
+fn tune(mpi: &str, dir: &Path, more: &[&str]) -> (i32, String, String) {
+    let launcher = launcher(mpi);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    command.args(["tune", "--mpi", mpi, "--size", "1k,16k,64k,256k", "--launches", "1", "--seconds", "0.1", "--dir"]).arg(dir).args(more);
+    command.arg("--").arg(launcher.get_program()).args(launcher.get_args());
+    command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    said(&command.output().expect("heddle runs"))
+}
+
+#[test]
+fn every_way_is_measured_and_the_next_epoch_has_the_table() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let dir = scratch.path().join("shared");
+    let shared = dir.to_str().expect("a path");
+    let (code, _, err) = tune("mpich", &dir, &[]);
+    assert!(code == 64 && err.contains("shared"), "{code} {err}");
+    publish(&dir, TREE);
+    for (number, mpi) in (2..).zip(["openmpi", "mpich"]) {
+        let (code, out, err) = tune(mpi, &dir, if mpi == "mpich" { &[] } else { &["--no-algorithms"] });
+        assert_eq!(code, 0, "{mpi}: {out}\n{err}");
+        for expected in ["aapc none tcp", "ring tcp", "4 ranks on 4 hosts, epoch", "     256k", "  from        0  native"] {
+            assert!(out.contains(expected), "{mpi}: {expected} is not in\n{out}");
+        }
+        assert!(err.contains(&format!("epoch {number} published")) && !err.contains("cannot be gone"), "{err}");
+    }
+    let tuning = fs::read_to_string(dir.join("tuning.json")).expect("the measurements");
+    assert_eq!(fs::read_to_string(dir.join("epochs/00000003/tuning.json")).expect("in the epoch"), tuning);
+    for part in ["\"mpi\": \"openmpi\"", "\"mpi\": \"mpich\"", "\"name\": \"pairwise\"", "\"pingpong\": [", "MPICH Version"] {
+        assert!(tuning.contains(part), "{part}");
+    }
+
+    // A job says what it does and why, once a size.
+    let said = said(
+        &launcher("mpich")
+            .arg(lib().join("bench-mpich"))
+            .args(["--size", "1024,262144", "--iterations", "3"])
+            .env("SHIM", preload())
+            .env("HEDDLE_DIR", &dir)
+            .env("HEDDLE_VERBOSE", "2")
+            .output()
+            .expect("mpirun"),
+    );
+    let decisions: Vec<&str> = said.2.lines().filter(|line| line.contains(" a block: ")).collect();
+    assert_eq!(decisions.len(), 2, "{}", said.2);
+    assert!(decisions.iter().all(|line| line.contains("heddle: alltoall of ") && line.contains("measured, epoch 3")), "{decisions:?}");
+
+    let (code, out, err) = heddle(&["doctor", "--mpi", "--dir", shared]);
+    assert_eq!(code, 0, "{out}{err}");
+    for line in [
+        "epoch      3: 4 hosts on 2 switches",
+        "host       n0               at s0, 1Gbit/s, 1 rank, 127.0.0.1",
+        "mpich      measured: 20",
+        "MPI        /usr/bin/mpi",
+    ] {
+        assert!(out.lines().any(|l| l.starts_with(line)), "{line} is not in\n{out}");
+    }
+
+    // The host's cable is another one: nothing measured holds, and everybody says so.
+    publish(&dir, &TREE.replace("n3: {switch: s1", "n3: {switch: s0"));
+    let (_, out, _) = heddle(&["doctor", "--mpi", "--dir", shared]);
+    assert!(out.contains("openmpi    modelled, to be measured again: 20"), "{out}");
+    let (_, out, _) = heddle(&["history", "--dir", shared]);
+    assert!(out.lines().any(|line| line.contains("decision table: ") && line.contains("to be measured again")), "{out}");
+}
+
+fn preload() -> String {
+    format!("{}:{}", lib().join("libheddle.so").display(), lib().join("libheddle-idle.so").display())
+}
+
+#[test]
+fn the_doctor_says_what_is_missing() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let (code, out, _) = heddle(&["doctor", "--mpi", "--dir", dir.path().to_str().expect("a path")]);
+    assert!(code == 1 && out.contains("epoch      none published yet: run heddle controller, or heddle publish"), "{out}");
+    lib();
+    fs::write(dir.path().join("current"), "nonsense").expect("written");
+    let (code, out, _) = heddle(&["doctor", "--mpi", "--dir", dir.path().to_str().expect("a path")]);
+    assert!(code == 1 && out.contains("expected an epoch number"), "{out}");
+    assert!(out.contains("LD_PRELOAD does not name it here"), "{out}");
+}
