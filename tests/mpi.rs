@@ -221,7 +221,72 @@ fn wrong_arguments_raise_the_same_errors() {
         let bare = Job::bare(mpi, 3).run(&program, &[]);
         let with = Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
         assert_eq!(with.out, bare.out, "{mpi}");
-        assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
+        assert_eq!(ways(dir.path()), ["allgather ring", "allgatherv ring", "alltoall aapc", "alltoallv aapc"]);
+    }
+}
+
+#[test]
+fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
+    for mpi in BOTH {
+        let program = compiled("mismatch.c", mpi, &[]);
+        for collective in ["alltoall", "allgather", "alltoallv", "allgatherv"] {
+            let dir = shared(TREE);
+            let job = || Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1);
+            let said = job().run(&program, &[collective, "return"]);
+            assert_eq!(said.out, "truncated\n", "{collective} on {mpi}");
+            // What the launcher tells of it gets lost at times, and Open MPI alone may hang; with heddle it ends.
+            let output = job().output(&program, &[collective]);
+            let code = output.status.code();
+            assert!(code != Some(0) && code != Some(124), "{collective} on {mpi}: {output:?}");
+        }
+    }
+}
+
+/// A rank without the runtime never says so: the others wait for it as for one that is late, and then do without it.
+#[test]
+fn loaded_on_some_ranks_only_it_stands_aside() {
+    let idle = lib().join("libheddle-idle.so");
+    let idle = idle.to_str().expect("a plain path");
+    for mpi in BOTH {
+        let program = compiled("late.c", mpi, &[]);
+        let bare = Job::bare(mpi, 4).run(&program, &["0", "0"]);
+        for (name, rank) in [("BARE", "2"), ("OFF_ON", "0")] {
+            let dir = shared(TREE);
+            let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", "1");
+            let said = job.env(name, rank).env("BARE_SHIM", idle).run(&program, &["0", "0"]);
+            // UCX warns of the barrier that never ends.
+            let out: String = said.out.split_inclusive('\n').filter(|line| !line.contains("UCX")).collect();
+            assert_eq!(out, bare.out, "{name} on {mpi}");
+            assert!(said.heddle.iter().all(|line| line.contains("not all came to its first collective within 1 s")), "{:?}", said.heddle);
+            assert!(!said.heddle.is_empty() && said.heddle.len() < 3, "{name} on {mpi}: {:?}", said.heddle);
+        }
+        // Late beyond their patience: the same. Within it, nothing is lost.
+        for (patience, seen) in [("1", vec![]), ("60", vec!["allgather ring".to_owned(), "alltoall aapc".to_owned()])] {
+            let dir = shared(TREE);
+            let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", patience);
+            let said = job.run(&program, &["3", "2.5"]);
+            let out: String = said.out.split_inclusive('\n').filter(|line| !line.contains("UCX")).collect();
+            assert_eq!(out, bare.out, "patience {patience} on {mpi}");
+            let gone = if dir.path().join("jobs").exists() { ways(dir.path()) } else { Vec::new() };
+            assert_eq!(gone, seen, "patience {patience} on {mpi}: {:?}", said.heddle);
+        }
+    }
+}
+
+#[test]
+fn the_watchdog_names_who_waits_for_what() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_WATCHDOG", "1");
+        let said = job.run(&compiled("late.c", mpi, &[]), &["2", "4"]);
+        let met = "watchdog: 1 s without progress: all 4 ranks of a communicator to come to its first collective";
+        assert!(said.heddle.iter().any(|line| line.contains(met)), "{mpi}: {:?}", said.heddle);
+        // Rank 2 is late to a later call of a communicator whose ranks have met.
+        let said = job.run(&compiled("late.c", mpi, &["-DMEET"]), &["2", "4"]);
+        let waits = |line: &&String| {
+            line.contains("without progress: rank ") && line.contains("in alltoall: ") && line.contains("of rank 2 (phase ")
+        };
+        assert!(said.heddle.iter().any(|line| waits(&line)), "{mpi}: {:?}", said.heddle);
     }
 }
 

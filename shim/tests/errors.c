@@ -37,6 +37,20 @@ int main(int argc, char **argv)
 	tell("no receive type", MPI_Allgather(buffer, 1, MPI_INT, other, 1, MPI_DATATYPE_NULL, comm));
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
 	tell("no communicator", MPI_Alltoall(buffer, 1, MPI_INT, other, 1, MPI_INT, MPI_COMM_NULL));
+	int good[256], wrong[256], places[256];
+	for (int i = 0; i < 256; i++)
+		good[i] = 1, wrong[i] = i ? 1 : -1, places[i] = i % 64;
+	tell("good alltoallv", MPI_Alltoallv(buffer, good, places, MPI_INT, other, good, places, MPI_INT, comm));
+	tell("good allgatherv", MPI_Allgatherv(buffer, 1, MPI_INT, other, good, places, MPI_INT, comm));
+	tell("negative send count in a vector", MPI_Alltoallv(buffer, wrong, places, MPI_INT, other, good, places, MPI_INT, comm));
+	tell("negative receive count in a vector", MPI_Alltoallv(buffer, good, places, MPI_INT, other, wrong, places, MPI_INT, comm));
+	tell("no type for a vector", MPI_Alltoallv(buffer, good, places, MPI_DATATYPE_NULL, other, good, places, MPI_INT, comm));
+	tell("no type to gather", MPI_Allgatherv(buffer, 1, MPI_INT, other, good, places, MPI_DATATYPE_NULL, comm));
+	tell("no communicator for a vector", MPI_Alltoallv(buffer, good, places, MPI_INT, other, good, places, MPI_INT, MPI_COMM_NULL));
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	tell("negative count, told by code", MPI_Alltoall(buffer, -1, MPI_INT, other, -1, MPI_INT, comm));
+	tell("no type, told by code", MPI_Allgatherv(buffer, 1, MPI_INT, other, good, places, MPI_DATATYPE_NULL, comm));
+	MPI_Comm_set_errhandler(comm, h);
 	tell("good allgather", MPI_Allgather(buffer, 1, MPI_INT, other, 1, MPI_INT, comm));
 	MPI_Comm_free(&comm);
 	MPI_Finalize();

@@ -5,7 +5,9 @@
 //! call, so the next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
 use crate::call::{Blocks, Call, Outgoing};
 use crate::private::{Data, Private, Requests, Result};
+use runtime::watch;
 use schedules::slice::{Step, Token};
+use schedules::table::Collective;
 use std::ffi::c_int;
 
 /// Receives posted ahead. Enough that a block never waits for its receive; more would make each wait look at more.
@@ -19,8 +21,8 @@ enum Done {
     Received(usize),
     /// A step's block is on its way.
     Sent(usize),
-    /// A token for the next step that sends has come.
-    Token,
+    /// A token of this rank for the next step that sends has come.
+    Token(u32),
     /// A token has been given.
     Given,
 }
@@ -32,11 +34,11 @@ pub(crate) unsafe fn alltoall(call: &Call, private: &Private, steps: &[Step]) ->
     let outgoing = unsafe { Outgoing::of(call, private) }?;
     let incoming = call.received()?;
     let me = private.rank as u32;
-    if outgoing.own_block_moves() {
-        // SAFETY: passed on to the caller.
-        unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), DATA) }?;
-    }
+    // If its own block does not fit, others still wait for what this rank sends.
+    // SAFETY: passed on to the caller.
+    let copied = if outgoing.own_block_moves() { unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), DATA) } } else { Ok(()) };
     let mut exchange = Exchange {
+        collective: call.collective,
         private,
         steps,
         outgoing: &outgoing,
@@ -47,11 +49,12 @@ pub(crate) unsafe fn alltoall(call: &Call, private: &Private, steps: &[Step]) ->
         receive: 0,
         tokens: 0,
     };
-    exchange.run()
+    exchange.run().and(copied)
 }
 
 /// A call under way.
 struct Exchange<'a> {
+    collective: Collective,
     private: &'a Private,
     steps: &'a [Step],
     outgoing: &'a Outgoing,
@@ -80,12 +83,36 @@ impl Exchange<'_> {
                 if self.requests.is_empty() {
                     return self.requests.outcome();
                 }
+                watch::waits(|| self.waits_for());
                 self.requests.wait_some(&mut events)?;
             }
             for event in events.drain(..) {
                 self.happened(event)?;
             }
         }
+    }
+
+    /// For the watchdog.
+    fn waits_for(&self) -> String {
+        let phases = self.steps.last().map_or(0, |step| step.phase + 1);
+        let mut next = None;
+        let mut parts = Vec::new();
+        for &event in self.requests.meanings() {
+            match event {
+                // Of the receives posted ahead, the first one counts.
+                Done::Received(at) => next = Some(next.map_or(at, |first: usize| first.min(at))),
+                Done::Sent(at) => {
+                    parts.push((self.steps[at].phase, format!("its block to rank {} to go", self.steps[at].send_to.unwrap_or_default())))
+                }
+                Done::Token(peer) => parts.push((self.steps[self.send].phase, format!("the token of rank {peer}"))),
+                Done::Given => {}
+            }
+        }
+        parts.extend(
+            next.map(|at| (self.steps[at].phase, format!("the block of rank {}", self.steps[at].receive_from.unwrap_or_default()))),
+        );
+        let parts: Vec<String> = parts.iter().map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1)).collect();
+        format!("rank {} in {}: {}", self.private.rank, self.collective, parts.join(", "))
     }
 
     fn happened(&mut self, event: Done) -> Result<()> {
@@ -100,7 +127,7 @@ impl Exchange<'_> {
                 self.send = at + 1;
                 self.send_next()
             }
-            Done::Token => {
+            Done::Token(_) => {
                 self.tokens -= 1;
                 if self.tokens == 0 { self.send_now() } else { Ok(()) }
             }
@@ -135,7 +162,7 @@ impl Exchange<'_> {
         let wait = &steps[self.send].wait;
         for token in wait {
             // SAFETY: no buffer.
-            self.requests.add(unsafe { self.private.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Token);
+            self.requests.add(unsafe { self.private.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Token(token.peer));
         }
         self.tokens = wait.len();
         if self.tokens == 0 { self.send_now() } else { Ok(()) }

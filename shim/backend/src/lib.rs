@@ -6,6 +6,7 @@
 //! | [`entries`] | what the front calls |
 //! | [`call`] | one call of the application, block by block |
 //! | [`private`] | a communicator of the runtime's own |
+//! | [`meeting`] | whether all members have the runtime |
 //! | [`members`] | which member belongs to which communicator |
 //! | [`member`] | what a process knows of a communicator, and the agreements |
 //! | [`head`] | what rank 0 does beside |
@@ -20,6 +21,7 @@ mod aapc;
 mod call;
 mod entries;
 mod head;
+mod meeting;
 mod member;
 mod members;
 mod mpi;
@@ -29,6 +31,7 @@ mod wires;
 
 use self::call::Call;
 use self::mpi::{Find, mpi};
+use runtime::watch;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,9 +83,13 @@ unsafe fn outermost(call: &Call) -> c_int {
         let served = members::of(call).and_then(|member| match member {
             // SAFETY: passed on to the caller.
             Some(mut member) => unsafe { member.serve(call, amount) },
-            // SAFETY: passed on to the caller.
-            None => Ok(unsafe { call.native() }),
+            None => {
+                watch::goes_on();
+                // SAFETY: passed on to the caller.
+                Ok(unsafe { call.native() })
+            }
         });
+        watch::goes_on();
         // The library's own routine has told the error handler already; what failed on the runtime's
         // communicator is told here.
         served.unwrap_or_else(|failed| {

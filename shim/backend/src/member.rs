@@ -3,16 +3,19 @@ use crate::call::{Amount, Call};
 use crate::head::Head;
 use crate::private::{Private, Result, check};
 use crate::wires::{self, Wires};
-use crate::{aapc, ring};
+use crate::{aapc, meeting, ring};
+use ::mpi::ffi::MPI_Comm;
 use inventory::Bytes;
 use runtime::pace::Pace;
 use runtime::plan::Follow;
-use runtime::settings::Force;
+use runtime::settings::{self, Force};
 use runtime::word::Word;
+use runtime::{say, watch};
 use schedules::epoch::Lean;
 use schedules::table::{Carrier, Collective, Mpi, Way};
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 /// The library this backend is compiled for.
 const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
@@ -52,9 +55,15 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Meets the other members, and agrees with them for the first time; `None` if all are on one host, where no epoch
-    /// ever gives them a network to schedule. Collective.
-    pub(crate) fn join(call: &Call) -> Result<Option<Member>> {
+    /// Meets the other members, and agrees with them for the first time; `None` if not all of them come, or if all are on one
+    /// host, where no epoch ever gives them a network to schedule. Collective.
+    pub(crate) fn join(call: &Call, size: usize) -> Result<Option<Member>> {
+        let patience = settings::patience(|name| std::env::var(name).ok());
+        watch::waits(|| format!("all {size} ranks of a communicator to come to its first collective; is heddle loaded on each of them?"));
+        if !meeting::everybody_comes(call.comm, size, patience)? {
+            not_everybody(call.comm, size, patience);
+            return Ok(None);
+        }
         let mut private = Private::of(call.comm)?;
         let mut name = [0u8; NAME];
         private.processor_name(&mut name)?;
@@ -81,6 +90,7 @@ impl Member {
         }
         let amount = if differs { self.mean(amount)? } else { amount };
         let way = self.way(call, amount)?;
+        watch::waits(|| format!("{}: {} of {} B a block, the library's routine or over TCP", self.me(), call.collective, amount.block));
         let timer = self.head.as_mut().map(|head| head.begin(call.collective, way, amount.block, self.follow.as_ref()));
         // SAFETY: passed on to the caller.
         let code = unsafe { self.carry_out(call, way, amount.block as usize) };
@@ -88,6 +98,11 @@ impl Member {
             head.done(timer);
         }
         code
+    }
+
+    /// This rank, as the watchdog names it.
+    fn me(&self) -> String {
+        format!("rank {} on {}", self.private.rank, self.hosts[self.private.rank as usize])
     }
 
     /// What all ranks together move, where each of them knows its own part; this rank's own where nobody needs to know. Collective.
@@ -147,6 +162,7 @@ impl Member {
 
     /// Rank 0 looks into the shared directory, all hear of it, plan, and make sure that all have the same plan. Collective.
     fn agree(&mut self) -> Result<()> {
+        watch::waits(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
         let mut header = [0u8; 8];
         let mut body = Vec::new();
         if let Some(head) = &mut self.head {
@@ -187,6 +203,7 @@ impl Member {
 
     /// Follows the plan if all ranks have the same one. Collective.
     fn take_up(&mut self, planned: std::result::Result<Follow, Option<String>>) -> Result<()> {
+        watch::waits(|| format!("{}: the plans of all ranks", self.me()));
         let own = planned.as_ref().map_or(0, Follow::digest).to_le_bytes();
         let all = self.private.gather_all(&own)?;
         let same = all.chunks(own.len()).all(|digest| digest == own);
@@ -218,6 +235,21 @@ impl Member {
             head.finish();
         }
         self.private.free()
+    }
+}
+
+/// Two ranks say it, in case rank 0 is the one without the runtime.
+fn not_everybody(comm: MPI_Comm, size: usize, patience: Duration) {
+    let mut rank = 0;
+    // SAFETY: a communicator of the application and a place for the result.
+    let known = check(unsafe { (crate::mpi::mpi().call.Comm_rank)(comm, &mut rank) }).is_ok();
+    if known && rank < 2 {
+        say::once(&format!(
+            "communicator of {size} ranks: not all came to its first collective within {} s (HEDDLE_PATIENCE); one is late, or heddle is loaded \
+             on some of them only; the MPI library's own routines run on it. Load heddle on all ranks or on none: where some lack it, \
+             non-blocking collectives of the program may fail",
+            patience.as_secs_f64()
+        ));
     }
 }
 

@@ -59,7 +59,10 @@ fn seat(call: &Call) -> Result<*const Seat> {
     if found != 0 {
         return Ok(value.cast_const().cast());
     }
-    let seat = Arc::new(if alone(call.comm)? { None } else { Member::join(call)?.map(Mutex::new) });
+    let seat = Arc::new(match others(call.comm)? {
+        Some(size) => Member::join(call, size)?.map(Mutex::new),
+        None => None,
+    });
     lock_seats().push(Arc::downgrade(&seat));
     let value = Arc::into_raw(seat);
     // SAFETY: as above; `forget` takes the value back.
@@ -67,15 +70,15 @@ fn seat(call: &Call) -> Result<*const Seat> {
     Ok(value)
 }
 
-/// Whether there are no members to meet.
-fn alone(comm: MPI_Comm) -> Result<bool> {
+/// How many members there are, if there are any to meet.
+fn others(comm: MPI_Comm) -> Result<Option<usize>> {
     let (mut inter, mut size) = (0, 0);
     // SAFETY: a communicator of the application and places for the results.
     unsafe {
         check((mpi().call.Comm_test_inter)(comm, &mut inter))?;
         check((mpi().call.Comm_size)(comm, &mut size))?;
     }
-    Ok(inter != 0 || size < 2)
+    Ok((inter == 0 && size > 1).then_some(size as usize))
 }
 
 /// The attribute's key. The first call also asks MPI to be told when it goes down: attributes of MPI_COMM_SELF

@@ -86,12 +86,15 @@ functions! {
     Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
     Comm_test_inter(MPI_Comm, *mut c_int);
     Get_processor_name(*mut c_char, *mut c_int);
+    Iallgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm, *mut MPI_Request);
+    Ibarrier(MPI_Comm, *mut MPI_Request);
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Sendrecv(*const c_void, c_int, MPI_Datatype, c_int, c_int, *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
+    Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
     // MPI_Aint is an integer as wide as an address.
     Type_get_envelope(MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
     Type_get_extent(MPI_Datatype, *mut isize, *mut isize);

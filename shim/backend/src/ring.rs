@@ -2,6 +2,7 @@
 //! then each block it got from the one before, as soon as it is there. A block of nothing is not sent.
 use crate::call::Call;
 use crate::private::{Private, Requests, Result};
+use runtime::watch;
 use std::ffi::c_int;
 
 /// Receives posted ahead.
@@ -23,10 +24,9 @@ enum Done {
 pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> Result<()> {
     let blocks = call.received()?;
     let me = private.rank as u32;
-    if !call.in_place() {
-        // SAFETY: passed on to the caller.
-        unsafe { private.copy(call.sent()?.of_rank(0), blocks.of_rank(me), DATA) }?;
-    }
+    // If its own block does not fit, others still wait for what this rank passes on.
+    // SAFETY: passed on to the caller.
+    let copied = if call.in_place() { Ok(()) } else { unsafe { private.copy(call.sent()?.of_rank(0), blocks.of_rank(me), DATA) } };
     let n = ring.len();
     let place = ring.iter().position(|&rank| rank == me).unwrap_or(0);
     let (next, previous) = (ring[(place + 1) % n] as c_int, ring[(place + n - 1) % n] as c_int);
@@ -60,8 +60,17 @@ pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> 
             sent += 1;
         }
         if requests.is_empty() {
-            return requests.outcome();
+            return requests.outcome().and(copied);
         }
+        watch::waits(|| {
+            let of = |k: usize| ring[(place + n - k) % n];
+            let what = if here < n {
+                format!("the block of rank {} from rank {previous}", of(here))
+            } else {
+                format!("its block to rank {next} to go")
+            };
+            format!("rank {me} in {}: {what} (block {here} of {n})", call.collective)
+        });
         requests.wait_some(&mut done)?;
         for event in &done {
             match event {

@@ -15,6 +15,7 @@
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
 //! | [`decided`] | which decisions are news |
+//! | [`watch`] | the watchdog: what a rank waits for |
 //! | [`say`] | the few lines it writes to standard error |
 pub mod decided;
 pub mod pace;
@@ -24,4 +25,5 @@ pub mod say;
 pub mod settings;
 pub mod store;
 pub mod tcp;
+pub mod watch;
 pub mod word;

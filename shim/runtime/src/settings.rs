@@ -1,9 +1,11 @@
-//! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word.
+//! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word. Before there is a word, and for what a
+//! rank does alone, each reads its own.
 use schedules::sync::SyncKind;
 use schedules::table::{Carrier, Collective, UnknownWay, Way};
 use schedules::tuning::turn;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the environment asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,6 +24,13 @@ pub struct Settings {
 pub struct Force {
     alltoall: Vec<Way>,
     allgather: Vec<Way>,
+}
+
+/// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first collective before the library's own
+/// routines run on it.
+pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
+    let seconds = var("HEDDLE_PATIENCE").and_then(|v| v.parse().ok()).filter(|s| (0.0..=1e6).contains(s));
+    Duration::from_secs_f64(seconds.unwrap_or(120.0))
 }
 
 impl Settings {
@@ -97,6 +106,13 @@ mod tests {
         let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
         assert_eq!((s.dir, s.force), (None, Force::default()));
         assert!(problem.unwrap().contains("expected aapc, ring"));
+    }
+
+    #[test]
+    fn patience_has_a_default_and_bounds() {
+        for (text, seconds) in [(None, 120), (Some("3"), 3), (Some("-1"), 120), (Some("inf"), 120), (Some("soon"), 120)] {
+            assert_eq!(patience(|_| text.map(str::to_owned)), Duration::from_secs(seconds), "{text:?}");
+        }
     }
 
     #[test]
