@@ -258,7 +258,7 @@ impl<'a> Bench<'a> {
     fn print(&mut self, args: &Args) {
         let machine = Machine::now();
         let idle = machine.idle_since(&self.machine);
-        let mut retransmitted = 0;
+        let mut retransmitted = 0u64; // As what is summed up: MPI writes as much as it reads.
         self.world.all_reduce_into(&machine.retransmitted_since(&self.machine), &mut retransmitted, SystemOperation::sum());
         let mut slowest = vec![0.0; self.took.len()];
         self.world.all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
