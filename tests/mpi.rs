@@ -576,10 +576,14 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
     for mpi in BOTH {
         let dir = TempDir::new().unwrap();
         let program = compiled("steady.c", mpi, &[]);
+        let beside = TempDir::new().unwrap();
+        let called = beside.path().join("called");
+        let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1");
         let said = std::thread::scope(|scope| {
-            let running =
-                scope.spawn(|| Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1").run(&program, &["5"]));
-            std::thread::sleep(Duration::from_secs(2));
+            let running = scope.spawn(|| job.run(&program, &["5", called.to_str().expect("a plain path")]));
+            while !called.exists() && !running.is_finished() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
             publish(dir.path(), TREE);
             running.join().expect("the job")
         });

@@ -1,4 +1,4 @@
-/* Calls checked collectives for some seconds, on everybody and on halves: `steady SECONDS`. */
+/* Calls checked collectives for some seconds, on everybody and on halves: `steady SECONDS [FILE]`; makes FILE after its first calls. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +38,8 @@ int main(int argc, char **argv)
 	for (int call = 0; go_on; call = (call + 1) % 1000) {
 		both(MPI_COMM_WORLD, call);
 		both(halves, call);
+		if (rank == 0 && calls == 4 && argc > 2)
+			fclose(fopen(argv[2], "w"));
 		go_on = MPI_Wtime() < end;
 		MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	}
