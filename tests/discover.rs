@@ -1,58 +1,28 @@
 //! `heddle discover` on the lab: real bridges, snmpd, lldpd. Without root or a program the lab needs, `heddle lab up` fails and
 //! says which command gives it; so do these tests.
+mod common;
+
+use common::lab::Up;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
-const TOPOLOGIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies");
 
-/// Labs come up one after the other: two cores carry one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// A lab of this test run that is taken down whatever happens.
-struct Lab {
-    name: String,
-    folder: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
-}
-
-impl Lab {
-    fn up(test: &str, topology: &str) -> Lab {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let lab = Lab { name: format!("d{}-{test}", std::process::id()), folder: tempfile::tempdir().unwrap(), _turn };
-        lab.ok(&["up", &format!("{TOPOLOGIES}/{topology}")]);
-        lab
+impl Up {
+    /// The inventory that came up with the lab.
+    fn stated(&self) -> String {
+        fs::read_to_string(self.lab.inventory_path()).unwrap()
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        let (command, rest) = arguments.split_first().unwrap();
-        Command::new(HEDDLE).args(["lab", command, "--name", &self.name]).args(rest).output().unwrap()
-    }
-
-    fn ok(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
-        text(&output.stdout)
-    }
-
-    /// The inventory that `lab up` wrote.
-    fn inventory(&self) -> String {
-        fs::read_to_string(format!("/run/heddle-lab/{}/inventory.yaml", self.name)).unwrap()
-    }
-
-    /// `heddle discover` on the head node with this inventory.
-    fn discover(&self, inventory: &str, format: &str) -> Output {
-        let file = self.folder.path().join("inventory.yaml");
+    /// What is found with another inventory, and what is said about it.
+    fn look(&self, inventory: &str) -> (Value, String) {
+        let file = self.path("inventory.yaml");
         fs::write(&file, inventory).unwrap();
-        self.run(&["exec", "ctl", "--", HEDDLE, "discover", "--inventory", file.to_str().unwrap(), "--format", format])
-    }
-
-    fn json(&self, inventory: &str) -> (Value, String) {
-        let output = self.discover(inventory, "json");
+        let look = [HEDDLE, "discover", "--inventory", file.to_str().unwrap(), "--format", "json"];
+        let output = self.lab.exec("ctl", look).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         (serde_json::from_slice(&output.stdout).unwrap(), text(&output.stderr))
     }
@@ -61,21 +31,12 @@ impl Lab {
     fn until(&self, inventory: &str, what: &str, fits: impl Fn(&Value, &str) -> bool) -> (Value, String) {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
-            let (found, messages) = self.json(inventory);
+            let (found, messages) = self.look(inventory);
             if fits(&found, &messages) {
                 return (found, messages);
             }
             assert!(Instant::now() < end, "not within a minute: {what}; {messages}{found:#}");
             std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let output = self.run(&["down"]);
-        if !std::thread::panicking() {
-            assert!(output.status.success(), "{}", text(&output.stderr));
         }
     }
 }
@@ -102,38 +63,37 @@ fn is_demo(found: &Value, messages: &str) -> bool {
 
 #[test]
 fn the_demo_network_is_found_as_it_was_built() {
-    let lab = Lab::up("demo", "demo.yaml");
-    let inventory = lab.inventory();
-    let (found, _) = lab.until(&inventory, "the demo topology", is_demo);
+    let up = Up::new("demo", include_str!("../lab/topologies/demo.yaml"));
+    let inventory = up.stated();
+    let (found, _) = up.until(&inventory, "the demo topology", is_demo);
     let link = &found["links"][0];
     assert_eq!((&link["a_port"], &link["b_port"], &link["rate_bps"]), (&"swp1".into(), &"swp1".into(), &20_000_000.into()));
     assert_eq!((&link["grade"], link["evidence"].as_array().unwrap().len()), (&"certain".into(), 3));
     assert_eq!(found["clusters"][0]["hosts"].as_array().unwrap().len(), 12);
 
     // What is found is what the offline commands read: the same tree again.
-    let file = lab.discover(&inventory, "topology");
-    let path = lab.folder.path().join("found.yaml");
-    fs::write(&path, &file.stdout).unwrap();
+    let (stated, path) = (up.lab.inventory_path(), up.path("found.yaml"));
+    fs::write(&path, up.discover(&stated, "topology", &[])).unwrap();
     let schedule = Command::new(HEDDLE).args(["schedule", "alltoall", "--topology"]).arg(&path).output().unwrap();
     assert!(schedule.status.success(), "{}", text(&schedule.stderr));
 
-    let slurm = text(&lab.discover(&inventory, "slurm").stdout);
+    let slurm = up.discover(&stated, "slurm", &[]);
     assert!(slurm.contains("SwitchName=s2 Nodes=n[6-8]\n"), "{slurm}");
-    let drawing = text(&lab.discover(&inventory, "text").stdout);
+    let drawing = up.discover(&stated, "text", &[]);
     assert!(drawing.starts_with("s0  root bridge\n") && drawing.contains("s2 (swp2) - s3 (swp2)  20M  blocked"), "{drawing}");
-    assert!(text(&lab.discover(&inventory, "dot").stdout).contains("\"s0\":\"swp1\" -- \"s1\":\"swp1\""));
+    assert!(up.discover(&stated, "dot", &[]).contains("\"s0\":\"swp1\" -- \"s1\":\"swp1\""));
 
-    versions_and_wrong_keys(&lab, &inventory);
-    a_cable_moves(&lab, &inventory);
+    versions_and_wrong_keys(&up, &inventory);
+    a_cable_moves(&up, &inventory);
 }
 
 /// SNMPv3 finds the same; a wrong community or key makes one switch stale and named, and its neighbours still tell of it.
-fn versions_and_wrong_keys(lab: &Lab, inventory: &str) {
+fn versions_and_wrong_keys(up: &Up, inventory: &str) {
     let user = |name: &str, protocol: &str, key: &str| {
         format!("{{version: 3, user: {name}, auth: {{protocol: {protocol}, key: {key}}}, priv: {{protocol: aes, key: privpass12}}}}")
     };
     let v3 = |key| inventory.replace("{version: 2c, community: public}", &user("mon256", "sha256", key));
-    lab.until(&v3("authpass12"), "the demo topology by SNMPv3", is_demo);
+    up.until(&v3("authpass12"), "the demo topology by SNMPv3", is_demo);
 
     let wrong = |credential: &str| {
         let named = inventory.replace("snmp:\n", &format!("snmp:\n  wrong: {credential}\n"));
@@ -144,8 +104,8 @@ fn versions_and_wrong_keys(lab: &Lab, inventory: &str) {
         (user("mon", "sha", "authgu3ss"), "refuses user \"mon\": wrong auth key"),
     ] {
         let inventory = wrong(&credential);
-        assert_ne!(inventory, lab.inventory());
-        let (found, messages) = lab.json(&inventory);
+        assert_ne!(inventory, up.stated());
+        let (found, messages) = up.look(&inventory);
         assert!(messages.contains("switch \"s3\" never answered") && messages.contains(why), "{messages}");
         assert!(!messages.contains("gu3ss"), "{messages}");
         let s3 = found["nodes"].as_array().unwrap().iter().find(|n| n["name"] == "s3").unwrap();
@@ -157,29 +117,29 @@ fn versions_and_wrong_keys(lab: &Lab, inventory: &str) {
     }
 }
 
-fn a_cable_moves(lab: &Lab, inventory: &str) {
-    lab.ok(&["move", "n3", "s3"]);
-    let (found, messages) = lab.until(inventory, "n3 on s3", |f, _| links(f).contains(&"s3 n3 forwarding".to_owned()));
+fn a_cable_moves(up: &Up, inventory: &str) {
+    up.lab.move_host("n3", "s3").unwrap();
+    let (found, messages) = up.until(inventory, "n3 on s3", |f, _| links(f).contains(&"s3 n3 forwarding".to_owned()));
     assert!(!links(&found).iter().any(|l| l.starts_with("s1 n3")) && messages.is_empty(), "{messages}");
-    lab.ok(&["cut", "s0-s1"]);
+    up.lab.cut("s0", "s1").unwrap();
     let healed = |f: &Value, _: &str| links(f).contains(&"s2 s3 forwarding".to_owned()) && !links(f).iter().any(|l| l.starts_with("s0 s1"));
-    lab.until(inventory, "the blocked link taking over", healed);
+    up.until(inventory, "the blocked link taking over", healed);
 }
 
 /// A station that speaks no LLDP hangs where forwarding tables say; a host nobody saw is an alarm.
 #[test]
 fn a_silent_station_is_found_by_forwarding_tables() {
-    let lab = Lab::up("fdb", "two.yaml");
+    let up = Up::new("fdb", include_str!("../lab/topologies/two.yaml"));
     // A second station on n2's cable, with an address of its own and frames to show for it.
-    lab.ok(&["exec", "n2", "--", "ip", "link", "add", "link", "eth0", "name", "quiet", "address", "02:aa:00:00:00:01", "type", "macvlan"]);
-    lab.ok(&["exec", "n2", "--", "ip", "link", "set", "quiet", "up"]);
-    lab.ok(&["exec", "n2", "--", "ip", "addr", "add", "10.99.0.1/24", "dev", "quiet"]);
-    let stated = lab.inventory();
+    up.exec("n2", &["ip", "link", "add", "link", "eth0", "name", "quiet", "address", "02:aa:00:00:00:01", "type", "macvlan"]);
+    up.exec("n2", &["ip", "link", "set", "quiet", "up"]);
+    up.exec("n2", &["ip", "addr", "add", "10.99.0.1/24", "dev", "quiet"]);
+    let stated = up.stated();
     let (head, _) = stated.split_once("hosts:\n").unwrap();
     let inventory = format!("{head}hosts: {{x0: {{mac: \"02:aa:00:00:00:01\"}}, x1: {{}}}}\n");
-    let (found, messages) = lab.until(&inventory, "x0 on s1", |f, _| {
+    let (found, messages) = up.until(&inventory, "x0 on s1", |f, _| {
         // A datagram to nobody: its ARP request is a frame from the station, which is all that bridges need.
-        lab.ok(&["exec", "n2", "--", "bash", "-c", "echo > /dev/udp/10.99.0.2/9"]);
+        up.exec("n2", &["bash", "-c", "echo > /dev/udp/10.99.0.2/9"]);
         links(f).contains(&"s1 x0 forwarding".to_owned())
     });
     let link = found["links"].as_array().unwrap().iter().find(|l| l["b"] == "x0").unwrap();

@@ -1,11 +1,13 @@
 //! The lab on the real kernel, with real snmpd, lldpd and both MPIs. Without root or a program it needs, `heddle lab up` fails
 //! and says which command gives it; so do these tests.
+mod common;
+
+use common::lab::turn;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
@@ -14,13 +16,6 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yam
 
 /// No command of these tests takes longer, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(150);
-
-/// Labs come up one after the other: two cores carry one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Runs a command to its end, or kills it and fails after the limit.
 fn run(command: &mut Command) -> Output {

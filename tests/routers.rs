@@ -1,6 +1,9 @@
 //! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs root, as tests/lab.rs does.
+mod common;
+
+use common::lab::Up;
 use inventory::{Topology, TopologyFile};
-use lab::{Lab, Options};
+use lab::Lab;
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, recvfrom, setsockopt, socket};
 use nix::sys::time::TimeVal;
@@ -8,12 +11,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
 const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
 const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
 
@@ -21,31 +21,7 @@ const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
 const LIMIT: Duration = Duration::from_secs(60);
 const MS: Duration = Duration::from_millis(1);
 
-/// Labs come up one after the other: two cores carry one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// A lab that is taken down whatever happens.
-struct Up {
-    lab: Lab,
-    file: TopologyFile,
-    _turn: MutexGuard<'static, ()>,
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _ = Lab::down(self.lab.name());
-    }
-}
-
 impl Up {
-    fn new(test: &str, text: &str) -> Up {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = TopologyFile::parse("topology", text).unwrap();
-        let name = format!("t{}-{test}", std::process::id());
-        let lab = Lab::up(&name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
-        Up { lab, file, _turn: turn }
-    }
-
     /// Takes it down and sees that nothing of its name is left.
     fn down(self) {
         let name = self.lab.name().to_owned();
@@ -55,17 +31,6 @@ impl Up {
         let named = |p: &fs::DirEntry| fs::read(p.path().join("cmdline")).is_ok_and(|l| String::from_utf8_lossy(&l).contains(&name));
         let living: Vec<fs::DirEntry> = fs::read_dir("/proc").unwrap().flatten().filter(named).collect();
         assert!(left.is_empty() && living.is_empty(), "{left:?} {living:?}");
-    }
-
-    fn exec(&self, node: &str, program: &[&str]) -> String {
-        let output = self.lab.exec(node, program).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{node} {program:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
-        said
-    }
-
-    fn discover(&self, inventory: &Path, format: &str) -> String {
-        self.exec("ctl", &[HEDDLE, "discover", "--inventory", inventory.to_str().unwrap(), "--format", format])
     }
 
     fn address(&self, node: &str) -> Ipv4Addr {
@@ -157,7 +122,7 @@ impl Up {
         let expected: BTreeSet<(String, u64)> = plan.cables.iter().map(|c| (named(&c.a, &c.b), c.rate.0)).collect();
         let end = Instant::now() + LIMIT;
         let found = loop {
-            let found: Topology = serde_json::from_str(&self.discover(&self.lab.inventory_path(), "json")).unwrap();
+            let found: Topology = serde_json::from_str(&self.discover(&self.lab.inventory_path(), "json", &[])).unwrap();
             let ends = |l: &inventory::topology::Link| {
                 let end = |node: &str, port: &str| lab::plan::End { node: node.into(), port: port.into() };
                 (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
@@ -214,16 +179,11 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
 }
 
 fn a_router_that_is_not_listed_is_told_of(up: &Up) {
-    let directory = tempfile::tempdir().unwrap();
-    let listed = fs::read_to_string(up.lab.inventory_path()).unwrap();
-    let without: String = listed.lines().filter(|l| !l.trim().starts_with("r0:")).map(|l| format!("{l}\n")).collect();
-    assert_ne!(without, listed);
-    let inventory = directory.path().join("inventory.yaml");
-    fs::write(&inventory, without).unwrap();
-    let found: Topology = serde_json::from_str(&up.discover(&inventory, "json")).unwrap();
+    let inventory = up.inventory("r0:", "");
+    let found: Topology = serde_json::from_str(&up.discover(&inventory, "json", &[])).unwrap();
     assert_eq!(found.kind("r0"), Some(inventory::topology::NodeKind::Router), "{:?}", found.nodes);
     assert!(found.alarms.iter().any(|a| a.about == "r0" && a.text.contains("not in the inventory")), "{:?}", found.alarms);
-    let written = TopologyFile::parse("found", &up.discover(&inventory, "topology")).unwrap();
+    let written = TopologyFile::parse("found", &up.discover(&inventory, "topology", &[])).unwrap();
     assert_eq!(written.routers, ["r0"]);
 }
 
@@ -293,7 +253,7 @@ fn three_clusters_are_two_routers_apart() {
     up.is_as_far("n1", "n5", 20 * MS);
     up.is_as_far("n2", "n4", 30 * MS);
     up.is_found_exactly();
-    let found = TopologyFile::parse("found", &up.discover(&up.lab.inventory_path(), "topology")).unwrap();
+    let found = TopologyFile::parse("found", &up.discover(&up.lab.inventory_path(), "topology", &[])).unwrap();
     let ends = |file: &TopologyFile| file.links.iter().map(|l| BTreeSet::from([l.a.clone(), l.b.clone()])).collect::<BTreeSet<_>>();
     assert_eq!((&found.routers, ends(&found)), (&up.file.routers, ends(&up.file)));
     up.down();

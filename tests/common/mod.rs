@@ -3,3 +3,5 @@
 pub(crate) mod daemon;
 #[allow(dead_code)]
 pub(crate) mod golden;
+#[allow(dead_code)]
+pub(crate) mod lab;
