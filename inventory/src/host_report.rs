@@ -15,9 +15,9 @@ const MOST: usize = 4096;
 /// Ranks a host may offer: none has more processors, and more ranks than that are a mistake.
 pub const SLOTS: std::ops::RangeInclusive<u32> = 1..=65_536;
 
-/// One host's report.
+/// One host's report. Of agents of another age it may have further lists, which are passed over; an entry that is not understood
+/// is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct HostReport {
     /// The name it goes by: that of the inventory.
     pub host: String,
@@ -29,37 +29,6 @@ pub struct HostReport {
     pub heard: Vec<Heard>,
     /// Ways to other hosts, as probed.
     pub paths: Vec<Path>,
-    /// What changed lately, oldest first: what happened while nobody took reports is told later.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-}
-
-/// Something that changed at a card.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When, by the host's clock.
-    pub at: Millis,
-    /// The card's name.
-    pub nic: String,
-    /// What.
-    pub what: Changed,
-}
-
-/// What can change at a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Changed {
-    /// It got a carrier.
-    Up,
-    /// It lost its carrier.
-    Down,
-    /// It is new, or has new addresses, another rate or another master.
-    Made,
-    /// It is gone.
-    Gone,
-    /// It hears another neighbour or bridge than before.
-    Neighbour,
 }
 
 /// One network card.
@@ -197,7 +166,7 @@ impl HostReport {
         if !SLOTS.contains(&self.slots) {
             return Err(format!("slots: {}; expected {} to {}", self.slots, SLOTS.start(), SLOTS.end()));
         }
-        let lists = [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len()), ("changes", self.changes.len())];
+        let lists = [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len())];
         for (list, length) in lists {
             if length > MOST {
                 return Err(format!("{list}: {length} entries; expected at most {MOST}"));
@@ -234,8 +203,7 @@ impl HostReport {
             [("heard.nic", Some(h.nic.as_str()))].into_iter().chain(said.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
-        let changes = self.changes.iter().map(|c| ("changes.nic", Some(c.nic.as_str())));
-        let texts = std::iter::once(("host", Some(self.host.as_str()))).chain(nics).chain(heard).chain(paths).chain(changes);
+        let texts = std::iter::once(("host", Some(self.host.as_str()))).chain(nics).chain(heard).chain(paths);
         texts.filter_map(|(place, text)| Some((place, text?)))
     }
 }
@@ -274,6 +242,14 @@ mod tests {
         assert_eq!(report().check(), Ok(()));
         let text = serde_json::to_string(&report()).unwrap();
         assert_eq!(serde_json::from_str::<HostReport>(&text).unwrap(), report());
+    }
+
+    #[test]
+    fn a_list_of_another_age_is_passed_over_and_an_entry_is_not() {
+        let told = serde_json::to_string(&report()).unwrap();
+        let older = told.replacen('{', r#"{"changes":[{"at":1,"nic":"eth0","what":"neighbour"}],"#, 1);
+        assert_eq!(serde_json::from_str::<HostReport>(&older).unwrap(), report());
+        assert!(serde_json::from_str::<HostReport>(&told.replacen(r#"{"name""#, r#"{"alias":"lan0","name""#, 1)).is_err());
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl HostAgent {
         let (all, heard) = seen?;
         tell_missing(&settings, &all);
         let paths = found.borrow().clone();
-        Ok(report(&settings, &all, heard, paths, &Changes::default()))
+        Ok(report(&settings, &all, heard, paths))
     }
 
     /// Reports to the controller until `stop`; then neighbours are told farewell.
@@ -198,7 +198,7 @@ impl Looker {
                 all = self.cards.read().await?;
             }
             let heard = self.ear.heard(now(), &plugged(&all));
-            let news = changes.learn(now(), &all, &heard);
+            let news = changes.learn(&all, &heard);
             let seeding = news || seeded.is_none_or(|at| at.elapsed() >= SEED);
             if let Some((announcer, seeder)) = &mut self.voice {
                 announcer.step(&plugged(&all));
@@ -211,7 +211,7 @@ impl Looker {
             let rerouted = ready && changes.learn_paths(&self.paths.borrow_and_update());
             if due || news || rerouted {
                 let paths = self.paths.borrow().clone();
-                self.reports.send_replace(Arc::new(report(&self.settings, &all, heard, paths, &changes)));
+                self.reports.send_replace(Arc::new(report(&self.settings, &all, heard, paths)));
                 said = Some(Instant::now());
             }
         }
@@ -241,13 +241,12 @@ fn addressed(all: &[Found]) -> Vec<Card> {
     all.iter().filter(|f| f.nic.master.is_none() && !f.nic.addresses.is_empty()).map(|f| f.card.clone()).collect()
 }
 
-fn report(settings: &Settings, all: &[Found], heard: Vec<Heard>, paths: Vec<Path>, changes: &Changes) -> HostReport {
+fn report(settings: &Settings, all: &[Found], heard: Vec<Heard>, paths: Vec<Path>) -> HostReport {
     HostReport {
         host: settings.host.clone(),
         slots: settings.slots.unwrap_or_else(slots),
         nics: all.iter().map(|f| f.nic.clone()).collect(),
         heard,
         paths,
-        changes: changes.lately(),
     }
 }

@@ -158,7 +158,7 @@ async fn what_is_no_report_is_refused_with_the_reason() {
     for (host, body, status, reason) in [
         ("n0", "{", 422, "EOF while parsing"),
         ("n0", r#"{"host":"n0"}"#, 422, "missing field `slots`"),
-        ("n0", &of("n0").replace("slots", "slits"), 422, "unknown field `slits`"),
+        ("n0", &of("n0").replace(r#""nics":["#, r#""nics":[{"alias":"lan0"}"#), 422, "unknown field `alias`"),
         ("n0", &of("n0\u{7}"), 422, "host: characters that cannot be seen"),
         ("n0", &large, 413, "at most 1048576 octets"),
         ("n1", &of("n0"), 403, "a report of it says it is \"n0\""),
