@@ -3,6 +3,7 @@ mod common;
 
 use common::daemon::Daemon;
 use common::golden::{check, folder, transcript};
+use common::lab::Up;
 use controller::publish::{current, current_epoch, numbers};
 use schedules::epoch::Epoch;
 use std::fs::{self, Permissions};
@@ -328,28 +329,18 @@ fn a_token_guards_the_api() {
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("heddle_switch_up{switch=\"s0\""), "{answer}");
 }
 
-/// A lab, down again when dropped.
-struct Lab(String);
-
-impl Lab {
-    fn run(&self, args: &[&str]) -> Output {
-        let output = heddle().arg("lab").args(args).args(["--name", &self.0]).output().unwrap();
-        assert!(output.status.success(), "heddle lab {args:?} (it needs root: `sudo -E make test`): {}", stderr(&output));
-        output
-    }
-
+impl Up {
     /// Starts a controller on the lab's head node.
     fn controller(&self) -> Child {
-        let dir = format!("/run/heddle-lab/{}", self.0);
-        let (inventory, shared) = (format!("{dir}/inventory.yaml"), format!("{dir}/shared"));
-        let mut child = heddle();
-        child.args(["lab", "exec", "--name", &self.0, "ctl", "--", env!("CARGO_BIN_EXE_heddle"), "controller"]);
-        child.args(["--inventory", &inventory, "--dir", &shared, "--log", "warn"]).spawn().unwrap()
+        let (inventory, shared) = (self.lab.inventory_path(), self.lab.shared_dir());
+        let files = ["--inventory", inventory.to_str().unwrap(), "--dir", shared.to_str().unwrap()];
+        let command = [&[env!("CARGO_BIN_EXE_heddle"), "controller", "--log", "warn"], &files[..]].concat();
+        self.lab.exec("ctl", command).spawn().unwrap()
     }
 
     /// Waits for an epoch and gives the switch it has a host on.
     fn place(&self, number: u64, host: &str) -> String {
-        let shared = Path::new("/run/heddle-lab").join(&self.0).join("shared");
+        let shared = self.lab.shared_dir();
         let deadline = Instant::now() + Duration::from_secs(90);
         loop {
             match current_epoch(&shared) {
@@ -361,28 +352,20 @@ impl Lab {
     }
 }
 
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = heddle().args(["lab", "down", "--name", &self.0]).output();
-    }
-}
-
 #[test]
 fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
-    let lab = Lab(format!("controller-{}", std::process::id()));
-    let topology = folder("controller").join("two.yaml");
-    lab.run(&["up", topology.to_str().unwrap()]);
-    let mut daemon = lab.controller();
-    assert_eq!(lab.place(1, "n3"), "s1");
-    lab.run(&["move", "n3", "s0"]);
-    assert_eq!(lab.place(2, "n3"), "s0");
+    let up = Up::new("controller", &fs::read_to_string(folder("controller").join("two.yaml")).unwrap());
+    let mut daemon = up.controller();
+    assert_eq!(up.place(1, "n3"), "s1");
+    up.lab.move_host("n3", "s0").unwrap();
+    assert_eq!(up.place(2, "n3"), "s0");
     daemon.kill().unwrap();
     daemon.wait().unwrap();
 
-    let mut again = lab.controller();
+    let mut again = up.controller();
     std::thread::sleep(Duration::from_secs(6));
     assert!(again.try_wait().unwrap().is_none(), "the killed one's lock is free again");
-    assert_eq!(lab.place(2, "n3"), "s0");
+    assert_eq!(up.place(2, "n3"), "s0");
     again.kill().unwrap();
     again.wait().unwrap();
 }
