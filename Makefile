@@ -3,13 +3,15 @@ SHELL  := /bin/bash
 PREFIX ?= /usr/local
 CARGO  ?= cargo
 FUZZ_SECONDS ?= 60
+STRESS_SECONDS ?= 60
 
-.PHONY: help demo test test-many test-networks build install packages check bench-quick bench-mpi bench-fleet bench-scaling figure11 fuzz clean
+.PHONY: help demo test test-many stress test-networks build install packages check bench-quick bench-mpi bench-fleet bench-scaling figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
 	@echo "make test         every test, lab and MPI tests included (root)"
 	@echo "make test-many    the planners' properties on 10,000 random trees each, optimized"
+	@echo "make stress       the network changes ten times a second under running jobs, for STRESS_SECONDS a job (now $(STRESS_SECONDS)); four jobs"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make build        target/release/heddle and target/release/lib/"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
@@ -33,6 +35,11 @@ test: packages
 
 test-many:
 	$(CARGO) test --locked --release -p heddle-inventory -p heddle-schedules
+
+stress:
+	@scripts/need-root "make stress"
+	shim/build.sh debug
+	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test mpi -- --nocapture epochs_change
 
 test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }

@@ -493,14 +493,17 @@ fn publish_while(dir: &Path, job: impl FnOnce() -> Said + Send) -> (Said, u32) {
     })
 }
 
+/// `make stress` has it run for minutes.
 #[test]
 fn epochs_change_under_a_running_job() {
+    let seconds = std::env::var("STRESS_SECONDS").unwrap_or_else(|_| "8".to_owned());
     for (mpi, forced, over) in [("openmpi", FORCED, ""), ("mpich", FORCED, ""), ("openmpi", OVER_TCP, " tcp"), ("mpich", OVER_TCP, " tcp")]
     {
         let dir = shared(TREE);
         let program = compiled("steady.c", mpi, &[]);
         let job = Job::new(mpi, 8).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_VERBOSE", "1");
-        let (said, published) = publish_while(dir.path(), || job.run(&program, &["8"]));
+        let (said, published) = publish_while(dir.path(), || job.run(&program, &[&seconds]));
+        println!("{mpi}{over}: {published} epochs published; {}", said.out.trim());
         assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
         let mut followed: Vec<&str> =
             said.heddle.iter().filter_map(|line| line.split("8 ranks on 8 hosts").next()?.split("epoch ").nth(1)).collect();
