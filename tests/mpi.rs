@@ -3,19 +3,19 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
-#[path = "common/mpirun.rs"]
-mod mpirun;
+#[path = "common/job.rs"]
+mod job;
 #[path = "common/runtime.rs"]
 mod runtime;
 
+use job::{Job, Said, compiled};
 use runtime::lib;
 use schedules::job::JobRecord;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::Mutex;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -35,21 +35,6 @@ hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
 
-/// A program of shim/tests, compiled for an MPI.
-fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
-    let folder = lib().with_file_name("mpi-tests");
-    fs::create_dir_all(&folder).expect("a folder for test programs");
-    let name = format!("{source}{}-{mpi}", flags.concat());
-    let (made, fresh) = (folder.join(&name), tempfile::Builder::new().prefix(&name).tempfile_in(&folder).expect("a file").into_temp_path());
-    let compiler = if source.ends_with(".F90") { "mpifort" } else { "mpicc" };
-    let mut command = Command::new(format!("{compiler}.{mpi}"));
-    command.args(["-O1", "-w", "-o"]).arg(&fresh).args(flags).arg(Path::new("shim/tests").join(source)).arg("-lpthread");
-    let done = command.output().unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see the packages at the top of tests/mpi.rs"));
-    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
-    fresh.persist(&made).expect("the program in its place");
-    made
-}
-
 /// A shared directory with one epoch.
 fn shared(topology: &str) -> TempDir {
     let dir = TempDir::new().expect("a temporary directory");
@@ -63,76 +48,6 @@ fn publish(dir: &Path, topology: &str) {
     let heddle = env!("CARGO_BIN_EXE_heddle");
     let done = Command::new(heddle).arg("publish").arg("--topology").arg(file.path()).arg("--dir").arg(dir).output().expect(heddle);
     assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// A run of a program under an MPI's launcher.
-struct Job<'a> {
-    mpi: &'a str,
-    ranks: usize,
-    per_host: usize,
-    /// The front to preload; none: without heddle.
-    shim: Option<PathBuf>,
-    env: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Job<'a> {
-    fn new(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { mpi, ranks, per_host: 1, shim: Some(lib().join("libheddle.so")), env: Vec::new() }
-    }
-
-    fn bare(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { shim: None, ..Job::new(mpi, ranks) }
-    }
-
-    fn per_host(self, per_host: usize) -> Job<'a> {
-        Job { per_host, ..self }
-    }
-
-    fn env(mut self, name: &'a str, value: &'a str) -> Job<'a> {
-        self.env.push((name, value));
-        self
-    }
-
-    fn dir(self, dir: &'a Path) -> Job<'a> {
-        self.env("HEDDLE_DIR", dir.to_str().expect("a plain path"))
-    }
-
-    /// Runs it and insists that it ends well.
-    fn run(&self, program: &Path, arguments: &[&str]) -> Said {
-        Said::new(&self.output(program, arguments), &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
-    }
-
-    /// Runs it, one job at a time on this machine, however it ends.
-    fn output(&self, program: &Path, arguments: &[&str]) -> Output {
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let idle = lib().join("libheddle-idle.so");
-        let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
-        command.arg("shim/tests/host.sh").arg(program).args(arguments);
-        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
-            command.env_remove(name);
-        }
-        let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
-        command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
-        command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils")
-    }
-}
-
-/// What a job said.
-struct Said {
-    out: String,
-    /// The runtime's lines, without what launchers and libraries say.
-    heddle: Vec<String>,
-}
-
-impl Said {
-    fn new(output: &Output, what: &str) -> Said {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(output.status.success(), "{what}: {}\n{out}\n{err}\n(124: out of time; host names of their own need root)", output.status);
-        let heddle = err.lines().filter(|line| line.contains("heddle:")).map(str::to_owned).collect();
-        Said { out, heddle }
-    }
 }
 
 /// Calls per collective and way, of all communicators that wrote a job record; those of nothing left out.
@@ -473,7 +388,7 @@ fn switched_off_or_without_a_backend_nothing_happens() {
         let alone = TempDir::new().unwrap();
         let front = alone.path().join("libheddle.so");
         fs::copy(lib().join("libheddle.so"), &front).unwrap();
-        let said = Job { shim: Some(front), ..Job::new(mpi, 3).dir(dir.path()) }.run(&bench, &SMALL);
+        let said = Job::new(mpi, 3).front(front).dir(dir.path()).run(&bench, &SMALL);
         assert!(said.heddle.len() == 1 && said.heddle[0].contains(&format!("libheddle-{mpi}.so")), "{:?}", said.heddle);
     }
 }

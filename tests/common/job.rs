@@ -1,0 +1,99 @@
+//! Test programs as MPI jobs on this machine, with the runtime loaded or without.
+#[path = "mpirun.rs"]
+mod mpirun;
+
+use super::runtime::lib;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+/// A program of shim/tests, compiled for an MPI.
+pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
+    let folder = lib().with_file_name("mpi-tests");
+    fs::create_dir_all(&folder).expect("a folder for test programs");
+    let name = format!("{source}{}-{mpi}", flags.concat());
+    let (made, fresh) = (folder.join(&name), tempfile::Builder::new().prefix(&name).tempfile_in(&folder).expect("a file").into_temp_path());
+    let compiler = if source.ends_with(".F90") { "mpifort" } else { "mpicc" };
+    let mut command = Command::new(format!("{compiler}.{mpi}"));
+    command.args(["-O1", "-w", "-o"]).arg(&fresh).args(flags).arg(Path::new("shim/tests").join(source)).arg("-lpthread");
+    let done = command.output().unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see the packages at the top of tests/mpi.rs"));
+    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
+    fresh.persist(&made).expect("the program in its place");
+    made
+}
+
+/// A run of a program under an MPI's launcher.
+pub(crate) struct Job<'a> {
+    mpi: &'a str,
+    ranks: usize,
+    per_host: usize,
+    /// The front to preload; none: without heddle.
+    shim: Option<PathBuf>,
+    env: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(mpi: &'a str, ranks: usize) -> Job<'a> {
+        Job { mpi, ranks, per_host: 1, shim: Some(lib().join("libheddle.so")), env: Vec::new() }
+    }
+
+    pub(crate) fn bare(mpi: &'a str, ranks: usize) -> Job<'a> {
+        Job { shim: None, ..Job::new(mpi, ranks) }
+    }
+
+    /// With another front than the one that was built.
+    pub(crate) fn front(self, front: PathBuf) -> Job<'a> {
+        Job { shim: Some(front), ..self }
+    }
+
+    pub(crate) fn per_host(self, per_host: usize) -> Job<'a> {
+        Job { per_host, ..self }
+    }
+
+    pub(crate) fn env(mut self, name: &'a str, value: &'a str) -> Job<'a> {
+        self.env.push((name, value));
+        self
+    }
+
+    pub(crate) fn dir(self, dir: &'a Path) -> Job<'a> {
+        self.env("HEDDLE_DIR", dir.to_str().expect("a plain path"))
+    }
+
+    /// Runs it and insists that it ends well.
+    pub(crate) fn run(&self, program: &Path, arguments: &[&str]) -> Said {
+        Said::new(&self.output(program, arguments), &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
+    }
+
+    /// Runs it, one job at a time on this machine, however it ends.
+    pub(crate) fn output(&self, program: &Path, arguments: &[&str]) -> Output {
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let idle = lib().join("libheddle-idle.so");
+        let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
+        command.arg("shim/tests/host.sh").arg(program).args(arguments);
+        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
+            command.env_remove(name);
+        }
+        let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
+        command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
+        command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils")
+    }
+}
+
+/// What a job said.
+pub(crate) struct Said {
+    pub(crate) out: String,
+    /// The runtime's lines, without what launchers and libraries say.
+    pub(crate) heddle: Vec<String>,
+}
+
+impl Said {
+    pub(crate) fn new(output: &Output, what: &str) -> Said {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{what}: {}\n{out}\n{err}\n(124: out of time; host names of their own need root)", output.status);
+        let heddle = err.lines().filter(|line| line.contains("heddle:")).map(str::to_owned).collect();
+        Said { out, heddle }
+    }
+}
