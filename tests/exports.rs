@@ -2,6 +2,7 @@
 mod common;
 
 use common::golden::folder;
+use common::walks::demo_walks;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,18 +16,8 @@ const PORT: &str = r#"swp:"3\"#;
 
 /// The demo's walks, where n3 and the port it hangs on have got the names above.
 fn hostile_walks() -> tempfile::TempDir {
-    let walks = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(folder("walks").join("demo")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let mut text = fs::read_to_string(&path).unwrap();
-        if name == "s1.snmprec" {
-            text =
-                text.lines().map(|l| l.replace("|4|n3", &format!("|4|{HOST}")).replace("|4|swp3", &format!("|4|{PORT}")) + "\n").collect();
-        }
-        fs::write(walks.path().join(name), text).unwrap();
-    }
-    walks
+    let renamed = |line: &str| line.replace("|4|n3", &format!("|4|{HOST}")).replace("|4|swp3", &format!("|4|{PORT}")) + "\n";
+    demo_walks(|text| text.lines().map(renamed).collect())
 }
 
 /// What a program makes of a text, if it takes it.

@@ -5,6 +5,7 @@ mod common;
 use agent::recording::read_folder;
 use common::daemon::Daemon;
 use common::golden::folder;
+use common::walks::demo_walks;
 use fleet::responder::Responder;
 use inventory::view::{View, Views, apply};
 use inventory::{Mac, Millis, plain};
@@ -73,19 +74,12 @@ const ALONE: &str = "s9\u{1b}[2J\u{202e}\".snmprec";
 
 /// The demo's walks with the names of one switch's neighbourhood replaced, and one device whose file has such a name.
 fn walks() -> tempfile::TempDir {
-    let walks = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(folder("walks").join("demo")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let mut text = fs::read_to_string(&path).unwrap();
-        if name == "s1.snmprec" {
-            for (good, evil) in names(10_000) {
-                let octets: String = evil.bytes().map(|o| format!("{o:02x}")).collect();
-                text = text.replace(&format!("|4|{good}\n"), &format!("|4x|{octets}\n"));
-            }
-        }
-        fs::write(walks.path().join(name), text).unwrap();
-    }
+    let walks = demo_walks(|text| {
+        names(10_000).into_iter().fold(text.to_owned(), |text, (good, evil)| {
+            let octets: String = evil.bytes().map(|o| format!("{o:02x}")).collect();
+            text.replace(&format!("|4|{good}\n"), &format!("|4x|{octets}\n"))
+        })
+    });
     fs::write(walks.path().join(ALONE), "1.3.6.1.2.1.1.5.0|4|s9\nrubbish\n").unwrap();
     walks
 }

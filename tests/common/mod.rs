@@ -5,3 +5,5 @@ pub(crate) mod daemon;
 pub(crate) mod golden;
 #[allow(dead_code)]
 pub(crate) mod lab;
+#[allow(dead_code)]
+pub(crate) mod walks;

@@ -1,0 +1,15 @@
+//! The demo's recorded walks, altered.
+use super::golden::folder;
+use std::fs;
+
+/// Them in a folder of their own, the recording of s1 as `altered` has it.
+pub(crate) fn demo_walks(altered: impl Fn(&str) -> String) -> tempfile::TempDir {
+    let walks = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder("walks").join("demo")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(walks.path().join(name), if name == "s1.snmprec" { altered(&text) } else { text }).unwrap();
+    }
+    walks
+}
