@@ -192,16 +192,20 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
 fn the_watchdog_names_who_waits_for_what() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_WATCHDOG", "1");
-        let said = job.run(&compiled("late.c", mpi, &[]), &["2", "4"]);
-        let met = "watchdog: 1 s without progress: all 4 ranks of a communicator to come to its first collective";
+        let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_WATCHDOG", "0.5");
+        let said = job.run(&compiled("late.c", mpi, &[]), &["2", "2"]);
+        let met = "watchdog: 0.5 s without progress: all 4 ranks of a communicator to come to its first collective";
         assert!(said.heddle.iter().any(|line| line.contains(met)), "{mpi}: {:?}", said.heddle);
         // Rank 2 is late to a later call of a communicator whose ranks have met.
-        let said = job.run(&compiled("late.c", mpi, &["-DMEET"]), &["2", "4"]);
-        let waits = |line: &&String| {
-            line.contains("without progress: rank ") && line.contains("in alltoall: ") && line.contains("of rank 2 (phase ")
-        };
-        assert!(said.heddle.iter().any(|line| waits(&line)), "{mpi}: {:?}", said.heddle);
+        for (forced, over) in [(FORCED, ""), (OVER_TCP, " over tcp")] {
+            for (flag, call, phase) in [("-DMEET", "alltoall", "of rank 2 (phase "), ("-DALLGATHER", "allgather", "from rank 2 (block ")] {
+                let job = Job::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_WATCHDOG", "0.5");
+                let said = job.run(&compiled("late.c", mpi, &["-DMEET", flag]), &["2", "1.5"]);
+                let call = format!("in {call}{over}: ");
+                let waits = |line: &String| ["without progress: rank ", &call, phase].iter().all(|part| line.contains(part));
+                assert!(said.heddle.iter().any(waits), "{mpi}{over}: {:?}", said.heddle);
+            }
+        }
     }
 }
 

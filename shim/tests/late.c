@@ -1,4 +1,5 @@
-/* Rank `argv[1]` comes to the first of three collectives `argv[2]` seconds after the others. With MEET, all have met in one before. */
+/* Rank `argv[1]` comes to the first of three collectives of either kind `argv[2]` seconds after the others. With MEET, all have met in one
+   before. With ALLGATHER, it is late to an allgather, else to an all-to-all. */
 #include "digest.h"
 #include <unistd.h>
 
@@ -14,6 +15,9 @@ int main(int argc, char **argv)
 #endif
 	if (rank == atoi(argv[1]))
 		usleep((useconds_t)(atof(argv[2]) * 1e6));
+#ifdef ALLGATHER
+	MPI_Allgather(sent, 2, MPI_INT, received, 2, MPI_INT, MPI_COMM_WORLD);
+#endif
 	for (int call = 0; call < 3; call++) {
 		memset(received, 9, sizeof received);
 		MPI_Alltoall(sent, 2, MPI_INT, received, 2, MPI_INT, MPI_COMM_WORLD);

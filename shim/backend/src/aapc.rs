@@ -111,8 +111,7 @@ impl Exchange<'_> {
         parts.extend(
             next.map(|at| (self.steps[at].phase, format!("the block of rank {}", self.steps[at].receive_from.unwrap_or_default()))),
         );
-        let parts: Vec<String> = parts.iter().map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1)).collect();
-        format!("rank {} in {}: {}", self.private.rank, self.collective, parts.join(", "))
+        watch::in_phases(&format!("rank {} in {}", self.private.rank, self.collective), &parts, phases)
     }
 
     fn happened(&mut self, event: Done) -> Result<()> {

@@ -90,7 +90,7 @@ impl Member {
         }
         let amount = if differs { self.mean(amount)? } else { amount };
         let way = self.way(call, amount)?;
-        watch::waits(|| format!("{}: {} of {} B a block, the library's routine or over TCP", self.me(), call.collective, amount.block));
+        watch::waits(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
         let timer = self.head.as_mut().map(|head| head.begin(call.collective, way, amount.block, self.follow.as_ref()));
         // SAFETY: passed on to the caller.
         let code = unsafe { self.carry_out(call, way, amount.block as usize) };
@@ -155,6 +155,7 @@ impl Member {
             return Ok(way);
         }
         let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
+        watch::waits(|| format!("{}: the connections of all ranks", self.me()));
         let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
         let connected = connects && self.wires.up(&self.private, follow)?;
         Ok(if connected { way } else { follow.way_without_tcp(call.collective, block, way) })

@@ -77,6 +77,12 @@ pub fn goes_on() {
     }
 }
 
+/// What a call of `phases` phases waits for, in the words of both data paths: each thing with its phase, the first being 0.
+pub fn in_phases(call: &str, awaited: &[(u32, String)], phases: u32) -> String {
+    let parts: Vec<String> = awaited.iter().map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1)).collect();
+    format!("{call}: {}", if parts.is_empty() { "its last tokens to go".to_owned() } else { parts.join(", ") })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

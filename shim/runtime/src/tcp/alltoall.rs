@@ -5,6 +5,7 @@
 //! and stays in the kernel until then.
 use super::Broken;
 use super::mesh::{Mesh, Ready, Token};
+use crate::watch;
 use schedules::slice::{self, Step};
 use std::collections::HashSet;
 
@@ -47,6 +48,7 @@ impl Mesh {
         exchange.go_on()?;
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
         while !exchange.is_over() {
+            watch::waits(|| exchange.waits_for());
             exchange.mesh.wait(&mut ready, &mut tokens, progress)?;
             exchange.take(std::mem::take(&mut tokens));
             for event in ready.drain(..) {
@@ -96,6 +98,21 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
 
     fn is_over(&self) -> bool {
         self.missing == 0 && self.sending == self.steps.len() && self.mesh.is_flushed()
+    }
+
+    /// For the watchdog.
+    fn waits_for(&self) -> String {
+        let mut awaited = Vec::new();
+        if let Some(step) = self.steps.get(self.sending) {
+            let tokens = step.wait.iter().filter(|token| self.sent == 0 && !self.tokens.contains(token));
+            awaited.extend(tokens.map(|token| (step.phase, format!("the token of rank {}", token.peer))));
+            let block = step.send_to.filter(|_| awaited.is_empty());
+            awaited.extend(block.map(|to| (step.phase, format!("its block to rank {to} to go"))));
+        }
+        let next = self.step_from.iter().flatten().min().map(|&at| &self.steps[at]);
+        awaited.extend(next.map(|step| (step.phase, format!("the block of rank {}", step.receive_from.unwrap_or_default()))));
+        let phases = self.steps.last().map_or(0, |step| step.phase + 1);
+        watch::in_phases(&format!("rank {} in alltoall over tcp", self.mesh.me), &awaited, phases)
     }
 
     fn take(&mut self, tokens: Vec<Token>) {

@@ -2,6 +2,7 @@
 //! waits for whole blocks.
 use super::Broken;
 use super::mesh::{Mesh, Ready};
+use crate::watch;
 
 /// Octets passed on at once: fewer cost more calls of the system, more leave the next link idle. 16 kB reached 0.96 of the bound where
 /// whole blocks of 64 kB reached 0.90.
@@ -37,6 +38,13 @@ impl Mesh {
             if come.block == n && gone.block == n - 1 {
                 return Ok(());
             }
+            watch::waits(|| {
+                let what = match order.get(come.block) {
+                    Some(rank) => format!("the block of rank {rank} from rank {previous}"),
+                    None => format!("its blocks to rank {next} to go"),
+                };
+                format!("rank {} in allgather over tcp: {what} (block {} of {n})", self.me, come.block)
+            });
             ready.clear();
             let mut tokens = Vec::new();
             while !ready
