@@ -4,6 +4,7 @@ PREFIX ?= /usr/local
 CARGO  ?= cargo
 FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
+STRESS_TROUBLES ?= 100
 
 .PHONY: help demo test test-many stress test-networks build install packages check bench-quick bench-mpi bench-fleet bench-scaling figure11 fuzz clean
 
@@ -11,7 +12,8 @@ help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
 	@echo "make test         every test, lab and MPI tests included (root)"
 	@echo "make test-many    the planners' properties on 10,000 random trees each, optimized"
-	@echo "make stress       the network changes ten times a second under running jobs, for STRESS_SECONDS a job (now $(STRESS_SECONDS)); four jobs"
+	@echo "make stress       a lab whose cables move and whose switches, views and controller fail STRESS_TROUBLES times (now $(STRESS_TROUBLES)) under four jobs; then new"
+	@echo "                  epochs ten times a second, for STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte is checked: docs/live-change.md"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make build        target/release/heddle and target/release/lib/"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
@@ -39,6 +41,7 @@ test-many:
 stress:
 	@scripts/need-root "make stress"
 	shim/build.sh debug
+	STRESS_TROUBLES=$(STRESS_TROUBLES) $(CARGO) test --locked --test recabling -- --nocapture
 	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test mpi -- --nocapture epochs_change
 
 test-networks:

@@ -412,16 +412,17 @@ fn publish_while(dir: &Path, job: impl FnOnce() -> Said + Send) -> (Said, u32) {
     })
 }
 
-/// `make stress` has it run for minutes.
+/// `make stress` has it run for minutes, and over both data paths under each library.
 #[test]
 fn epochs_change_under_a_running_job() {
-    let seconds = std::env::var("STRESS_SECONDS").unwrap_or_else(|_| "8".to_owned());
-    for (mpi, forced, over) in [("openmpi", FORCED, ""), ("mpich", FORCED, ""), ("openmpi", OVER_TCP, " tcp"), ("mpich", OVER_TCP, " tcp")]
-    {
+    let stress = std::env::var("STRESS_SECONDS").ok();
+    let seconds = stress.as_deref().unwrap_or("6");
+    let jobs = [("openmpi", OVER_TCP, " tcp"), ("mpich", FORCED, ""), ("openmpi", FORCED, ""), ("mpich", OVER_TCP, " tcp")];
+    for (mpi, forced, over) in jobs.into_iter().take(if stress.is_some() { 4 } else { 2 }) {
         let dir = shared(TREE);
         let program = compiled("steady.c", mpi, &[]);
         let job = Job::new(mpi, 8).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_VERBOSE", "1");
-        let (said, published) = publish_while(dir.path(), || job.run(&program, &[&seconds]));
+        let (said, published) = publish_while(dir.path(), || job.run(&program, &[seconds]));
         println!("{mpi}{over}: {published} epochs published; {}", said.out.trim());
         assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
         let mut followed: Vec<&str> =
@@ -430,7 +431,7 @@ fn epochs_change_under_a_running_job() {
         assert!(published > 10 && followed.len() > 4, "{mpi}: {published} published, followed: {followed:?}");
         let calls = calls(dir.path());
         let count = |way: &str| calls.get(&format!("{way}{over}")).copied().unwrap_or(0);
-        assert!(count("alltoall aapc") > 100 && count("allgather ring") > 100 && calls.len() == 2, "{mpi}: {calls:?}");
+        assert!(count("alltoall aapc") > 50 && count("allgather ring") > 50 && calls.len() == 2, "{mpi}: {calls:?}");
     }
 }
 

@@ -1,28 +1,44 @@
-/* Calls checked collectives for some seconds, on everybody and on halves: `steady SECONDS [FILE]`; makes FILE after its first calls. */
+/* Calls checked collectives, on everybody and on halves: `steady SECONDS [FILE [MILLISECONDS]]`. Makes FILE after its first calls and
+   ends when it is gone again, if that comes first; rests so many MILLISECONDS between its rounds, and tells of its calls each second. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { BLOCK = 300 };
+/* Elements a block: of most calls, and of one round in 16. */
+enum { SMALL = 300, LARGE = 20000 };
 static int wrong, calls;
+static double longest;
+
+static void took(double began)
+{
+	double seconds = MPI_Wtime() - began;
+	calls++;
+	longest = seconds > longest ? seconds : longest;
+}
 
 static void both(MPI_Comm comm, int call)
 {
-	int size, rank;
+	int size, rank, block = call % 16 == 15 ? LARGE : SMALL;
 	MPI_Comm_size(comm, &size);
 	MPI_Comm_rank(comm, &rank);
-	int *sent = malloc(sizeof(int) * size * BLOCK), *got = malloc(sizeof(int) * size * BLOCK);
-	for (int i = 0; i < size * BLOCK; i++) {
+	int *sent = malloc(sizeof(int) * size * block), *got = malloc(sizeof(int) * size * block);
+	for (int i = 0; i < size * block; i++) {
 		sent[i] = call * 65536 + rank * 4096 + i % 4096;
 		got[i] = -1;
 	}
-	MPI_Alltoall(sent, BLOCK, MPI_INT, got, BLOCK, MPI_INT, comm);
-	for (int i = 0; i < size * BLOCK; i++)
-		wrong += got[i] != call * 65536 + i / BLOCK * 4096 + (rank * BLOCK + i % BLOCK) % 4096;
-	MPI_Allgather(sent, BLOCK, MPI_INT, got, BLOCK, MPI_INT, comm);
-	for (int i = 0; i < size * BLOCK; i++)
-		wrong += got[i] != call * 65536 + i / BLOCK * 4096 + i % BLOCK;
-	calls += 2;
+	double began = MPI_Wtime();
+	MPI_Alltoall(sent, block, MPI_INT, got, block, MPI_INT, comm);
+	took(began);
+	for (int i = 0; i < size * block; i++) {
+		wrong += got[i] != call * 65536 + i / block * 4096 + (rank * block + i % block) % 4096;
+		got[i] = -1;
+	}
+	began = MPI_Wtime();
+	MPI_Allgather(sent, block, MPI_INT, got, block, MPI_INT, comm);
+	took(began);
+	for (int i = 0; i < size * block; i++)
+		wrong += got[i] != call * 65536 + i / block * 4096 + i % block % 4096;
 	free(sent);
 	free(got);
 }
@@ -34,18 +50,25 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &halves);
-	double end = MPI_Wtime() + atof(argv[1]);
+	double end = MPI_Wtime() + atof(argv[1]), told = 0;
 	for (int call = 0; go_on; call = (call + 1) % 1000) {
 		both(MPI_COMM_WORLD, call);
 		both(halves, call);
 		if (rank == 0 && calls == 4 && argc > 2)
 			fclose(fopen(argv[2], "w"));
-		go_on = MPI_Wtime() < end;
+		if (rank == 0 && argc > 3 && MPI_Wtime() > told + 1) {
+			printf("steady: %d calls so far, %d wrong at rank 0\n", calls, wrong);
+			fflush(stdout);
+			told = MPI_Wtime();
+		}
+		go_on = MPI_Wtime() < end && (argc < 3 || access(argv[2], F_OK) == 0);
 		MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+		if (argc > 3)
+			usleep(1000 * atoi(argv[3]));
 	}
 	MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	if (rank == 0)
-		printf("steady: %d calls, %d wrong\n", calls, all);
+		printf("steady: %d calls, the longest %.1f s, %d wrong\n", calls, longest, all);
 	MPI_Comm_free(&halves);
 	MPI_Finalize();
 	return all != 0;

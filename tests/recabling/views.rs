@@ -1,0 +1,121 @@
+//! A shared directory as each host sees it, and how such a view can be wrong.
+use schedules::epoch::Pointer;
+use schedules::random::Random;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// One link a host, which leads to the shared directory or to something else.
+pub(crate) struct Views {
+    folder: PathBuf,
+    shared: PathBuf,
+    made: u32,
+}
+
+/// What a host sees in the place of the shared directory.
+#[derive(Debug, Clone, Copy)]
+enum View {
+    /// As it was, while others see it change.
+    Stale,
+    /// The epoch before the last.
+    Older,
+    Empty,
+    Missing,
+    /// The pointer without its end.
+    PointerCut,
+    /// One file of each epoch cut short.
+    Cut,
+    /// One file of each epoch with a bit flipped.
+    Flipped,
+    /// Names without what they stand for.
+    FilesMissing,
+}
+
+const VIEWS: [View; 8] =
+    [View::Stale, View::Cut, View::Empty, View::Flipped, View::Missing, View::PointerCut, View::FilesMissing, View::Older];
+
+impl Views {
+    /// All hosts see the directory itself.
+    pub(crate) fn new(folder: PathBuf, shared: &Path, hosts: &[&str]) -> Views {
+        fs::create_dir(&folder).unwrap();
+        let views = Views { folder, shared: shared.to_owned(), made: 0 };
+        hosts.iter().for_each(|host| views.mend(host));
+        views
+    }
+
+    /// The host sees the directory itself.
+    pub(crate) fn mend(&self, host: &str) {
+        self.turn(host, &self.shared);
+    }
+
+    /// Gives the host another view, the next kind of them in each round.
+    pub(crate) fn spoil(&mut self, host: &str, round: u64, random: &mut Random) {
+        let view = VIEWS[round as usize % VIEWS.len()];
+        self.made += 1;
+        let copy = self.folder.join(format!("copy{}", self.made));
+        match view {
+            View::Missing => {}
+            View::Empty => fs::create_dir(&copy).unwrap(),
+            _ => {
+                copy_folder(&self.shared, &copy);
+                damage(&copy, view, random);
+            }
+        }
+        self.turn(host, &copy);
+    }
+
+    /// By a rename, between two of the job's looks or in the middle of one.
+    fn turn(&self, host: &str, to: &Path) {
+        let new = self.folder.join(format!(".{host}"));
+        symlink(to, &new).unwrap();
+        fs::rename(new, self.folder.join(host)).unwrap();
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for path in entries(from) {
+        let copy = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_folder(&path, &copy);
+        } else {
+            // What is on its way to its place may be gone before it is copied.
+            let _ = fs::copy(path, copy);
+        }
+    }
+}
+
+fn damage(copy: &Path, view: View, random: &mut Random) {
+    let pointer = copy.join("current");
+    let line = fs::read_to_string(&pointer).unwrap();
+    let mut epochs: Vec<PathBuf> = entries(&copy.join("epochs"));
+    epochs.sort();
+    match view {
+        View::Stale | View::Empty | View::Missing => return,
+        View::PointerCut => return fs::write(pointer, &line[..random.below(line.len())]).unwrap(),
+        View::Older => {
+            let older = &epochs[epochs.len().saturating_sub(2)];
+            let number = older.file_name().unwrap().to_str().unwrap().parse().unwrap();
+            let manifest = fs::read(older.join("manifest.json")).unwrap();
+            return fs::write(pointer, Pointer::new(number, &manifest).to_string()).unwrap();
+        }
+        View::FilesMissing => epochs.iter().flat_map(|epoch| entries(epoch)).for_each(|file| fs::remove_file(file).unwrap()),
+        View::Cut | View::Flipped => epochs.iter().for_each(|epoch| {
+            let files = entries(epoch);
+            let file = &files[random.below(files.len())];
+            let mut bytes = fs::read(file).unwrap();
+            let at = random.below(bytes.len());
+            match view {
+                View::Flipped => bytes[at] ^= 1 << random.below(8),
+                _ => bytes.truncate(at),
+            }
+            fs::write(file, bytes).unwrap();
+        }),
+    }
+    // The same pointer in other octets: it counts as new, so that the job looks behind it.
+    fs::write(pointer, line.trim_end()).unwrap();
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect()
+}
