@@ -12,12 +12,16 @@ use inventory::Bytes;
 use job::Launcher;
 use lab::mpi::Mpi;
 use schedules::epoch::Epoch;
+use schedules::lg::Clusters;
 use schedules::table::{Carrier, Collective, Way};
 use schedules::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// What is measured unless somebody says; LG besides, where it has something to do.
+const WAYS: [&str; 8] = ["aapc", "aapc sender", "aapc none", "aapc tcp", "aapc sender tcp", "aapc none tcp", "ring", "ring tcp"];
 const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
+const NO_CLUSTERS: &str = ": each host needs a cluster in the inventory or topology, and the job hosts of two";
 
 /// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision table made of it.
 ///
@@ -43,13 +47,9 @@ pub(crate) struct Args {
     /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the allgather
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1k,4k,16k,64k,256k,1M")]
     size: Vec<Bytes>,
-    /// Ways that take turns; the library's own is always among them
-    #[arg(
-        long,
-        value_name = "WAY,...",
-        value_delimiter = ',',
-        default_value = "aapc,aapc sender,aapc none,aapc tcp,aapc sender tcp,aapc none tcp,ring,ring tcp"
-    )]
+    /// Ways that take turns; the library's own is always among them [default: aapc,aapc sender,aapc none,aapc tcp,aapc sender tcp,aapc none tcp,
+    /// ring,ring tcp, and lg where the hosts are in several clusters]
+    #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
     /// How often the job is launched
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -116,10 +116,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The library's own, and those asked for.
+fn ways(asked: &[Way], epoch: &Epoch) -> anyhow::Result<Vec<Way>> {
+    let mut ways = vec![Way::Native];
+    if asked.is_empty() {
+        ways.extend(WAYS.iter().map(|name| name.parse()).collect::<Result<Vec<Way>, _>>()?);
+        let clusters = Clusters::of(&epoch.topology.tree()?, &epoch.topology);
+        ways.extend(clusters.is_ok_and(|clusters| clusters.list().len() > 1).then_some(Way::Lg));
+    }
+    ways.extend(asked.iter().filter(|way| **way != Way::Native));
+    Ok(ways)
+}
+
 /// All launches, one kind after the other, again and again: what else the hosts do falls on all of them.
 fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Run> {
-    let mut ways = vec![Way::Native];
-    ways.extend(args.ways.iter().filter(|way| **way != Way::Native));
+    let ways = ways(&args.ways, epoch)?;
     let turns = |collective: Collective| -> Vec<Way> { ways.iter().copied().filter(|way| way.serves(collective)).collect() };
     let mut calls = Calls::default();
     let mut pings: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
@@ -160,7 +171,11 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
     for way in &not_gone {
         eprintln!(
             "{way}: cannot be gone here, so the table leaves it out{}",
-            if way.carrier() == Some(Carrier::Tcp) { NO_TCP } else { "" }
+            match (way, way.carrier()) {
+                (Way::Lg, _) => NO_CLUSTERS,
+                (_, Some(Carrier::Tcp)) => NO_TCP,
+                _ => "",
+            }
         );
     }
     let mut figures = calls.figures();

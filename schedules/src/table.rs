@@ -44,6 +44,8 @@ pub enum Way {
         #[serde(default)]
         over: Carrier,
     },
+    /// The steps of [`crate::lg`], over MPI: in communicators that span clusters.
+    Lg,
     /// The ring of [`crate::allgather`].
     Ring {
         /// What carries the blocks.
@@ -57,14 +59,15 @@ impl Way {
     pub fn carrier(self) -> Option<Carrier> {
         match self {
             Way::Native => None,
+            Way::Lg => Some(Carrier::Mpi),
             Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
         }
     }
 
-    /// The same way over another carrier.
+    /// The same way over another carrier, where it has a choice.
     pub fn over(self, over: Carrier) -> Way {
         match self {
-            Way::Native => Way::Native,
+            Way::Native | Way::Lg => self,
             Way::Aapc { sync, .. } => Way::Aapc { sync, over },
             Way::Ring { .. } => Way::Ring { over },
         }
@@ -75,17 +78,20 @@ impl Way {
         match self {
             Way::Native => true,
             Way::Aapc { .. } => matches!(collective, Collective::Alltoall | Collective::Alltoallv),
+            // A proxy passes on blocks whose sizes only others know.
+            Way::Lg => collective == Collective::Alltoall,
             Way::Ring { .. } => matches!(collective, Collective::Allgather | Collective::Allgatherv),
         }
     }
 }
 
-/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `ring tcp`. What is not said is the usual:
+/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `lg`, `ring tcp`. What is not said is the usual:
 /// receiver tokens, over MPI.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = match self {
             Way::Native => "native".to_owned(),
+            Way::Lg => "lg".to_owned(),
             Way::Aapc { sync: SyncKind::Receiver, .. } => "aapc".to_owned(),
             Way::Aapc { sync, .. } => format!("aapc {sync}"),
             Way::Ring { .. } => "ring".to_owned(),
@@ -100,7 +106,7 @@ impl fmt::Display for Way {
 /// A name that is no [`Way`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "way \"{0}\": expected native, aapc, or ring, with a synchronization after aapc and tcp at the end where wanted: \"aapc sender tcp\""
+    "way \"{0}\": expected native, aapc, lg, or ring, with a synchronization after aapc and tcp at the end where wanted: \"aapc sender tcp\""
 )]
 pub struct UnknownWay(pub String);
 
@@ -114,6 +120,7 @@ impl FromStr for Way {
         words.truncate(words.len() - usize::from(over == Carrier::Tcp));
         match (words.as_slice(), over) {
             (["native"], Carrier::Mpi) => Ok(Way::Native),
+            (["lg"], Carrier::Mpi) => Ok(Way::Lg),
             (["aapc"], over) => Ok(Way::Aapc { sync: SyncKind::Receiver, over }),
             (["aapc", sync], over) => Ok(Way::Aapc { sync: sync.parse().map_err(|_| unknown())?, over }),
             (["ring"], over) => Ok(Way::Ring { over }),
@@ -201,7 +208,7 @@ impl fmt::Display for Grounds {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// For MPI_Alltoall: native or aapc.
+    /// For MPI_Alltoall: native, aapc or lg.
     pub alltoall: Vec<Entry>,
     /// For MPI_Allgather: native or ring.
     pub allgather: Vec<Entry>,
@@ -298,15 +305,15 @@ impl Table {
         self.entries(collective).iter().rev().find(|entry| entry.from <= block)
     }
 
-    /// The way where there are no connections: that of the largest entry which needs none.
-    pub fn choose_without_tcp(&self, collective: Collective, block: Bytes) -> Way {
-        let mut entries = self.entries(collective).iter().rev();
-        entries.find(|entry| entry.from <= block && entry.way.carrier() != Some(Carrier::Tcp)).map_or(Way::Native, |entry| entry.way)
-    }
-
     /// Its way.
     pub fn choose(&self, collective: Collective, block: Bytes) -> Way {
-        self.entry(collective, block).map_or(Way::Native, |entry| entry.way)
+        self.choose_where(collective, block, |_| true)
+    }
+
+    /// The way where not every one can be gone: that of the largest entry which can.
+    pub fn choose_where(&self, collective: Collective, block: Bytes, can: impl Fn(Way) -> bool) -> Way {
+        let mut entries = self.entries(collective).iter().rev();
+        entries.find(|entry| entry.from <= block && can(entry.way)).map_or(Way::Native, |entry| entry.way)
     }
 
     /// The table as JSON, for people too.
@@ -329,7 +336,7 @@ impl Table {
     /// # Errors
     /// [`TableError::Content`].
     pub fn check(&self) -> Result<(), TableError> {
-        check("alltoall", &self.alltoall, "native or aapc", |way| way.serves(Collective::Alltoall))?;
+        check("alltoall", &self.alltoall, "native, aapc or lg", |way| way.serves(Collective::Alltoall))?;
         check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))?;
         check("alltoallv", &self.alltoallv, "native or aapc", |way| way.serves(Collective::Alltoallv))?;
         check("allgatherv", &self.allgatherv, "native or ring", |way| way.serves(Collective::Allgatherv))
@@ -392,10 +399,13 @@ mod tests {
         assert!(read("{\"from\":1,\"way\":\"native\"}").unwrap_err().contains("from 0"));
         assert!(read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}").unwrap_err().contains("ascending"));
         assert!(read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}").unwrap_err().contains("each MPI"));
-        assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native or aapc"));
-        assert!(read("{\"from\":0,\"way\":\"lg\"}").unwrap_err().contains("lg"));
+        assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native, aapc or lg"));
+        assert!(read("{\"from\":0,\"way\":\"lg\"}").is_ok());
+        assert!(read("{\"from\":0,\"way\":\"bruck\"}").unwrap_err().contains("bruck"));
         let v = Table { allgatherv: Table::default().alltoall, ..Table::default() };
         assert!(Table::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
+        let v = Table { alltoallv: vec![Entry { way: Way::Lg, ..Table::default().alltoall[0] }], ..Table::default() };
+        assert!(v.check().unwrap_err().to_string().contains("alltoallv: entry from 0: expected native or aapc"));
     }
 
     #[test]
@@ -411,9 +421,10 @@ mod tests {
         };
         let table = entries(["native", "aapc", "aapc tcp"]);
         table.check().unwrap();
+        let free = |way: Way| way.carrier() != Some(Carrier::Tcp);
         assert_eq!(table.choose(Collective::Alltoall, Bytes(9)).to_string(), "aapc tcp");
-        assert_eq!(table.choose_without_tcp(Collective::Alltoall, Bytes(9)).to_string(), "aapc");
-        assert_eq!(table.choose_without_tcp(Collective::Alltoall, Bytes(0)), Way::Native);
+        assert_eq!(table.choose_where(Collective::Alltoall, Bytes(9), free).to_string(), "aapc");
+        assert_eq!(table.choose_where(Collective::Alltoall, Bytes(0), free), Way::Native);
         assert!(entries(["native", "aapc tcp", "aapc"]).check().is_err() && entries(["native", "aapc", "aapc"]).check().is_err());
     }
 
@@ -421,12 +432,12 @@ mod tests {
     fn every_way_is_read_by_its_name() {
         let syncs = [SyncKind::None, SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier];
         for over in [Carrier::Mpi, Carrier::Tcp] {
-            for way in syncs.map(|sync| Way::Aapc { sync, over }).into_iter().chain([Way::Ring { over }, Way::Native]) {
+            for way in syncs.map(|sync| Way::Aapc { sync, over }).into_iter().chain([Way::Ring { over }, Way::Lg, Way::Native]) {
                 assert_eq!(way.to_string().parse(), Ok(way));
             }
         }
         assert_eq!(Way::Aapc { sync: SyncKind::Sender, over: Carrier::Tcp }.to_string(), "aapc sender tcp");
-        for wrong in ["", "tcp", "native tcp", "ring sender", "aapc fast", "aapc  tcp"] {
+        for wrong in ["", "tcp", "native tcp", "lg tcp", "ring sender", "aapc fast", "aapc  tcp"] {
             assert!(wrong.parse::<Way>().unwrap_err().to_string().contains("expected native, aapc"), "{wrong}");
         }
     }

@@ -15,6 +15,7 @@ mod backbone;
 mod clusters;
 pub mod predict;
 mod proxies;
+pub mod slice;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -135,7 +135,7 @@ fn proxies_share_large_blocks_by_octets() {
 }
 
 /// Two to six clusters, each a random tree of one to five switches hung from a random place, with uplinks of mixed rates.
-fn any_sites() -> impl Strategy<Value = (String, Vec<u32>)> {
+pub(crate) fn any_sites() -> impl Strategy<Value = (String, Vec<u32>)> {
     let site = (prop::collection::vec(0usize..100, 1..=12), prop::collection::vec((0usize..100, 0..3usize), 0..5), 0..3usize, 0usize..100);
     prop::collection::vec(site, 2..=6).prop_map(|sites| {
         const RATES: [&str; 3] = ["1G", "2500M", "10G"];

@@ -10,7 +10,7 @@
 //! | [`members`] | which member belongs to which communicator |
 //! | [`member`] | what a process knows of a communicator, and the agreements |
 //! | [`head`] | what rank 0 does beside |
-//! | [`aapc`], [`ring`] | the collectives themselves |
+//! | [`aapc`], [`lg`], [`ring`] | the collectives themselves |
 //! | [`wires`] | the same over the runtime's own TCP connections |
 //!
 //! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no
@@ -21,6 +21,7 @@ mod aapc;
 mod call;
 mod entries;
 mod head;
+mod lg;
 mod meeting;
 mod member;
 mod members;

@@ -3,7 +3,7 @@ use crate::call::{Amount, Call};
 use crate::head::Head;
 use crate::private::{Private, Result, check};
 use crate::wires::{self, Wires};
-use crate::{aapc, meeting, ring};
+use crate::{aapc, lg, meeting, ring};
 use ::mpi::ffi::MPI_Comm;
 use inventory::Bytes;
 use runtime::pace::Pace;
@@ -135,6 +135,7 @@ impl Member {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh) {
+                (Way::Lg, _) => lg::alltoall(call, private, follow.lg(), block)?,
                 (Way::Aapc { sync, .. }, Some(mesh)) => wires::alltoall(call, private, mesh, follow.steps(sync), block)?,
                 (Way::Aapc { sync, .. }, None) => aapc::alltoall(call, private, follow.steps(sync))?,
                 (_, Some(mesh)) => wires::allgather(call, private, mesh, follow.ring(), block)?,

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How long the other ranks may take to call: connections are made at once, but a host may be busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The tag of a message to itself.
-const OWN: c_int = 1;
+pub(crate) const OWN: c_int = 1;
 /// An address among the ranks: a family octet (0: none), sixteen of the address, two of the port.
 const DOOR: usize = 19;
 
@@ -168,7 +168,7 @@ fn is_plain(datatype: MPI_Datatype) -> Result<bool> {
 }
 
 /// Blocks to send as octets: the application's own memory where it is plain, else a copy.
-struct Packed {
+pub(crate) struct Packed {
     at: Vec<*const u8>,
     length: usize,
     /// Holds what the addresses point to.
@@ -178,7 +178,7 @@ struct Packed {
 impl Packed {
     /// # Safety
     /// The buffers must hold what their datatypes say, and stay as they are as long as this lives.
-    unsafe fn of(blocks: impl Iterator<Item = Data>, private: &Private, length: usize) -> Result<Packed> {
+    pub(crate) unsafe fn of(blocks: impl Iterator<Item = Data>, private: &Private, length: usize) -> Result<Packed> {
         let blocks: Vec<Data> = blocks.collect();
         let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.packed) || is_plain(blocks[0].datatype)?;
         if plain {
@@ -192,21 +192,21 @@ impl Packed {
         Ok(Packed { at: copy.chunks_exact(length).map(<[u8]>::as_ptr).collect(), length, _copy: copy })
     }
 
-    fn blocks(&self) -> Vec<&[u8]> {
+    pub(crate) fn blocks(&self) -> Vec<&[u8]> {
         // SAFETY: each address begins a block of this length: MPI's argument, or a chunk of the copy.
         self.at.iter().map(|&at| unsafe { std::slice::from_raw_parts(at, self.length) }).collect()
     }
 }
 
 /// Where blocks are received as octets: the application's own memory where it is plain, else aside.
-struct Places {
+pub(crate) struct Places {
     blocks: Vec<Data>,
     length: usize,
     aside: Option<Vec<u8>>,
 }
 
 impl Places {
-    fn of(blocks: impl Iterator<Item = Data>, length: usize) -> Result<Places> {
+    pub(crate) fn of(blocks: impl Iterator<Item = Data>, length: usize) -> Result<Places> {
         let blocks: Vec<Data> = blocks.collect();
         let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.byte) || is_plain(blocks[0].datatype)?;
         let aside = if plain { None } else { Some(room(length.saturating_mul(blocks.len()))?) };
@@ -215,7 +215,7 @@ impl Places {
 
     /// # Safety
     /// The application's blocks must be as long as said and not overlap.
-    unsafe fn blocks(&mut self) -> Vec<&mut [u8]> {
+    pub(crate) unsafe fn blocks(&mut self) -> Vec<&mut [u8]> {
         match &mut self.aside {
             Some(aside) => aside.chunks_exact_mut(self.length).collect(),
             // SAFETY: passed on to the caller.
@@ -238,7 +238,7 @@ impl Places {
     ///
     /// # Safety
     /// The buffers must have room for what their datatypes say.
-    unsafe fn unpack(&self, private: &Private, me: u32) -> Result<()> {
+    pub(crate) unsafe fn unpack(&self, private: &Private, me: u32) -> Result<()> {
         let Some(aside) = &self.aside else { return Ok(()) };
         for (rank, (block, octets)) in (0..).zip(self.blocks.iter().zip(aside.chunks_exact(self.length))) {
             if rank != me {
@@ -255,7 +255,7 @@ fn octets_of(octets: &[u8]) -> Data {
     Data { at: octets.as_ptr().cast_mut().cast(), count: octets.len() as c_int, datatype: mpi().handle.packed }
 }
 
-fn room(octets: usize) -> Result<Vec<u8>> {
+pub(crate) fn room(octets: usize) -> Result<Vec<u8>> {
     let mut room = Vec::new();
     room.try_reserve_exact(octets).map_err(|_| Failed(::mpi::ffi::MPI_ERR_NO_MEM as c_int))?;
     room.resize(octets, 0);

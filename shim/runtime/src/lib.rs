@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rank 0:   shared directory --store--> Word --(broadcast)--> every rank: plan --> Follow | aside
-//! a call:   block size --Follow::way--> native | aapc | ring;  pace: is it time to agree again?;  record: what it took
+//! a call:   block size --Follow::way--> native | aapc | lg | ring;  pace: is it time to agree again?;  record: what it took
 //! ```
 //!
 //! | module | one idea |
@@ -11,12 +11,14 @@
 //! | [`store`] | rank 0's view of the shared directory |
 //! | [`word`] | what rank 0 tells the others |
 //! | [`plan`] | a communicator's own schedule out of an epoch |
+//! | `clusters` | which of its ranks form a cluster, for LG |
 //! | [`pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
 //! | [`decided`] | which decisions are news |
 //! | [`watch`] | the watchdog: what a rank waits for |
 //! | [`say`] | the few lines it writes to standard error |
+mod clusters;
 pub mod decided;
 pub mod pace;
 pub mod plan;

@@ -1,6 +1,7 @@
 //! A communicator's own schedule out of an epoch: its hosts' part of the tree, with its ranks as leaves.
 //!
 //! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it.
+use crate::clusters;
 use crate::settings::Force;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes};
@@ -10,13 +11,16 @@ use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
 use schedules::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
-use schedules::{allgather, alltoall, bound};
+use schedules::{allgather, alltoall, bound, lg};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
 /// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
 /// 30 MB at this many ranks.
 pub const MOST_RANKS: usize = 1024;
+
+/// A call by LG keeps messages of several blocks, which MPI counts by `int`: a block of so many octets a rank goes another way.
+const MOST_BY_LG: u64 = 1 << 30;
 
 /// Measured on 12 hosts with trunks three times as fast (README, "Limits"): over the libraries' point-to-point these schedules take
 /// longer than the libraries' own routine.
@@ -39,6 +43,8 @@ pub struct Follow {
     addresses: Vec<Option<IpAddr>>,
     steps: Vec<(SyncKind, Vec<Step>)>,
     ring: Vec<u32>,
+    /// Empty where the ranks span no clusters, or neither the table nor the forced way asks for it.
+    lg: lg::slice::Slice,
     digest: u64,
 }
 
@@ -119,7 +125,22 @@ impl Follow {
             phases = plan.phases.len();
             steps.push((kind, slice::of(&plan, rank)));
         }
+        let host_of = host_of(&members);
         let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
+        let mut lg = lg::slice::Slice::default();
+        if asks_for_lg(&table, force) {
+            match clusters::of_ranks(&lean.topology, &hosts, &leaves, &host_of) {
+                Ok(clusters) => {
+                    let plan = lg::plan(&leaves, &clusters, None);
+                    verify::lg(&leaves, &plan).map_err(wrong)?;
+                    summary += &format!("; lg among {} clusters, {} steps", plan.clusters.len(), plan.steps.len());
+                    // Planned from what is in the digest already: the tree, whose ring it is, and the clusters.
+                    plan.clusters.iter().for_each(|cluster| cluster.hosts.hash(&mut digest));
+                    lg = lg::slice::of(&plan, rank);
+                }
+                Err(reason) => summary += &format!("; no lg: {reason}"),
+            }
+        }
         if wide && table.alltoall.iter().all(|entry| entry.way == Way::Native) {
             summary += WIDE;
         }
@@ -128,12 +149,13 @@ impl Follow {
             summary,
             table,
             force: force.clone(),
-            host_of: host_of(&members),
+            host_of,
             addresses: names.iter().map(|name| lean.topology.hosts.get(*name)?.address).collect(),
             ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
             hosts,
             steps,
             ring: ring.ring,
+            lg,
             digest: digest.finish() | 1,
         })
     }
@@ -145,8 +167,13 @@ impl Follow {
 
     /// The way of a call with blocks of this size, before which `calls` of its kind came in a row.
     pub fn way(&self, collective: Collective, block: u64, calls: u64) -> Way {
-        let way = self.force.way(collective, calls).unwrap_or_else(|| self.table.choose(collective, Bytes(block)));
-        with_tokens(way)
+        let forced = self.force.way(collective, calls).filter(|&way| self.can(way, block));
+        with_tokens(forced.unwrap_or_else(|| self.table.choose_where(collective, Bytes(block), |way| self.can(way, block))))
+    }
+
+    /// Whether this communicator can go a way with blocks of this size, connections or not.
+    fn can(&self, way: Way, block: u64) -> bool {
+        way != Way::Lg || (self.lg.steps > 0 && block.saturating_mul(self.host_of.len() as u64) <= MOST_BY_LG)
     }
 
     /// Whether this collective may ask for connections: if forced to, and else where the topology says where every host is reached.
@@ -157,7 +184,8 @@ impl Follow {
     /// The way in the place of one that needs connections which cannot be had.
     pub fn way_without_tcp(&self, collective: Collective, block: u64, way: Way) -> Way {
         let forced = !self.force.ways(collective).is_empty();
-        if forced { way.over(Carrier::Mpi) } else { with_tokens(self.table.choose_without_tcp(collective, Bytes(block))) }
+        let can = |way: Way| way.carrier() != Some(Carrier::Tcp) && self.can(way, block);
+        if forced { way.over(Carrier::Mpi) } else { with_tokens(self.table.choose_where(collective, Bytes(block), can)) }
     }
 
     /// Why a call that came to this way goes it, in a few words.
@@ -180,6 +208,11 @@ impl Follow {
     /// This rank's steps of the all-to-all; none where the table never asks for that kind.
     pub fn steps(&self, sync: SyncKind) -> &[Step] {
         self.steps.iter().find(|(kind, _)| *kind == sync).map_or(&[], |(_, steps)| steps)
+    }
+
+    /// This rank's part of the all-to-all by LG; empty where [`Follow::way`] never says so.
+    pub fn lg(&self) -> &lg::slice::Slice {
+        &self.lg
     }
 
     /// The ranks in the order of the allgather's ring.
@@ -220,6 +253,12 @@ fn kinds(table: &Table, force: &Force) -> Vec<SyncKind> {
     kinds.sort_unstable();
     kinds.dedup();
     kinds
+}
+
+/// Whether the table, or the forced way, can ask for LG.
+fn asks_for_lg(table: &Table, force: &Force) -> bool {
+    let forced = force.ways(Collective::Alltoall).iter().copied();
+    forced.chain(table.alltoall.iter().map(|entry| entry.way)).any(|way| way == Way::Lg)
 }
 
 /// The way as it is gone.
@@ -331,6 +370,41 @@ mod tests {
         };
         assert!(phases("1G").ends_with("4 phases"));
         assert!(phases("10G").contains("3 phases"));
+    }
+
+    #[test]
+    fn ranks_that_span_clusters_go_by_lg_where_asked_to() {
+        let follow = |hosts: &[&str], force: &str, clusters: &str| {
+            let mut lean = lean("10M");
+            lean.topology = TopologyFile::parse("pair.yaml", &(PAIR.replace("RATE", "10M") + clusters)).unwrap();
+            let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
+            let plans =
+                (0..hosts.len() as u32).map(|rank| Follow::plan(&lean, Mpi::Mpich, &Force::parse(force).unwrap(), &hosts, rank).unwrap());
+            plans.collect::<Vec<_>>()
+        };
+        let both = ["w", "w", "x", "z", "y"];
+        let declared = "\nclusters: {east: [y, z], west: [w, x]}";
+        for clusters in ["", declared] {
+            let plans = follow(&both, "lg", clusters);
+            assert!(plans.iter().all(|plan| plan.digest() == plans[0].digest() && plan.way(Collective::Alltoall, 8, 0) == Way::Lg));
+            assert_eq!(plans[0].way(Collective::Alltoallv, 8, 0), Way::Native);
+            assert_ne!(plans[0].way(Collective::Alltoall, MOST_BY_LG, 0), Way::Lg, "a message of too many octets");
+            assert!(plans[0].summary.contains("; lg among 2 clusters, "), "{}", plans[0].summary);
+            let sent = |rank: usize| plans[rank].lg().sends.iter().map(|s| s.parcel.peer).collect::<Vec<_>>();
+            assert_eq!((0..5).map(|rank| sent(rank).len()).sum::<usize>(), 6 + 2 + 3 + 3, "in west, in east, and across in each direction");
+            let own = plans[3].lg().receives.iter().flat_map(|r| &r.blocks).filter(|b| b.dst == 3);
+            assert_eq!(own.map(|b| b.src).collect::<std::collections::BTreeSet<_>>(), [0, 1, 2, 4].into());
+        }
+        assert!(follow(&both, "ring", declared)[0].lg().sends.is_empty(), "nobody asked");
+        for (hosts, clusters, reason) in [
+            (&["w", "x"][..], declared, "no lg: all hosts are in one cluster, west"),
+            (&both, "\nclusters: {west: [w, x, y]}", "no lg: host z is in no cluster"),
+        ] {
+            let plan = &follow(hosts, "lg", clusters)[0];
+            assert!(plan.summary.contains(reason), "{}", plan.summary);
+            assert_eq!((plan.way(Collective::Alltoall, 8, 0), plan.lg().steps), (Way::Native, 0));
+            assert!(plan.way(Collective::Alltoall, 1 << 20, 0) != Way::Lg, "as the table says");
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Force {
     alltoall: Vec<Way>,
+    alltoallv: Vec<Way>,
+    /// MPI_Allgatherv too.
     allgather: Vec<Way>,
 }
 
@@ -39,7 +41,8 @@ impl Settings {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
         let mut force = Force::parse(&text).unwrap_or_else(|| {
-            problem = Some(format!("HEDDLE_FORCE={text}: expected aapc, ring, both as aapc,ring, or native; the decision table decides"));
+            problem =
+                Some(format!("HEDDLE_FORCE={text}: expected aapc or lg, ring, both as aapc,ring, or native; the decision table decides"));
             Force::default()
         });
         if let Some(turns) = var("HEDDLE_TURNS").filter(|v| !v.is_empty()) {
@@ -55,34 +58,43 @@ impl Settings {
 }
 
 impl Force {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `ring` one of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
-    /// With `tcp` among them, these ways go over the runtime's own connections.
+    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` one of MPI_Alltoall, `ring` one of MPI_Allgather and MPI_Allgatherv, `native` of
+    /// all; several are given with commas. With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<Force> {
         let mut force = Force::default();
         let over = if text.split(',').any(|name| name == "tcp") { Carrier::Tcp } else { Carrier::Mpi };
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
-                "aapc" => force.alltoall = vec![Way::Aapc { sync: SyncKind::Receiver, over }],
-                "ring" => force.allgather = vec![Way::Ring { over }],
+                "aapc" => force.takes(Way::Aapc { sync: SyncKind::Receiver, over }),
+                "lg" => force.takes(Way::Lg),
+                "ring" => force.takes(Way::Ring { over }),
                 "tcp" => {}
-                "native" => force = Force { alltoall: vec![Way::Native], allgather: vec![Way::Native] },
+                "native" => force.takes(Way::Native),
                 _ => return None,
             }
         }
         Some(force)
     }
 
+    /// One way, for all that can go it.
+    fn takes(&mut self, way: Way) {
+        let Force { alltoall, alltoallv, allgather } = self;
+        let all = [(Collective::Alltoall, alltoall), (Collective::Alltoallv, alltoallv), (Collective::Allgather, allgather)];
+        all.into_iter().filter(|(collective, _)| way.serves(*collective)).for_each(|(_, ways)| *ways = vec![way]);
+    }
+
     /// Names of ways, with commas: successive calls of a collective with blocks of one size go them in turn, as [`turn`] says.
     fn turns(text: &str) -> Result<Force, UnknownWay> {
         let ways = text.split(',').map(str::parse).collect::<Result<Vec<Way>, _>>()?;
         let of = |collective| ways.iter().copied().filter(|way| way.serves(collective)).collect();
-        Ok(Force { alltoall: of(Collective::Alltoall), allgather: of(Collective::Allgather) })
+        Ok(Force { alltoall: of(Collective::Alltoall), alltoallv: of(Collective::Alltoallv), allgather: of(Collective::Allgather) })
     }
 
     /// The ways this collective is forced to go in turn; none where the table decides.
     pub fn ways(&self, collective: Collective) -> &[Way] {
         match collective {
-            Collective::Alltoall | Collective::Alltoallv => &self.alltoall,
+            Collective::Alltoall => &self.alltoall,
+            Collective::Alltoallv => &self.alltoallv,
             Collective::Allgather | Collective::Allgatherv => &self.allgather,
         }
     }
@@ -105,7 +117,7 @@ mod tests {
         assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), Force::parse("ring").unwrap(), 2, None));
         let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
         assert_eq!((s.dir, s.force), (None, Force::default()));
-        assert!(problem.unwrap().contains("expected aapc, ring"));
+        assert!(problem.unwrap().contains("expected aapc or lg, ring"));
     }
 
     #[test]
@@ -121,7 +133,9 @@ mod tests {
         assert_eq!(way("ring", Collective::Alltoall), None);
         assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: Carrier::Mpi }));
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
-        assert_eq!(Force::parse("lg"), None);
+        assert_eq!(way("aapc,lg", Collective::Alltoall), Some(Way::Lg));
+        assert_eq!((way("lg", Collective::Alltoallv), way("aapc,lg", Collective::Alltoallv)), (None, way("aapc", Collective::Alltoall)));
+        assert_eq!(Force::parse("LG"), None);
     }
 
     #[test]

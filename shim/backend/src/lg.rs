@@ -1,0 +1,157 @@
+//! MPI_Alltoall by LG, over point-to-point messages of octets: blocks that go the same way travel in one message.
+//!
+//! A rank sends one message at a time, in the order of steps, each as soon as what it passes on has come; receives are posted at once.
+//! Between two ranks goes one message in each direction at most, and every message of a call is awaited in that call.
+use crate::call::{Call, Outgoing};
+use crate::mpi::mpi;
+use crate::private::{Data, Private, Requests, Result};
+use crate::wires::{OWN, Packed, Places, room};
+use runtime::watch;
+use schedules::lg::slice::{Outbound, Slice, Source};
+use std::ffi::c_int;
+
+const DATA: c_int = 1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Done {
+    /// A message has come.
+    Received(usize),
+    /// A message is on its way.
+    Sent,
+}
+
+/// `block` is the octets of each block, the same on all ranks.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn alltoall(call: &Call, private: &Private, slice: &Slice, block: usize) -> Result<()> {
+    // SAFETY: passed on to the caller.
+    let outgoing = unsafe { Outgoing::of(call, private) }?;
+    let incoming = call.received()?;
+    let me = private.rank as u32;
+    // If its own block does not fit, others still wait for what this rank sends.
+    // SAFETY: passed on to the caller.
+    let copied = if outgoing.own_block_moves() { unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), OWN) } } else { Ok(()) };
+    let ranks = 0..private.size as u32;
+    // SAFETY: passed on to the caller.
+    let packed = unsafe { Packed::of(ranks.clone().map(|rank| outgoing.to(rank)), private, block) }?;
+    let mut places = Places::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
+    let exchange = Exchange {
+        private,
+        slice,
+        block,
+        own: packed.blocks(),
+        // SAFETY: the application leaves both buffers alone during the call, and its blocks do not overlap.
+        places: unsafe { places.blocks() },
+        received: slice.receives.iter().map(|parcel| room(parcel.blocks.len() * block)).collect::<Result<_>>()?,
+        came: vec![false; slice.receives.len()],
+        under_way: None,
+        requests: Requests::new(),
+    };
+    exchange.run()?;
+    // SAFETY: passed on to the caller.
+    unsafe { places.unpack(private, me) }.and(copied)
+}
+
+/// A call under way.
+struct Exchange<'a> {
+    private: &'a Private,
+    slice: &'a Slice,
+    block: usize,
+    /// This rank's blocks, by receiver.
+    own: Vec<&'a [u8]>,
+    /// Where this rank's blocks are wanted, by sender.
+    places: Vec<&'a mut [u8]>,
+    /// The messages that come, and whether they have.
+    received: Vec<Vec<u8>>,
+    came: Vec<bool>,
+    /// The message that is being sent.
+    under_way: Option<Vec<u8>>,
+    requests: Requests<Done>,
+}
+
+impl Exchange<'_> {
+    fn run(mut self) -> Result<()> {
+        let outcome = self.everything();
+        if !self.requests.is_empty() {
+            // Something failed with messages under way: the library still knows where they lie.
+            std::mem::forget((self.received, self.under_way));
+        }
+        outcome
+    }
+
+    fn everything(&mut self) -> Result<()> {
+        for (number, message) in self.received.iter_mut().enumerate() {
+            let (at, from) = (octets(message.as_mut_ptr(), message.len()), self.slice.receives[number].peer);
+            // SAFETY: the message is left alone until it has come, and the call waits for every request.
+            self.requests.add(unsafe { self.private.receive(at, from as c_int, DATA) }?, Done::Received(number));
+        }
+        let slice = self.slice;
+        let (mut sends, mut events) = (slice.sends.iter().peekable(), Vec::new());
+        loop {
+            if self.under_way.is_none()
+                && let Some(next) = sends.next_if(|next| self.holds(next))
+            {
+                let mut message = self.pack(next)?;
+                let at = octets(message.as_mut_ptr(), message.len());
+                // SAFETY: the message stays as it is until it is sent.
+                self.requests.add(unsafe { self.private.send(at, next.parcel.peer as c_int, DATA) }?, Done::Sent);
+                self.under_way = Some(message);
+            }
+            if self.requests.is_empty() {
+                return self.requests.outcome();
+            }
+            watch::waits(|| self.waits_for(sends.peek().copied()));
+            self.requests.wait_some(&mut events)?;
+            for event in events.drain(..) {
+                match event {
+                    Done::Received(number) => self.arrived(number),
+                    Done::Sent => self.under_way = None,
+                }
+            }
+        }
+    }
+
+    /// Whether all blocks of a message are here.
+    fn holds(&self, next: &Outbound) -> bool {
+        next.sources.iter().all(|source| if let Source::Received { parcel, .. } = source { self.came[*parcel] } else { true })
+    }
+
+    fn pack(&self, next: &Outbound) -> Result<Vec<u8>> {
+        let mut message = room(next.sources.len() * self.block)?;
+        let places = message.chunks_exact_mut(self.block);
+        for ((source, block), place) in next.sources.iter().zip(&next.parcel.blocks).zip(places) {
+            place.copy_from_slice(match *source {
+                Source::Own => self.own[block.dst as usize],
+                Source::Received { parcel, block } => &self.received[parcel][block * self.block..][..self.block],
+            });
+        }
+        Ok(message)
+    }
+
+    /// Puts the blocks that end here where they belong; the others stay until they are passed on.
+    fn arrived(&mut self, number: usize) {
+        self.came[number] = true;
+        let me = self.private.rank as u32;
+        let blocks = self.slice.receives[number].blocks.iter().zip(self.received[number].chunks_exact(self.block));
+        for (block, octets) in blocks.filter(|(block, _)| block.dst == me) {
+            self.places[block.src as usize].copy_from_slice(octets);
+        }
+    }
+
+    /// For the watchdog.
+    fn waits_for(&self, next: Option<&Outbound>) -> String {
+        let missing = self.slice.receives.iter().zip(&self.came).find(|(_, came)| !**came).map(|(parcel, _)| parcel);
+        let what = match (missing, next) {
+            (Some(parcel), _) => format!("the blocks by way of rank {} (step {} of {})", parcel.peer, parcel.step + 1, self.slice.steps),
+            (None, Some(next)) => format!("its message before the one to rank {} to go", next.parcel.peer),
+            (None, None) => "its last message to go".to_owned(),
+        };
+        format!("rank {} in alltoall, lg: {what}", self.private.rank)
+    }
+}
+
+fn octets(at: *mut u8, count: usize) -> Data {
+    // The plan leaves calls with longer messages to others.
+    Data { at: at.cast(), count: count as c_int, datatype: mpi().handle.byte }
+}

@@ -1,0 +1,127 @@
+//! Jobs that span clusters follow LG, under both MPI libraries: on this machine with many shapes of clusters, and in a lab whose clusters are
+//! a long way apart. Needs root and what tests/mpi.rs and tests/lab.rs need.
+mod common;
+#[allow(dead_code)] // what other test files use
+#[path = "common/job.rs"]
+mod job;
+#[path = "common/runtime.rs"]
+mod runtime;
+
+use common::lab::Up;
+use job::{Job, Said, compiled};
+use lab::mpi::Mpi;
+use runtime::lib;
+use schedules::job::JobRecord;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const BOTH: [&str; 2] = ["openmpi", "mpich"];
+const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
+
+/// Three clusters of unequal size, the middle one on two switches.
+const THREE: &str = "switches: [s0, s1, s2, s3]
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s2}, n5: {switch: s3}, n6: {switch: s3}, n7: {switch: s3}}
+links: [{a: s0, b: s1, rate: 100M}, {a: s1, b: s2}, {a: s2, b: s3, rate: 100M}]
+clusters: {west: [n0, n1, n2], middle: [n3, n4], east: [n5, n6, n7]}
+";
+
+fn publish(dir: &Path, topology: &Path) {
+    let heddle = env!("CARGO_BIN_EXE_heddle");
+    let done = Command::new(heddle).arg("publish").arg("--topology").arg(topology).arg("--dir").arg(dir).output().expect(heddle);
+    assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A shared directory with one epoch.
+fn shared(topology: &str) -> TempDir {
+    let dir = TempDir::new().expect("a temporary directory");
+    let file = dir.path().join("topology.yaml");
+    fs::write(&file, topology).expect("written");
+    publish(dir.path(), &file);
+    dir
+}
+
+/// The collectives and ways of all calls, by job records; those of nothing left out.
+fn ways(dir: &Path) -> BTreeSet<String> {
+    let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
+    let records = files.map(|file| serde_json::from_slice::<JobRecord>(&fs::read(&file).expect("a record")).expect("a job record"));
+    let calls = records.flat_map(|record| record.calls).filter(|call| call.block > 0);
+    calls.map(|call| format!("{} {}", call.collective, call.way)).collect()
+}
+
+fn set(ways: &[&str]) -> BTreeSet<String> {
+    ways.iter().map(|way| (*way).to_owned()).collect()
+}
+
+#[test]
+fn every_datatype_and_communicator_gives_the_same_bytes() {
+    for mpi in BOTH {
+        for (source, ranks, per_host) in
+            [("datatypes.c", 7, 1), ("datatypes.c", 16, 3), ("communicators.c", 16, 2), ("communicators.c", 5, 1)]
+        {
+            let program = compiled(source, mpi, &[]);
+            let bare = Job::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
+            let dir = shared(THREE);
+            let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env("HEDDLE_FORCE", "lg").run(&program, &[]);
+            assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
+            assert!(bare.out.lines().count() > 10, "{}", bare.out);
+            let ways = ways(dir.path());
+            assert!(ways.contains("alltoall lg") && ways.contains("allgather native"), "{source} x {ranks} on {mpi}: {ways:?}");
+            assert_eq!(ways.contains("alltoall native"), source == "communicators.c", "some communicators are within a cluster: {ways:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rank_with_too_little_room_hears_of_it_and_nobody_hangs() {
+    for mpi in BOTH {
+        let dir = shared(THREE);
+        let job = Job::new(mpi, 6).dir(dir.path()).env("HEDDLE_FORCE", "lg");
+        assert_eq!(job.run(&compiled("mismatch.c", mpi, &[]), &["alltoall", "return"]).out, "truncated\n", "{mpi}");
+        assert!(ways(dir.path()).contains("alltoall lg"), "{mpi}");
+    }
+}
+
+#[test]
+fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
+    for mpi in BOTH {
+        let dir = shared(THREE);
+        let forced = |ranks| Job::new(mpi, ranks).dir(dir.path()).env("HEDDLE_FORCE", "lg").env("HEDDLE_VERBOSE", "1");
+        let bare = Job::bare(mpi, 5).run(&compiled("vectors.c", mpi, &[]), &[]);
+        let with = forced(5).run(&compiled("vectors.c", mpi, &[]), &[]);
+        assert_eq!(with.out, bare.out, "{mpi}");
+        assert!(with.heddle.iter().any(|line| line.contains("; lg among 2 clusters, ")), "{:?}", with.heddle);
+        assert!(ways(dir.path()).contains("alltoallv native"), "{:?}", ways(dir.path()));
+        let west = forced(3).run(&lib().join(format!("bench-{mpi}")), &["--size", "100", "--iterations", "2", "--check"]);
+        assert!(west.heddle.iter().any(|line| line.contains("; no lg: all hosts are in one cluster, west")), "{:?}", west.heddle);
+    }
+}
+
+/// Six hosts, three on each side of a link of 10 Mbit/s and 10 ms; some communicators have hosts of one side only.
+#[test]
+fn clusters_a_long_way_apart() {
+    let up = Up::new("lg", TWO);
+    let folder = Path::new("/run/heddle-lab").join(up.lab.name());
+    for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
+        let dir = folder.join("shared");
+        let _ = fs::remove_dir_all(&dir);
+        publish(&dir, &folder.join("topology.yaml"));
+        let run = |shim: bool, program: &Path, arguments: &[&str]| {
+            let job = lab::mpi::Job { shim, timeout: Some(Duration::from_secs(60)), ..lab::mpi::Job::new(library) };
+            let words = std::iter::once(program.to_str().expect("a plain path")).chain(arguments.iter().copied());
+            Said::new(
+                &up.lab.mpirun(&job, words).env("HEDDLE_FORCE", "lg").output().expect("mpirun"),
+                &format!("{mpi} {}", program.display()),
+            )
+        };
+        let program = compiled("communicators.c", mpi, &[]);
+        assert_eq!(run(true, &program, &[]).out, run(false, &program, &[]).out, "{mpi}");
+        assert_eq!(ways(&dir), set(&["allgather native", "alltoall lg", "alltoall native"]), "{mpi}");
+        let bench = ["--size", "1,1000,30000", "--iterations", "3", "--check"];
+        let said = run(true, &lib().join(format!("bench-{mpi}")), &bench);
+        assert_eq!(said.out.matches("every byte checked").count(), 3, "{}", said.out);
+    }
+}
