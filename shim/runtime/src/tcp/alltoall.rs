@@ -123,14 +123,19 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
     fn receive(&mut self, rank: u32) -> Result<(), Broken> {
         let at = rank as usize;
         let Some(step) = self.step_from.get(at).copied().flatten() else { return Ok(()) };
+        let length = self.incoming[at].len();
         let block = &mut self.incoming[at][self.received[at]..];
         if block.is_empty() && self.received[at] > 0 {
             return Ok(()); // Of the next call.
         }
         let before = self.received[at];
-        self.received[at] += self.mesh.peer(rank)?.receive(rank, block)?;
-        let length = self.incoming[at].len();
         let almost = length - LEAD.min(length / 4);
+        let peer = self.mesh.peer(rank)?;
+        self.received[at] += peer.receive(rank, block)?;
+        if self.received[at] < length {
+            let next = if self.received[at] < almost { almost } else { length };
+            peer.wake_at(next - self.received[at])?;
+        }
         if before < almost && self.received[at] >= almost {
             for token in &self.steps[step].give_after_receive {
                 self.mesh.give(token.peer, token.id)?;

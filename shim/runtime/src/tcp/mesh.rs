@@ -1,7 +1,8 @@
 //! Connections between all ranks of a communicator: for each ordered pair one, whose caller sends blocks and whose callee
 //! acknowledges them and sends tokens against the stream. So what is urgent never queues behind what is long.
+use super::Broken;
 use super::greeting::{self, LENGTH, Secret};
-use super::{Broken, socket};
+use super::peer::Peer;
 use inventory::BitsPerSec;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,14 +10,12 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Octets written at once: a socket that has room takes all that is offered, however little room it has.
-const PIECE: usize = 8 * 1024;
 /// What is waited for at both connections of a peer: changes, not states.
 const FLAGS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
 /// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so that strangers cannot fill the house.
 const UNKNOWN: usize = 64;
-/// A rank that waits calls its `progress` after so long, for the MPI library must move on while nothing comes, and then twice as
-/// long, up to the longest: each call takes the processor from who could send.
+/// A rank for which nothing comes calls its `progress` after so long, for the MPI library must move on meanwhile; each time it waits
+/// twice as long until the next, up to the longest, as each call takes the processor from who could send.
 const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
 
@@ -182,13 +181,11 @@ impl Making {
                 peers.push(None); // Itself.
                 continue;
             };
-            socket::sends_blocks(&out)?;
-            socket::sends_tokens(&back)?;
             epoll.add(&out, EpollEvent::new(FLAGS, rank << 1))?;
             epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
-            peers.push(Some(Peer { out, back, unsent: Vec::new(), partial: Vec::new(), pace: None, ended: false }));
+            peers.push(Some(Peer::new(out, back)?));
         }
-        Ok(Mesh { me: self.me, peers, epoll, calls: 0, early: Vec::new(), is_closed: false })
+        Ok(Mesh { me: self.me, peers, epoll, calls: 0, nap: NAP, early: Vec::new(), is_closed: false })
     }
 }
 
@@ -216,22 +213,6 @@ fn wait<'e>(epoll: &Epoll, events: &'e mut [EpollEvent], nap: Duration) -> io::R
     }
 }
 
-/// Another rank, by both connections with it.
-#[derive(Debug)]
-pub(super) struct Peer {
-    /// This rank called: its blocks go out here, and tokens come back.
-    pub(super) out: TcpStream,
-    /// The other rank called: its blocks come in here, and tokens go back.
-    pub(super) back: TcpStream,
-    /// Octets of tokens that found the connection full.
-    unsent: Vec<u8>,
-    /// Octets of a token whose rest has not come.
-    partial: Vec<u8>,
-    pace: Option<BitsPerSec>,
-    /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last call is over.
-    pub(super) ended: bool,
-}
-
 /// Every connection of a rank.
 #[derive(Debug)]
 pub struct Mesh {
@@ -240,6 +221,8 @@ pub struct Mesh {
     epoll: Epoll,
     /// Calls made over these connections: the same number on every rank within a call.
     calls: u32,
+    /// How long this rank waits until it calls `progress`.
+    nap: Duration,
     /// Tokens of a call that this rank has not begun: their giver was faster.
     early: Vec<Token>,
     /// A call failed.
@@ -288,11 +271,7 @@ impl Mesh {
     pub fn pace(&mut self, rate: impl Fn(u32) -> Option<BitsPerSec>) -> io::Result<()> {
         for (rank, peer) in (0..).zip(&mut self.peers) {
             let Some(peer) = peer else { continue };
-            let wanted = rate(rank);
-            if peer.pace != wanted {
-                socket::pace(&peer.out, wanted.unwrap_or(BitsPerSec(u64::MAX)))?;
-                peer.pace = wanted;
-            }
+            peer.pace(rate(rank))?;
         }
         Ok(())
     }
@@ -300,6 +279,7 @@ impl Mesh {
     /// Begins a call and gives the tokens that came too early, if they are of it.
     pub(super) fn begin(&mut self) -> Vec<Token> {
         self.calls = self.calls.wrapping_add(1);
+        self.nap = NAP;
         let (now, later) = std::mem::take(&mut self.early).into_iter().partition(|t| t.call == self.calls);
         self.early = later;
         now
@@ -329,7 +309,7 @@ impl Mesh {
 
     /// Whether all but a few of the octets for a rank have gone on the wire; if not, it will be ready to be written to when they have.
     pub(super) fn has_gone(&mut self, rank: u32) -> Result<bool, Broken> {
-        if socket::unsent(&self.peer(rank)?.out)? <= socket::GONE {
+        if self.peer(rank)?.has_gone()? {
             return Ok(true);
         }
         // The kernel looks anew, and will tell when there is room.
@@ -350,10 +330,8 @@ impl Mesh {
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), Broken> {
         let mut events = [EpollEvent::empty(); 64];
-        let mut nap = NAP;
         loop {
-            let happened = wait(&self.epoll, &mut events, nap)?;
-            nap = (nap * 2).min(LONGEST_NAP);
+            let happened = wait(&self.epoll, &mut events, self.nap)?;
             for event in happened {
                 let rank = (event.data() >> 1) as u32;
                 let flags = event.events();
@@ -381,6 +359,7 @@ impl Mesh {
             if !happened.is_empty() {
                 return Ok(());
             }
+            self.nap = (self.nap * 2).min(LONGEST_NAP);
             if !progress() {
                 return Err(Broken::Wait(io::Error::new(ErrorKind::Interrupted, "the MPI library failed meanwhile")));
             }
@@ -417,49 +396,5 @@ impl Mesh {
         peer.partial.drain(..whole);
         self.early.extend(early);
         Ok(())
-    }
-}
-
-impl Peer {
-    fn flush(&mut self, rank: u32) -> Result<(), Broken> {
-        while !self.unsent.is_empty() {
-            match self.back.write(&self.unsent) {
-                Ok(n) => drop(self.unsent.drain(..n)),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends what fits now; gives how much.
-    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, Broken> {
-        let mut sent = 0;
-        while sent < octets.len() {
-            let end = octets.len().min(sent + PIECE);
-            match self.out.write(&octets[sent..end]) {
-                Ok(n) => sent += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
-            }
-        }
-        Ok(sent)
-    }
-
-    /// Receives what has come, at most what fits; gives how much.
-    pub(super) fn receive(&mut self, rank: u32, octets: &mut [u8]) -> Result<usize, Broken> {
-        let mut received = 0;
-        while received < octets.len() {
-            match self.back.read(&mut octets[received..]) {
-                Ok(0) => return Err(Broken::ended(rank)),
-                Ok(n) => received += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
-            }
-        }
-        Ok(received)
     }
 }

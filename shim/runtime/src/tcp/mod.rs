@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`greeting`] | the first octets of a connection: who calls, and whether it belongs here |
 //! | [`mesh`] | connections between all ranks |
+//! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
 //! | [`alltoall`] | blocks and tokens |
 //! | [`ring`] | the allgather |
@@ -21,6 +22,7 @@ pub mod alltoall;
 pub mod descriptors;
 pub mod greeting;
 pub mod mesh;
+mod peer;
 pub mod ring;
 mod socket;
 

@@ -62,6 +62,8 @@ impl Mesh {
             let length = block.len();
             let n = self.peer(previous)?.receive(previous, &mut block[come.octet..])?;
             if !come.advance(n, length) {
+                let chunk = (CHUNK - come.octet % CHUNK).min(length - come.octet);
+                self.peer(previous)?.wake_at(chunk)?;
                 break;
             }
         }

@@ -1,17 +1,10 @@
 //! Options of a connection's two ends.
-#![allow(unsafe_code, reason = "two options have no safe wrapper: setsockopt with an integer")]
+#![allow(unsafe_code, reason = "options without a safe wrapper: setsockopt with an integer")]
 use inventory::BitsPerSec;
 use std::ffi::c_int;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-
-/// A sender's socket takes more octets only while fewer than this many of it wait to be sent; whoever waits for room is told at half
-/// as many. What is under way does not count: a long or fast link has as much there as it needs.
-const LOW_WATER: c_int = 16 * 1024;
-
-/// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its way when the last octet has gone.
-pub(super) const GONE: usize = LOW_WATER as usize / 2;
 
 /// `SIOCOUTQNSD` of linux/sockios.h, which libc does not name.
 const SIOCOUTQNSD: libc::Ioctl = 0x894B;
@@ -21,8 +14,18 @@ const URGENT: c_int = 6;
 
 /// The end that sends blocks.
 pub(super) fn sends_blocks(stream: &TcpStream) -> io::Result<()> {
-    common(stream)?;
-    set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, LOW_WATER)
+    common(stream)
+}
+
+/// Takes more octets only while fewer than so many wait to be sent, and tells of room at half as many. What is under way does not
+/// count: a long or fast link has as much there as it needs.
+pub(super) fn unsent_at_most(stream: &TcpStream, octets: usize) -> io::Result<()> {
+    set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, octets as c_int)
+}
+
+/// Tells of octets to read only when there are so many; of the end of a connection at once.
+pub(super) fn wake_at(stream: &TcpStream, octets: usize) -> io::Result<()> {
+    set(stream, libc::SOL_SOCKET, libc::SO_RCVLOWAT, octets as c_int)
 }
 
 /// Octets that were written and have not gone on the wire once.

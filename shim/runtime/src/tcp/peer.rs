@@ -1,0 +1,173 @@
+//! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go on: for a chunk that has come whole, not
+//! for each of its frames, and for a block that has gone, not for each bit of room.
+use super::{Broken, socket};
+use inventory::BitsPerSec;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+/// Octets that come before this rank is woken for them, at most. More would save little and leave less of the receive buffer, 128 kB at
+/// first, to what comes until they are taken.
+const CHUNK: usize = 32 * 1024;
+/// Octets that may wait in the kernel to be sent, while there are more to be written.
+const AHEAD: usize = 128 * 1024;
+/// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its way when the last octet has gone.
+const GONE: usize = 8 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// This rank called: its blocks go out here, and tokens come back.
+    pub(super) out: TcpStream,
+    /// The other rank called: its blocks come in here, and tokens go back.
+    pub(super) back: TcpStream,
+    /// Octets of tokens that found the connection full.
+    pub(super) unsent: Vec<u8>,
+    /// Octets of a token whose rest has not come.
+    pub(super) partial: Vec<u8>,
+    /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last call is over.
+    pub(super) ended: bool,
+    pace: Option<BitsPerSec>,
+    /// What the kernel was told last: octets that may wait to be sent, and that come before it wakes this rank.
+    room: usize,
+    awaited: usize,
+}
+
+impl Peer {
+    pub(super) fn new(out: TcpStream, back: TcpStream) -> io::Result<Peer> {
+        socket::sends_blocks(&out)?;
+        socket::sends_tokens(&back)?;
+        Ok(Peer { out, back, unsent: Vec::new(), partial: Vec::new(), ended: false, pace: None, room: usize::MAX, awaited: 1 })
+    }
+
+    /// Sends blocks at this rate; `None`: as fast as it goes.
+    pub(super) fn pace(&mut self, wanted: Option<BitsPerSec>) -> io::Result<()> {
+        if self.pace != wanted {
+            socket::pace(&self.out, wanted.unwrap_or(BitsPerSec(u64::MAX)))?;
+            self.pace = wanted;
+        }
+        Ok(())
+    }
+
+    /// Sends tokens that found no room before.
+    pub(super) fn flush(&mut self, rank: u32) -> Result<(), Broken> {
+        while !self.unsent.is_empty() {
+            match self.back.write(&self.unsent) {
+                Ok(n) => drop(self.unsent.drain(..n)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what fits now; gives how much.
+    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, Broken> {
+        let mut sent = 0;
+        if !octets.is_empty() {
+            self.room(AHEAD)?;
+        }
+        while sent < octets.len() {
+            match self.out.write(&octets[sent..]) {
+                Ok(n) => sent += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Whether all but a few of the octets that were written have gone on the wire.
+    pub(super) fn has_gone(&mut self) -> io::Result<bool> {
+        // Room is told of when half of it is free.
+        self.room(2 * GONE)?;
+        Ok(socket::unsent(&self.out)? <= GONE)
+    }
+
+    fn room(&mut self, octets: usize) -> io::Result<()> {
+        if self.room != octets {
+            socket::unsent_at_most(&self.out, octets)?;
+            self.room = octets;
+        }
+        Ok(())
+    }
+
+    /// Receives what has come, at most what fits; gives how much.
+    pub(super) fn receive(&mut self, rank: u32, octets: &mut [u8]) -> Result<usize, Broken> {
+        let mut received = 0;
+        while received < octets.len() {
+            match self.back.read(&mut octets[received..]) {
+                Ok(0) => return Err(Broken::ended(rank)),
+                Ok(n) => received += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Broken::Lost { rank, cause }),
+            }
+        }
+        Ok(received)
+    }
+
+    /// Wakes this rank when so many octets have come, or a chunk of them; what has come already counts.
+    pub(super) fn wake_at(&mut self, octets: usize) -> io::Result<()> {
+        let octets = octets.clamp(1, CHUNK);
+        if self.awaited != octets {
+            socket::wake_at(&self.back, octets)?;
+            self.awaited = octets;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::net::TcpListener;
+    use std::os::fd::AsFd;
+    use std::time::{Duration, Instant};
+
+    /// A peer, and the other end of what it sends and of what it receives.
+    fn peer() -> (Peer, TcpStream, TcpStream) {
+        let door = TcpListener::bind("127.0.0.1:0").unwrap();
+        let call = || (TcpStream::connect(door.local_addr().unwrap()).unwrap(), door.accept().unwrap().0);
+        let ((out, receives), (sends, back)) = (call(), call());
+        (Peer::new(out, back).unwrap(), receives, sends)
+    }
+
+    fn is_ready(stream: &TcpStream, what: PollFlags, within: u16) -> bool {
+        poll(&mut [PollFd::new(stream.as_fd(), what)], PollTimeout::from(within)).unwrap() == 1
+    }
+
+    #[test]
+    fn a_rank_is_woken_for_a_chunk_and_not_for_its_parts() {
+        let (mut peer, _, mut sends) = peer();
+        peer.wake_at(10_000).unwrap();
+        sends.write_all(&[1; 9_999]).unwrap();
+        assert!(!is_ready(&peer.back, PollFlags::POLLIN, 50));
+        sends.write_all(&[1]).unwrap();
+        assert!(is_ready(&peer.back, PollFlags::POLLIN, 20_000));
+        peer.wake_at(20_000).unwrap();
+        assert!(!is_ready(&peer.back, PollFlags::POLLIN, 50));
+        drop(sends);
+        assert!(is_ready(&peer.back, PollFlags::POLLIN, 20_000), "the end of a connection is told of at once");
+    }
+
+    #[test]
+    fn a_block_has_gone_when_the_other_end_has_room_for_it() {
+        let (mut peer, mut receives, _sends) = peer();
+        let mut sent = 0;
+        // Until neither end's buffers hold more: that no more fits is believed after a moment, as the kernel moves octets on meanwhile.
+        while is_ready(&peer.out, PollFlags::POLLOUT, 200) {
+            sent += peer.send(0, &[7; 65_536]).unwrap();
+        }
+        assert!(!peer.has_gone().unwrap());
+        let mut read = 0;
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while read < sent && Instant::now() < deadline {
+            read += receives.read(&mut vec![0; 65_536]).unwrap();
+        }
+        assert_eq!(read, sent);
+        assert!(is_ready(&peer.out, PollFlags::POLLOUT, 20_000));
+        assert!(peer.has_gone().unwrap());
+    }
+}
