@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
 
-.PHONY: help demo test test-many stress test-networks build install packages check bench-quick bench-mpi bench-fleet bench-scaling figure11 fuzz clean
+.PHONY: help demo test test-many stress test-networks test-suites build install packages check bench-quick bench-mpi bench-fleet bench-scaling figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -15,6 +15,7 @@ help:
 	@echo "make stress       a lab whose cables move and whose switches, views and controller fail STRESS_TROUBLES times (now $(STRESS_TROUBLES)) under four jobs; then new"
 	@echo "                  epochs ten times a second, for STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte is checked: docs/live-change.md"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
+	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
 	@echo "make build        target/release/heddle and target/release/lib/"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
 	@echo "make check        formatting, lints, licences and advisories"
@@ -47,6 +48,12 @@ stress:
 test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }
 	HEDDLE_NETWORKS=$(abspath $(NETWORKS)) $(CARGO) test --locked -p heddle-agent --features networks --test networks -- --nocapture --test-threads 1
+
+test-suites: packages
+	@scripts/need-root "make test-suites"
+	@test -d "$(SUITES)" || { echo "heddle: SUITES names no folder; say where the sources are: make test-suites SUITES=FOLDER" >&2; exit 1; }
+	scripts/build-suites $(SUITES)
+	$(CARGO) test --locked --no-fail-fast --features suites --test suites -- --nocapture --test-threads 1
 
 build: packages
 	$(CARGO) build --release --locked

@@ -3,15 +3,16 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
+#[path = "common/epochs.rs"]
+mod epochs;
 #[path = "common/job.rs"]
 mod job;
 #[path = "common/runtime.rs"]
 mod runtime;
 
+use epochs::{FORCED, OVER_TCP, TREE, calls, publish, records, shared};
 use job::{Job, Said, compiled};
 use runtime::lib;
-use schedules::job::JobRecord;
-use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -20,49 +21,11 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const BOTH: [&str; 2] = ["openmpi", "mpich"];
-/// Each way at every size, so that small programs take the runtime's own.
-const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
-/// The same over the runtime's own connections.
-const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
-
-/// Eight hosts on three switches in a row; the second one moves n2 and n3.
-const TREE: &str = "switches: [s0, s1, s2]
-hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s0, address: 127.0.0.1}, n3: {switch: s1, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
-links: [{a: s0, b: s1}, {a: s1, b: s2}]
-";
+/// [`TREE`], where n2 and n3 have moved.
 const MOVED: &str = "switches: [s0, s1, s2]
 hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s2, address: 127.0.0.1}, n3: {switch: s0, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
-
-/// A shared directory with one epoch.
-fn shared(topology: &str) -> TempDir {
-    let dir = TempDir::new().expect("a temporary directory");
-    publish(dir.path(), topology);
-    dir
-}
-
-fn publish(dir: &Path, topology: &str) {
-    let file = tempfile::NamedTempFile::new().expect("a temporary file");
-    fs::write(file.path(), topology).expect("written");
-    let heddle = env!("CARGO_BIN_EXE_heddle");
-    let done = Command::new(heddle).arg("publish").arg("--topology").arg(file.path()).arg("--dir").arg(dir).output().expect(heddle);
-    assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// Calls per collective and way, of all communicators that wrote a job record; those of nothing left out.
-fn calls(dir: &Path) -> BTreeMap<String, u64> {
-    let mut calls = BTreeMap::new();
-    for total in records(dir).iter().flat_map(|record| &record.calls).filter(|total| total.block > 0) {
-        *calls.entry(format!("{} {}", total.collective, total.way)).or_default() += total.calls;
-    }
-    calls
-}
-
-fn records(dir: &Path) -> Vec<JobRecord> {
-    let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
-    files.map(|file| serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")).collect()
-}
 
 fn ways(dir: &Path) -> Vec<String> {
     calls(dir).into_keys().collect()

@@ -1,0 +1,47 @@
+//! A shared directory with an epoch for jobs on this machine, and the job records they leave in it.
+use schedules::job::JobRecord;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Eight hosts on three switches in a row.
+pub(crate) const TREE: &str = "switches: [s0, s1, s2]
+hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s0, address: 127.0.0.1}, n3: {switch: s1, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
+links: [{a: s0, b: s1}, {a: s1, b: s2}]
+";
+
+/// Each way at every size, so that small programs take the runtime's own.
+pub(crate) const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
+/// The same over the runtime's own connections.
+pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
+
+/// A shared directory with one epoch.
+pub(crate) fn shared(topology: &str) -> TempDir {
+    let dir = TempDir::new().expect("a temporary directory");
+    publish(dir.path(), topology);
+    dir
+}
+
+pub(crate) fn publish(dir: &Path, topology: &str) {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(file.path(), topology).expect("written");
+    let heddle = env!("CARGO_BIN_EXE_heddle");
+    let done = Command::new(heddle).arg("publish").arg("--topology").arg(file.path()).arg("--dir").arg(dir).output().expect(heddle);
+    assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Calls per collective and way, of all communicators that wrote a job record; those of nothing left out.
+pub(crate) fn calls(dir: &Path) -> BTreeMap<String, u64> {
+    let mut calls = BTreeMap::new();
+    for total in records(dir).iter().flat_map(|record| &record.calls).filter(|total| total.block > 0) {
+        *calls.entry(format!("{} {}", total.collective, total.way)).or_default() += total.calls;
+    }
+    calls
+}
+
+pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
+    let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
+    files.map(|file| serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")).collect()
+}

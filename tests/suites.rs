@@ -1,0 +1,257 @@
+//! Test suites that others wrote, with the runtime and without: each of their tests must end alike. `make test-suites SUITES=FOLDER`
+//! builds them from sources in a folder (see scripts/build-suites) and runs these tests; without it they are not run at all.
+//!
+//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root). What a suite
+//! finds wrong with an MPI library it finds with the runtime too: only differences fail here.
+#[path = "common/epochs.rs"]
+#[allow(dead_code)]
+mod epochs;
+#[path = "common/job.rs"]
+#[allow(dead_code)]
+mod job;
+#[path = "common/runtime.rs"]
+mod runtime;
+
+use epochs::{FORCED, OVER_TCP, TREE, calls, shared};
+use job::Job;
+use runtime::lib;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const BOTH: [&str; 2] = ["openmpi", "mpich"];
+/// Names of the tests a run is narrowed to, with commas: `ONLY=alltoallv,icalltoall`.
+const ONLY: &str = "ONLY";
+
+/// How each test ended, by its name.
+type Outcomes = BTreeMap<String, String>;
+
+/// One program of a suite on a number of ranks; what it writes says how each of the tests in it ended.
+struct Program<'a> {
+    name: String,
+    mpi: &'a str,
+    ranks: usize,
+    path: PathBuf,
+    arguments: Vec<String>,
+    outcomes: fn(&Output) -> Outcomes,
+}
+
+impl Program<'_> {
+    /// With the runtime, `forced` to its ways, or without it. Gives how its tests ended, and the calls the runtime served.
+    fn run(&self, forced: Option<(&str, &str)>) -> (Outcomes, u64) {
+        // This machine's own name is where processes run that the program starts itself.
+        let here = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
+        let dir = shared(&TREE.replace("hosts: {", &format!("hosts: {{{}: {{switch: s1}}, ", here.trim())));
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        // More ranks than hosts: some of these have two or three, the last one fewer.
+        let per_host = self.ranks.div_ceil(8);
+        let Some(forced) = forced else {
+            return ((self.outcomes)(&Job::bare(self.mpi, self.ranks).per_host(per_host).output(&self.path, &arguments)), 0);
+        };
+        let loaded = ["libheddle.so", "libheddle-idle.so"].map(|name| lib().join(name).display().to_string()).join(":");
+        let job = Job::new(self.mpi, self.ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).env("LD_PRELOAD", &loaded);
+        let outcomes = (self.outcomes)(&job.env("HEDDLE_PATIENCE", "30").output(&self.path, &arguments));
+        let calls = if dir.path().join("jobs").exists() { calls(dir.path()) } else { BTreeMap::new() };
+        (outcomes, calls.iter().filter(|(way, _)| !way.ends_with("native")).map(|(_, calls)| calls).sum())
+    }
+
+    /// Whether the operator asked for it, and it was built: an MPI library may lack functions it calls.
+    fn is_wanted(&self) -> bool {
+        let only = std::env::var(ONLY).unwrap_or_default();
+        (only.is_empty() || only.split(',').any(|name| self.name.contains(name))) && self.path.exists()
+    }
+}
+
+/// Where scripts/build-suites put a suite.
+fn built(mpi: &str, suite: &str) -> PathBuf {
+    let target = lib().parent().and_then(Path::parent).expect("target/debug/lib is in target");
+    target.join("suites").join(mpi).join(suite)
+}
+
+/// Runs each program without the runtime and with each of its data paths, and insists that every test ends alike.
+fn alike(suite: &str, programs: &[Program]) {
+    let (mut differences, mut served, mut ends) = (Vec::new(), 0, BTreeMap::<String, u32>::new());
+    let wanted: Vec<&Program> = programs.iter().filter(|program| program.is_wanted()).collect();
+    assert!(!wanted.is_empty(), "{suite}: no test to run; has scripts/build-suites built it?");
+    for program in &wanted {
+        let name = format!("{} x {} on {}", program.name, program.ranks, program.mpi);
+        let (bare, _) = program.run(None);
+        for end in bare.values() {
+            *ends.entry(end.clone()).or_default() += 1;
+        }
+        for forced in [FORCED, OVER_TCP] {
+            let (with, calls) = program.run(Some(forced));
+            served += calls;
+            let names = bare.keys().chain(with.keys().filter(|name| !bare.contains_key(*name)));
+            for test in names.filter(|test| bare.get(*test) != with.get(*test)) {
+                let told = |outcomes: &Outcomes| outcomes.get(test).map_or("not run", String::as_str).to_owned();
+                let difference = format!("{name}: {test}: without: {}; with {}: {}", told(&bare), forced.1, told(&with));
+                println!("{difference}");
+                differences.push(difference);
+            }
+        }
+    }
+    println!("{suite}: {} programs; their tests without the runtime: {ends:?}; the runtime served {served} calls", wanted.len());
+    assert!(differences.is_empty(), "{suite}: {} tests end otherwise with the runtime:\n{}", differences.len(), differences.join("\n"));
+    assert!(served > 0, "{suite}: nothing went through the runtime");
+}
+
+/// How a program ended that is one test.
+fn as_a_whole(output: &Output, passed: bool) -> Outcomes {
+    let end = match output.status.code() {
+        Some(124 | 137) => "hung",
+        Some(0) if passed => "passed",
+        _ => "failed",
+    };
+    BTreeMap::from([("the program".to_owned(), end.to_owned())])
+}
+
+/// MPICH's tests say so where they find nothing wrong, and each comes with the numbers of ranks it is made for.
+fn mpich_tests(folder: &str) -> Vec<Program<'static>> {
+    let mut programs = Vec::new();
+    for mpi in BOTH {
+        let built = built(mpi, "mpich").join(folder);
+        let list = ["testlist", "testlist.in"].iter().find_map(|name| fs::read_to_string(built.join(name)).ok()).unwrap_or_default();
+        for line in list.lines().filter(|line| !line.starts_with(['#', '@']) && !line.contains("mem=") && !line.contains("xfail")) {
+            let mut words = line.split_whitespace();
+            let (Some(name), Some(Ok(ranks))) = (words.next(), words.next().map(str::parse)) else { continue };
+            if ranks > 16 {
+                continue;
+            }
+            let arguments = words.filter_map(|word| Some(word.strip_prefix("arg=")?.to_owned())).collect();
+            let outcomes = |output: &Output| as_a_whole(output, String::from_utf8_lossy(&output.stdout).contains(" No Errors"));
+            programs.push(Program { name: format!("{folder}/{name}"), mpi, ranks, path: built.join(name), arguments, outcomes });
+        }
+    }
+    programs
+}
+
+#[test]
+fn mpich_collectives() {
+    alike("MPICH coll", &mpich_tests("coll"));
+}
+
+#[test]
+fn mpich_fortran_collectives() {
+    for folder in ["f77/coll", "f90/coll", "f08/coll"] {
+        alike(&format!("MPICH {folder}"), &mpich_tests(folder));
+    }
+}
+
+#[test]
+fn mpich_errors_of_collectives() {
+    alike("MPICH errors/coll", &mpich_tests("errors/coll"));
+}
+
+#[test]
+fn mpich_communicators_and_processes() {
+    let programs = ["comm", "init", "spawn", "threads/comm", "threads/coll", "errhan"].iter().flat_map(|folder| mpich_tests(folder));
+    alike("MPICH comm, init, spawn, threads", &programs.collect::<Vec<_>>());
+}
+
+/// Python's unittest names each test and how it ended; rank 0 speaks for all.
+fn mpi4py_tests(suite: &str) -> Vec<Program<'static>> {
+    const MODULES: &str = "cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj cco_obj cco_obj_inter cco_pr_buf \
+                           cco_pr_ngh_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo dynproc spawn threads util_pkl5";
+    let mut programs = Vec::new();
+    for mpi in BOTH {
+        let built = built(mpi, suite);
+        for (module, ranks) in MODULES.split_whitespace().flat_map(|module| [1, 2, 3, 5].map(|ranks| (module, ranks))) {
+            if !built.join(format!("test/test_{module}.py")).exists() {
+                continue;
+            }
+            let script = format!(
+                "PYTHONPATH='{0}' exec python3 '{0}/test/runtests.py' --no-builddir -v -i '^test_{module}\\.py$' 2>&1 | \
+                 if [ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} = 0 ]; then cat; else cat >/dev/null; fi",
+                built.display()
+            );
+            let arguments = vec!["-c".to_owned(), script];
+            let outcomes = |output: &Output| {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let ended = text.lines().filter_map(|line| line.split_once(" ... "));
+                let mut outcomes: Outcomes = ended.map(|(test, end)| (test.to_owned(), end.trim().to_owned())).collect();
+                outcomes.extend(as_a_whole(output, text.contains("\nOK")));
+                outcomes
+            };
+            programs.push(Program { name: format!("{suite}/{module}"), mpi, ranks, path: "/bin/bash".into(), arguments, outcomes });
+        }
+    }
+    programs
+}
+
+#[test]
+fn mpi4py_4() {
+    alike("mpi4py 4", &mpi4py_tests("mpi4py-4.0.3"));
+}
+
+#[test]
+fn mpi4py_3() {
+    alike("mpi4py 3", &mpi4py_tests("mpi4py-3.1.6"));
+}
+
+/// Intel's benchmarks, compiled to check what they receive: a line for each size, whose last column counts what is wrong.
+#[test]
+fn intel_mpi_benchmarks() {
+    let mut programs = Vec::new();
+    for mpi in BOTH {
+        for (ranks, program, names) in [
+            (4, "IMB-MPI1", "Alltoall Alltoallv Allgather Allgatherv"),
+            (9, "IMB-MPI1", "Alltoall Alltoallv Allgather Allgatherv"),
+            (4, "IMB-NBC", "Ialltoall Ialltoallv Iallgather Iallgatherv"),
+        ] {
+            for name in names.split(' ') {
+                let flags = format!("{name} -npmin {ranks} -msglog 0:18 -iter 5 -iter_policy off -time 5");
+                let arguments = flags.split(' ').map(str::to_owned).collect();
+                let outcomes = |output: &Output| {
+                    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                    let sizes = text.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+                    let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
+                    let mut outcomes: Outcomes =
+                        words.filter_map(|words| Some((format!("{} B", words.first()?), format!("{} wrong", words.last()?)))).collect();
+                    outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
+                    outcomes
+                };
+                programs.push(Program {
+                    name: format!("{program} {name}"),
+                    mpi,
+                    ranks,
+                    path: built(mpi, "imb").join(program),
+                    arguments,
+                    outcomes,
+                });
+            }
+        }
+    }
+    alike("Intel MPI Benchmarks", &programs);
+}
+
+/// OSU's benchmarks with validation: a line for each size, whose last column says Pass or Fail.
+#[test]
+fn osu_micro_benchmarks() {
+    let mut programs = Vec::new();
+    for mpi in BOTH {
+        for name in ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "ialltoall", "iallgather", "alltoall_persistent"] {
+            let folder = match name {
+                _ if name.ends_with("_persistent") => "persistent",
+                _ if name.starts_with('i') => "non_blocking",
+                _ => "blocking",
+            };
+            for ranks in [3, 8] {
+                let path = built(mpi, "osu").join(format!("c/mpi/collective/{folder}/osu_{name}"));
+                let arguments = "-c -m 1:262144 -i 5 -x 1".split(' ').map(str::to_owned).collect();
+                let outcomes = |output: &Output| {
+                    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                    let sizes = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+                    let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
+                    let mut outcomes: Outcomes =
+                        words.filter_map(|words| Some((format!("{} B", words.first()?), (*words.last()?).to_owned()))).collect();
+                    outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
+                    outcomes
+                };
+                programs.push(Program { name: format!("osu_{name}"), mpi, ranks, path, arguments, outcomes });
+            }
+        }
+    }
+    alike("OSU Micro-Benchmarks", &programs);
+}
