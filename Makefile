@@ -1,6 +1,7 @@
 # heddle. `make demo` and `make test` do everything a fresh Debian or Ubuntu with Rust needs.
 SHELL  := /bin/bash
 PREFIX ?= /usr/local
+HEDDLE_DIR ?= /srv/heddle
 CARGO  ?= cargo
 FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
@@ -17,7 +18,7 @@ help:
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
 	@echo "make build        target/release/heddle and target/release/lib/"
-	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions"
+	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures the README states, measured here"
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
@@ -63,6 +64,10 @@ install: build
 	install -Dm755 target/release/heddle $(DESTDIR)$(PREFIX)/bin/heddle
 	install -d $(DESTDIR)$(PREFIX)/lib/heddle
 	install -m755 target/release/lib/* $(DESTDIR)$(PREFIX)/lib/heddle/
+	install -d $(DESTDIR)$(PREFIX)/share/heddle/modulefiles $(DESTDIR)$(PREFIX)/share/heddle/slurm
+	share/fill $(PREFIX) $(HEDDLE_DIR) share/modulefiles/heddle > $(DESTDIR)$(PREFIX)/share/heddle/modulefiles/heddle
+	share/fill $(PREFIX) $(HEDDLE_DIR) share/slurm/heddle-task-prolog > $(DESTDIR)$(PREFIX)/share/heddle/slurm/heddle-task-prolog
+	chmod 755 $(DESTDIR)$(PREFIX)/share/heddle/slurm/heddle-task-prolog
 	target/release/heddle completions --man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	target/release/heddle completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/heddle

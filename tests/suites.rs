@@ -112,7 +112,9 @@ fn mpich_tests(folder: &str) -> Vec<Program<'static>> {
     let mut programs = Vec::new();
     for mpi in BOTH {
         let built = built(mpi, "mpich").join(folder);
-        let list = ["testlist", "testlist.in"].iter().find_map(|name| fs::read_to_string(built.join(name)).ok()).unwrap_or_default();
+        let source = self::built("sources", "mpich/test/mpi").join(folder);
+        let lists = [built.join("testlist"), source.join("testlist"), source.join("testlist.in")];
+        let list = lists.iter().find_map(|list| fs::read_to_string(list).ok()).unwrap_or_default();
         for line in list.lines().filter(|line| !line.starts_with(['#', '@']) && !line.contains("mem=") && !line.contains("xfail")) {
             let mut words = line.split_whitespace();
             let (Some(name), Some(Ok(ranks))) = (words.next(), words.next().map(str::parse)) else { continue };

@@ -1,0 +1,201 @@
+//! The ways to load the runtime, each as docs/loading.md has it: under both launchers and Slurm, by the module file, by the task
+//! prolog, linked.
+//!
+//! Slurm runs here, on four emulated hosts (network, process and UTS namespaces, which takes root).
+//! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules openmpi-bin mpich gcc
+#[path = "common/epochs.rs"]
+#[allow(dead_code)]
+mod epochs;
+#[path = "common/runtime.rs"]
+mod runtime;
+
+use epochs::{FORCED, TREE, calls, shared};
+use runtime::lib;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const GUIDE: &str = include_str!("../docs/loading.md");
+const BOTH: [&str; 2] = ["openmpi", "mpich"];
+/// What a job of the benchmark program leaves in the records where it was served.
+const SERVED: [&str; 2] = ["allgather ring", "alltoall aapc"];
+
+/// The commands the guide has under a name.
+fn snippet(name: &str) -> &'static str {
+    let (_, from) = GUIDE.split_once(&format!("```sh {name}\n")).unwrap_or_else(|| panic!("docs/loading.md has no `{name}`"));
+    from.split_once("```").expect("the end of the block").0
+}
+
+fn executable(path: &Path, text: &[u8]) {
+    fs::write(path, text).expect("written");
+    fs::set_permissions(path, Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// An installation, a shared directory with an epoch, and a folder for Slurm.
+struct Site {
+    folder: TempDir,
+    shared: TempDir,
+}
+
+impl Site {
+    fn new() -> Site {
+        let site = Site { folder: TempDir::new().expect("a temporary directory"), shared: shared(TREE) };
+        let prefix = site.prefix();
+        for folder in ["lib", "bin", "share/heddle/modulefiles", "share/heddle/slurm"] {
+            fs::create_dir_all(prefix.join(folder)).expect("a folder");
+        }
+        symlink(lib(), prefix.join("lib/heddle")).expect("a link");
+        for file in ["modulefiles/heddle", "slurm/heddle-task-prolog"] {
+            let mut fill = Command::new("share/fill");
+            let filled = fill.arg(&prefix).arg(site.shared.path()).arg(Path::new("share").join(file)).output().expect("share/fill");
+            assert!(filled.status.success(), "{filled:?}");
+            executable(&prefix.join("share/heddle").join(file), &filled.stdout);
+        }
+        site
+    }
+
+    fn prefix(&self) -> PathBuf {
+        self.folder.path().join("prefix")
+    }
+
+    /// Puts this site's folders and program in the place of those the guide names.
+    fn filled(&self, text: &str, program: &Path) -> String {
+        let show = |path: &Path| path.display().to_string();
+        let small = format!("{} --collective both --size 5000 --iterations 4 --check", show(program));
+        text.replace("/opt/heddle", &show(&self.prefix())).replace("/shared/heddle", &show(self.shared.path())).replace("./program", &small)
+    }
+
+    /// Runs a script in a Slurm cluster; gives what it wrote.
+    fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> String {
+        let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
+        let tools = cluster.path().join("tools");
+        fs::create_dir(&tools).expect("a folder");
+        for name in ["mpirun", "mpiexec"] {
+            executable(&tools.join(name), format!("#!/bin/sh\nexec {name}.{mpi} \"$@\"\n").as_bytes());
+        }
+        let program = lib().join(format!("bench-{mpi}"));
+        fs::write(cluster.path().join("more.conf"), self.filled(configuration, &program)).expect("written");
+        let path = std::env::var("PATH").expect("a PATH");
+        let mut command = Command::new("timeout");
+        command.args(["-k", "1", "60", "shim/tests/slurm.sh"]).arg(cluster.path()).args(["bash", "-euc", &self.filled(script, &program)]);
+        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE"] {
+            command.env_remove(name);
+        }
+        // Many ranks share few cores, over one interface.
+        command
+            .env("LD_PRELOAD", lib().join("libheddle-idle.so"))
+            .env(FORCED.0, FORCED.1)
+            .env("PATH", format!("{}:{path}", tools.display()));
+        command.env("PMI", if mpi == "openmpi" { "pmix" } else { "pmi2" }).env("UCX_TLS", "tcp,self");
+        for setting in ["btl=tcp,self", "pml=ob1", "btl_tcp_if_include=lo", "oob_tcp_if_include=lo"] {
+            let (name, value) = setting.split_once('=').expect("a name and a value");
+            command.env(format!("OMPI_MCA_{name}"), value);
+        }
+        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        let output = command.output().expect("timeout, of coreutils");
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(output.status.success(), "{mpi}: {script}: {}\n{text}", output.status);
+        text
+    }
+
+    /// A script that names the library to preload, with the lab's beside it: without that, MPICH over UCX may hang at its end where many
+    /// ranks share a core.
+    fn with_idle(script: &str) -> String {
+        script.replace("libheddle.so", &format!("libheddle.so:{}", lib().join("libheddle-idle.so").display()))
+    }
+
+    /// What the jobs of this site went by.
+    fn ways(&self) -> Vec<String> {
+        if self.shared.path().join("jobs").exists() { calls(self.shared.path()).into_keys().collect() } else { Vec::new() }
+    }
+}
+
+/// The launchers find Slurm's allocation, and start a rank on each host.
+#[test]
+fn each_launcher_hands_it_to_all_ranks() {
+    for mpi in BOTH {
+        let site = Site::new();
+        let said = site.slurm(mpi, "", &format!("salloc -N4 -n4 bash -euc '{}'", Site::with_idle(snippet(mpi))));
+        assert_eq!(said.matches("x 4 ranks: ").count(), 2, "{said}");
+        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+    }
+}
+
+#[test]
+fn slurm_exports_it() {
+    for mpi in BOTH {
+        let site = Site::new();
+        // Slurm would keep the one that is set already.
+        let said = site.slurm(mpi, "", &format!("unset LD_PRELOAD\n{}", Site::with_idle(snippet("srun"))));
+        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+    }
+}
+
+#[test]
+fn the_module_file_loads_it_and_takes_it_back() {
+    for mpi in BOTH {
+        let site = Site::new();
+        let unloaded = "module unload heddle; echo \"left: ${HEDDLE_DIR:-nothing} $LD_PRELOAD\"";
+        // Inside an allocation, mpirun needs no more.
+        let script = format!(". /usr/share/modules/init/bash\n{}\nsalloc -N4 -n4 mpirun ./program\n{unloaded}", snippet("module"));
+        let said = site.slurm(mpi, "", &script);
+        assert_eq!(said.matches("x 4 ranks: ").count(), 4, "{said}");
+        assert!(said.contains(&format!("left: nothing {}\n", lib().join("libheddle-idle.so").display())), "{said}");
+        assert_eq!(calls(site.shared.path()).into_iter().collect::<Vec<_>>(), SERVED.map(|way| (way.to_owned(), 8)), "{mpi}: {said}");
+    }
+}
+
+#[test]
+fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
+    let (_, configured) = GUIDE.split_once("```conf\n").expect("docs/loading.md: slurm.conf");
+    let configured = configured.split_once("```").expect("the end of the block").0;
+    for mpi in BOTH {
+        let site = Site::new();
+        let said = site.slurm(mpi, configured, snippet("off"));
+        assert_eq!(said.matches("x 4 ranks: ").count(), 2, "{said}");
+        assert_eq!(site.ways(), [] as [&str; 0], "{mpi}: {said}");
+        let said = site.slurm(mpi, configured, snippet("prolog"));
+        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+        // Another shared directory of the user's own is kept, and heddle loaded once.
+        let said = site.slurm(mpi, configured, "HEDDLE_DIR=/of/my/own srun -n1 printenv HEDDLE_DIR LD_PRELOAD");
+        let loaded = format!("{0}/lib/heddle/libheddle.so:{1}", site.prefix().display(), lib().join("libheddle-idle.so").display());
+        assert_eq!(said, format!("/of/my/own\n{loaded}\n"));
+    }
+}
+
+/// A node without the library, an empty environment: what Slurm reads is never broken.
+#[test]
+fn the_task_prolog_says_only_what_slurm_reads() {
+    let site = Site::new();
+    let prolog = site.prefix().join("share/heddle/slurm/heddle-task-prolog");
+    let run = |loaded: Option<&str>| {
+        let mut command = Command::new(&prolog);
+        command.env_clear().env("PATH", "/usr/bin:/bin").envs(loaded.map(|loaded| ("LD_PRELOAD", loaded)));
+        let output = command.output().expect("the prolog");
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let (dir, library) = (site.shared.path().display().to_string(), site.prefix().join("lib/heddle/libheddle.so"));
+    assert_eq!(run(None), format!("export HEDDLE_DIR={dir}\nexport LD_PRELOAD={}\n", library.display()));
+    assert_eq!(run(Some(library.to_str().expect("a plain path"))), format!("export HEDDLE_DIR={dir}\n"));
+    fs::remove_file(site.prefix().join("lib/heddle")).expect("removed");
+    assert_eq!(run(None), "");
+}
+
+#[test]
+fn linked_it_needs_no_preload() {
+    for mpi in BOTH {
+        let site = Site::new();
+        let program = site.folder.path().join("program");
+        let source = fs::canonicalize("shim/tests/steady.c").expect("shim/tests");
+        let compile = snippet("link").replace("mpicc", &format!("mpicc.{mpi}")).replace("program.c", &source.display().to_string());
+        let compile = site.filled(&compile.replace("-o program", &format!("-o {}", program.display())), &program);
+        let done = Command::new("bash").args(["-euc", &compile]).output().expect("bash");
+        assert!(done.status.success(), "{compile}: {}", String::from_utf8_lossy(&done.stderr));
+        let said = site.slurm(mpi, "", &format!("HEDDLE_DIR=/shared/heddle srun -n4 --mpi=$PMI {} 1", program.display()));
+        assert!(said.contains(" 0 wrong\n"), "{said}");
+        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+    }
+}
