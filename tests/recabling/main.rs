@@ -77,7 +77,9 @@ fn jobs_outlive_moved_cables_failed_switches_broken_views_and_a_dead_controller(
         let trouble = Trouble::number(round, &mut random);
         cluster.cause(&trouble);
         all_go_on(&format!("{trouble:?}, number {round} of seed {seed}"), &running);
-        cluster.repair();
+        if cluster.repair() {
+            all_go_on("the cable is back", &running);
+        }
         if round % 5 == 4 || round + 1 == troubles {
             settled(&cluster);
         }

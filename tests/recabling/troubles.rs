@@ -25,8 +25,8 @@ pub(crate) enum Trouble {
     Move(&'static str, &'static str),
     /// A host's cable is pulled and put back.
     Pull(&'static str),
-    /// A cable between two switches is pulled and put back once the blocked one has taken over; or two switches lose it for a moment.
-    Trunk(&'static str, &'static str, Duration),
+    /// A cable between two switches is pulled, and put back when the blocked one has taken over.
+    Trunk(&'static str, &'static str),
     /// A switch forwards nothing for a moment.
     Switch(&'static str),
     /// A switch's agent dies, and comes again.
@@ -40,7 +40,7 @@ impl Trouble {
         let (one, other) = (SWITCHES[switch], SWITCHES[(switch + 1) % 3]);
         match round % 8 {
             1 => Trouble::Switch(one),
-            3 => Trouble::Trunk(one, other, Duration::from_secs(5)),
+            3 => Trouble::Trunk(one, other),
             5 => Trouble::Pull(host),
             7 => Trouble::Agent(one),
             _ => Trouble::Move(host, one),
@@ -74,6 +74,8 @@ pub(crate) struct Cluster {
     views: Views,
     /// A host whose view is broken.
     spoilt: Option<&'static str>,
+    /// Switches whose cable is out.
+    out: Option<(&'static str, &'static str)>,
     pub(crate) caused: Caused,
 }
 
@@ -83,10 +85,15 @@ impl Cluster {
         runtime::lib();
         let up = Up::new("recabling", topology);
         let views = Views::new(up.path("views"), &up.lab.shared_dir(), &HOSTS);
-        let script = "#!/bin/sh\nHEDDLE_DIR=$(dirname \"$0\")/views/$(hostname)\nexport HEDDLE_DIR\nexec \"$@\"\n";
+        // UCX gives connections up that rest for ten seconds and then have no answer for six, which a spanning tree may take: without
+        // heddle, too, such a job ends. With more probes it lives.
+        let script = "#!/bin/sh
+            HEDDLE_DIR=$(dirname \"$0\")/views/$(hostname) UCX_TCP_KEEPCNT=60
+            export HEDDLE_DIR UCX_TCP_KEEPCNT
+            exec \"$@\"";
         fs::write(up.path("in-view"), script).unwrap();
         fs::set_permissions(up.path("in-view"), Permissions::from_mode(0o755)).unwrap();
-        let mut cluster = Cluster { up, controller: None, views, spoilt: None, caused: Caused::default() };
+        let mut cluster = Cluster { up, controller: None, views, spoilt: None, out: None, caused: Caused::default() };
         cluster.start_controller();
         super::wait("the first epoch", &[], || cluster.epoch() > 0);
         cluster
@@ -120,14 +127,15 @@ impl Cluster {
         self.caused.views += 1;
     }
 
-    /// The host sees the directory again, and the controller is up.
-    pub(crate) fn repair(&mut self) {
+    /// The host sees the directory again, the controller is up, and all cables are in; whether one had to be put back.
+    pub(crate) fn repair(&mut self) -> bool {
         if let Some(host) = self.spoilt.take() {
             self.views.mend(host);
         }
         if self.controller.is_none() {
             self.start_controller();
         }
+        self.out.take().is_some_and(|(a, b)| self.up.lab.join(a, b, None).is_ok())
     }
 
     pub(crate) fn cause(&mut self, trouble: &Trouble) {
@@ -141,9 +149,16 @@ impl Cluster {
             }
             Trouble::Pull(host) => {
                 let switch = SWITCHES.iter().find(|s| lab.plan().unwrap().cables.iter().any(|c| c.joins(host, s))).unwrap();
-                self.pull(host, switch, OUT);
+                lab.cut(host, switch).unwrap();
+                std::thread::sleep(OUT);
+                lab.join(host, switch, None).unwrap();
+                self.caused.pulled += 1;
             }
-            Trouble::Trunk(a, b, time) => self.pull(a, b, time),
+            Trouble::Trunk(a, b) => {
+                lab.cut(a, b).unwrap();
+                self.out = Some((a, b));
+                self.caused.pulled += 1;
+            }
             Trouble::Switch(switch) => {
                 self.up.exec(switch, &["ip", "link", "set", "br0", "down"]);
                 std::thread::sleep(OUT);
@@ -158,13 +173,6 @@ impl Cluster {
                 self.caused.agents += 1;
             }
         }
-    }
-
-    fn pull(&mut self, a: &str, b: &str, time: Duration) {
-        self.up.lab.cut(a, b).unwrap();
-        std::thread::sleep(time);
-        self.up.lab.join(a, b, None).unwrap();
-        self.caused.pulled += 1;
     }
 
     /// The number of the current epoch; 0 before the first.

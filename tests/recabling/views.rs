@@ -89,6 +89,8 @@ fn damage(copy: &Path, view: View, random: &mut Random) {
     let pointer = copy.join("current");
     let line = fs::read_to_string(&pointer).unwrap();
     let mut epochs: Vec<PathBuf> = entries(&copy.join("epochs"));
+    // What was on its way when it was copied is no epoch.
+    epochs.retain(|epoch| epoch.file_name().is_some_and(|name| name.len() == 8) && epoch.join("manifest.json").is_file());
     epochs.sort();
     match view {
         View::Stale | View::Empty | View::Missing => return,
@@ -105,8 +107,8 @@ fn damage(copy: &Path, view: View, random: &mut Random) {
             let file = &files[random.below(files.len())];
             let mut bytes = fs::read(file).unwrap();
             let at = random.below(bytes.len());
-            match view {
-                View::Flipped => bytes[at] ^= 1 << random.below(8),
+            match (view, bytes.get_mut(at)) {
+                (View::Flipped, Some(byte)) => *byte ^= 1 << random.below(8),
                 _ => bytes.truncate(at),
             }
             fs::write(file, bytes).unwrap();
@@ -116,6 +118,7 @@ fn damage(copy: &Path, view: View, random: &mut Random) {
     fs::write(pointer, line.trim_end()).unwrap();
 }
 
+/// What is in it; nothing if it has gone meanwhile.
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect()
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }

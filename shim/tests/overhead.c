@@ -1,0 +1,64 @@
+/* What the runtime costs a call that goes the library's own way: `overhead BYTES SECONDS PAIRS`. In one job, batches of MPI_Alltoall take
+   turns with batches of the same routine taken from the library itself, past whatever is preloaded. Run with HEDDLE_FORCE=native; without
+   the runtime both are the same, and what is left is noise. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef int alltoall(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+
+static char *sent, *received;
+static int bytes;
+
+/* Seconds a call, among so many. */
+static double batch(alltoall *call, int calls)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+	double began = MPI_Wtime();
+	for (int i = 0; i < calls; i++)
+		call(sent, bytes, MPI_CHAR, received, bytes, MPI_CHAR, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	return (MPI_Wtime() - began) / calls;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	int rank, size, calls = 1, pairs = atoi(argv[3]);
+	double *ratio = malloc(pairs * sizeof *ratio), *each = malloc(pairs * sizeof *each), time[2];
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	bytes = atoi(argv[1]);
+	sent = calloc(size, bytes);
+	received = calloc(size, bytes);
+	void *library = dlopen("libmpi.so.40", RTLD_NOW | RTLD_NOLOAD);
+	library = library ? library : dlopen("libmpich.so.12", RTLD_NOW | RTLD_NOLOAD);
+	alltoall *own = (alltoall *)dlsym(library, "PMPI_Alltoall");
+	double seconds = batch(own, 200);
+	calls = atof(argv[2]) / seconds + 1;
+	MPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	batch(MPI_Alltoall, calls);
+	for (int pair = 0; pair < pairs; pair++) {
+		for (int turn = 0; turn < 2; turn++) {
+			int with = (pair + turn) % 2;
+			time[with] = batch(with ? MPI_Alltoall : own, calls);
+		}
+		ratio[pair] = time[1] / time[0];
+		each[pair] = time[0];
+	}
+	qsort(ratio, pairs, sizeof *ratio, ascending);
+	qsort(each, pairs, sizeof *each, ascending);
+	if (rank == 0)
+		printf("%d ranks, %d B: own routine %.2f us, with the runtime %+.2f %% (quartiles %+.2f %+.2f), %d pairs of %d calls\n", size, bytes,
+		       each[pairs / 2] * 1e6, (ratio[pairs / 2] - 1) * 100, (ratio[pairs / 4] - 1) * 100, (ratio[pairs * 3 / 4] - 1) * 100, pairs, calls);
+	MPI_Finalize();
+	return 0;
+}
