@@ -15,11 +15,11 @@ esac
 lib=$target/$folder/lib
 mkdir -p "$lib"
 
-# A running program maps these files: replace them, never write into them.
+# A running program maps these files: replace them, never write into them. Two builds may do so at once.
 place() {
 	cmp -s "$1" "$lib/$2" && return
-	cp "$1" "$lib/.$2.new"
-	mv "$lib/.$2.new" "$lib/$2"
+	cp "$1" "$lib/.$2.$$"
+	mv "$lib/.$2.$$" "$lib/$2"
 }
 
 cargo build --locked --profile "$profile" -p heddle-shim -p heddle-idle

@@ -14,7 +14,7 @@ use runtime::lib;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const GUIDE: &str = include_str!("../docs/loading.md");
@@ -197,5 +197,38 @@ fn linked_it_needs_no_preload() {
         let said = site.slurm(mpi, "", &format!("HEDDLE_DIR=/shared/heddle srun -n4 --mpi=$PMI {} 1", program.display()));
         assert!(said.contains(" 0 wrong\n"), "{said}");
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+    }
+}
+
+/// Runs a program over an MPI library that is compiled with these flags, with the runtime loaded.
+fn over_another(flags: &[&str]) -> Output {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (library, program) = (folder.path().join("libmpi_other.so"), folder.path().join("program"));
+    let compile = |arguments: &[&str], made: &Path| {
+        let done = Command::new("gcc").args(["-w", "shim/tests/other.c", "-o"]).arg(made).args(arguments).output().expect("gcc");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    compile(&[&["-DLIBRARY", "-shared", "-fPIC"], flags].concat(), &library);
+    let (at, rpath) = (format!("-L{}", folder.path().display()), format!("-Wl,-rpath,{}", folder.path().display()));
+    compile(&[&at, "-lmpi_other", &rpath], &program);
+    Command::new(program).env("LD_PRELOAD", lib().join("libheddle.so")).env_remove("HEDDLE").output().expect("the program")
+}
+
+/// Its handles are not those of the library heddle's backend is compiled for, whatever its name says.
+#[test]
+fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
+    for (flags, line) in [
+        (&["-DVERSION=\"Intel(R) MPI Library 2021.9\""][..], "heddle has no backend for this MPI library"),
+        (&["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=1"], "the standard's own binary interface"),
+        (&["-DVERSION=\"Open MPI v6.0.0\"", "-DSTANDARD_ABI=1"], "the standard's own binary interface"),
+        // One that knows of that interface but has its own: its backend is opened, and here lacks most of the library.
+        (&["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=-1"], "the MPI library lacks a function heddle needs"),
+    ] {
+        let output = over_another(flags);
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(output.status.success(), "{flags:?}: {}: {err}", output.status);
+        let called = ["Alltoall", "Allgather", "Alltoallv", "Allgatherv"].map(|name| format!("{name} of the library\n"));
+        assert_eq!(out, called.concat(), "{flags:?}");
+        assert!(err.lines().count() == 1 && err.contains(line) && err.contains("the MPI library's own routines run"), "{flags:?}: {err}");
     }
 }

@@ -90,6 +90,10 @@ impl Backend {
             v if v.contains("MPICH") => "mpich",
             v => return Err(format!("\"{}\": heddle has no backend for this MPI library", v.lines().next().unwrap_or(v))),
         };
+        if has_standard_abi() {
+            let version = version.lines().next().unwrap_or(version);
+            return Err(format!("\"{version}\", by the standard's own binary interface: heddle's backend is for the library's own"));
+        }
         let path = beside_me(&format!("libheddle-{mpi}.so"));
         let file = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
         // SAFETY: a C string; the backend has no constructors that touch MPI.
@@ -159,6 +163,20 @@ fn version() -> Option<String> {
     unsafe { get(text.as_mut_ptr().cast(), &mut length) };
     let text = CStr::from_bytes_until_nul(&text).ok()?;
     Some(text.to_string_lossy().into_owned())
+}
+
+/// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary Interface) and not those its backend is compiled for.
+/// One and the same library comes in both forms. May be asked before initialization, and gives -1 where it has its own.
+fn has_standard_abi() -> bool {
+    type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    find(c"PMPI_Abi_get_version").is_some_and(|found| {
+        // SAFETY: the MPI standard gives this signature.
+        let get: Version = unsafe { std::mem::transmute(found) };
+        let (mut major, mut minor) = (-1, -1);
+        // SAFETY: places for the results.
+        let code = unsafe { get(&mut major, &mut minor) };
+        code == 0 && major >= 0
+    })
 }
 
 unsafe extern "C" fn find_function(name: *const c_char) -> *mut c_void {
