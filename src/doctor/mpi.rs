@@ -5,6 +5,7 @@ use controller::history::moment;
 use controller::publish;
 use inventory::TopologyFile;
 use schedules::epoch::Epoch;
+use schedules::lg::Clusters;
 use schedules::table::{Collective, Mpi};
 use schedules::tuning::Run;
 use std::fmt::Write as _;
@@ -117,9 +118,23 @@ fn followed(findings: &mut Findings, epoch: &Epoch) {
     for host in file.hosts.keys() {
         findings.say("host", &format!("{host:<16} {}", place(file, host)));
     }
+    if let Some(clusters) = clusters(file) {
+        findings.say("clusters", &clusters);
+    }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         table(findings, epoch, mpi);
     }
+}
+
+/// Between what LG has something to do; nothing where all hosts are in one cluster.
+fn clusters(file: &TopologyFile) -> Option<String> {
+    let clusters = match Clusters::of(&file.tree().ok()?, file) {
+        Ok(clusters) => clusters,
+        Err(problem) => return Some(format!("{problem}; no job goes by lg")),
+    };
+    let [_, _, ..] = clusters.list() else { return None };
+    let named: Vec<String> = clusters.list().iter().map(|cluster| format!("{} ({})", cluster.name, cluster.hosts.len())).collect();
+    Some(format!("{}: jobs that span them can go by lg", named.join(", ")))
 }
 
 /// Where a host hangs.
