@@ -1,5 +1,6 @@
 //! `heddle tune`
 mod algorithms;
+mod check;
 mod job;
 pub(crate) mod report;
 
@@ -13,20 +14,21 @@ use job::Launcher;
 use lab::mpi::Mpi;
 use schedules::epoch::Epoch;
 use schedules::lg::Clusters;
+use schedules::sync::scheme::Scheme;
 use schedules::table::{Carrier, Collective, Way};
-use schedules::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning};
+use schedules::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning, halving};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is measured unless somebody says; LG besides, where it has something to do.
-const WAYS: [&str; 8] = ["aapc", "aapc sender", "aapc none", "aapc tcp", "aapc sender tcp", "aapc none tcp", "ring", "ring tcp"];
+/// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are more phases.
+const BLOCKS: [u32; 2] = [4, 16];
 const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
 const NO_CLUSTERS: &str = ": each host needs a cluster in the inventory or topology, and the job hosts of two";
 
 /// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision table made of it.
 ///
 /// Launches the benchmark program with heddle's runtime, several times; in each job the MPI library's own routine and every way of heddle's
-/// take turns, call by call. Launches in which the library is forced to one of its own algorithms come between, for comparison. A way is taken
+/// take turns, call by call; after each launch the slower half of the ways is left out, but none that is the fastest at some size. Launches in which the library is forced to one of its own algorithms come between, for comparison. A way is taken
 /// where it was faster by more than the noise. The figures go into the shared directory as tuning.json, from which the controller makes a new
 /// epoch at once; where none runs, this does.
 ///
@@ -38,17 +40,21 @@ pub(crate) struct Args {
     /// The shared directory [in a lab: its own]
     #[arg(long, value_name = "DIR", required_unless_present = "lab")]
     dir: Option<PathBuf>,
-    /// In this lab, one rank a host
+    /// In this lab
     #[arg(long, value_name = "NAME", conflicts_with = "launcher")]
     lab: Option<String>,
+    /// Ranks on each host of the lab
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "lab")]
+    per_host: usize,
     /// Which MPI library
     #[arg(long, value_enum)]
     mpi: Library,
     /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the allgather
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1k,4k,16k,64k,256k,1M")]
     size: Vec<Bytes>,
-    /// Ways that take turns; the library's own is always among them [default: aapc,aapc sender,aapc none,aapc tcp,aapc sender tcp,aapc none tcp,
-    /// ring,ring tcp, and lg where the hosts are in several clusters]
+    /// Ways that take turns; the library's own is always among them [default: aapc with every
+    /// synchronization, for the tokens and barriers also between blocks of 4 and 16 phases or within them, and ring, all of them over mpi and
+    /// tcp; bundled; and lg where the hosts are in several clusters]
     #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
     /// How often the job is launched
@@ -69,6 +75,10 @@ pub(crate) struct Args {
     /// Print what was measured and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Measure nothing new: check that no call as it is decided now is more than 2 % slower than the library's own, at the sizes above, those
+    /// from which the decision table goes another way, and 8 bytes. Every other call goes past heddle; exit status 1 if one is slower
+    #[arg(long, conflicts_with_all = ["dry_run", "no_algorithms", "ways"])]
+    check: bool,
     /// The launcher and its options
     #[arg(last = true, value_name = "LAUNCHER", required_unless_present = "lab")]
     launcher: Vec<String>,
@@ -103,6 +113,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             dir.display()
         )
     })?;
+    if args.check {
+        return check::run(args, &launcher, &epoch);
+    }
     let run = measure(args, &launcher, &epoch)?;
     let tree = epoch.topology.tree()?;
     let tuning = publish::measurements(&dir).unwrap_or_default().with(run);
@@ -120,7 +133,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn ways(asked: &[Way], epoch: &Epoch) -> anyhow::Result<Vec<Way>> {
     let mut ways = vec![Way::Native];
     if asked.is_empty() {
-        ways.extend(WAYS.iter().map(|name| name.parse()).collect::<Result<Vec<Way>, _>>()?);
+        let blocks: Vec<u32> = BLOCKS.into_iter().filter(|&block| u64::from(block) < epoch.bound.phases).collect();
+        let schemes = Scheme::table_5(&blocks).into_iter();
+        let aapc = schemes.flat_map(|sync| [Carrier::Mpi, Carrier::Tcp].map(|over| Way::Aapc { sync, over }));
+        ways.extend(aapc.filter(|way| way.serves(Collective::Alltoall)));
+        ways.extend([Way::Bundled, Way::Ring { over: Carrier::Mpi }, Way::Ring { over: Carrier::Tcp }]);
         let clusters = Clusters::of(&epoch.topology.tree()?, &epoch.topology);
         ways.extend(clusters.is_ok_and(|clusters| clusters.list().len() > 1).then_some(Way::Lg));
     }
@@ -130,15 +147,14 @@ fn ways(asked: &[Way], epoch: &Epoch) -> anyhow::Result<Vec<Way>> {
 
 /// All launches, one kind after the other, again and again: what else the hosts do falls on all of them.
 fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Run> {
-    let ways = ways(&args.ways, epoch)?;
-    let turns = |collective: Collective| -> Vec<Way> { ways.iter().copied().filter(|way| way.serves(collective)).collect() };
+    let mut ways = ways(&args.ways, epoch)?;
     let mut calls = Calls::default();
     let mut pings: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
     let mut forced: BTreeMap<(Collective, &str, Bytes), Vec<f64>> = BTreeMap::new();
     let mut place: Option<(String, Place)> = None;
     let mut not_gone: Vec<Way> = Vec::new();
     for launch in 1..=args.launches {
-        eprintln!("launch {launch} of {}: all ways in turn", args.launches);
+        eprintln!("launch {launch} of {}: {} ways in turn", args.launches, ways.len());
         let said = launcher.turns(&ways)?;
         ensure!(said.epoch == epoch.number, "epoch {} came while epoch {} was measured; run heddle tune again", said.epoch, epoch.number);
         let here = Place::of(&epoch.topology.tree()?, &said.hosts)?;
@@ -148,26 +164,32 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
             }
             _ => place = Some((said.library.clone(), here)),
         }
-        not_gone.extend(ways.iter().filter(|way| !said.gone.contains(&way.to_string())));
-        for (name, block, seconds) in &said.series {
-            match job::collective(name) {
-                Some(collective) => calls.add(collective, *block, &turns(collective), seconds),
-                None => pings.entry(*block).or_default().extend(seconds),
+        let new: Vec<Way> = ways.iter().copied().filter(|way| !said.gone.contains(&way.to_string()) && !not_gone.contains(way)).collect();
+        not_gone.extend(new);
+        let turns = |collective: Collective| -> Vec<Way> { ways.iter().copied().filter(|way| way.serves(collective)).collect() };
+        for series in &said.series {
+            match job::collective(&series.collective) {
+                Some(collective) => calls.add(collective, series.block, &turns(collective), &series.seconds),
+                None => pings.entry(series.block).or_default().extend(&series.seconds),
             }
         }
         if !args.no_algorithms {
             for algorithms in algorithms::of(args.mpi.both().1) {
                 eprintln!("launch {launch} of {}: the library's {}", args.launches, algorithms.names());
-                for (name, block, seconds) in launcher.forced(algorithms)?.series {
-                    if let Some(collective) = job::collective(&name) {
-                        forced.entry((collective, algorithms.name(collective), block)).or_default().extend(&seconds[1..]);
+                for series in launcher.forced(algorithms)?.series {
+                    if let Some(collective) = job::collective(&series.collective) {
+                        let name = algorithms.name(collective);
+                        forced.entry((collective, name, series.block)).or_default().extend(&series.seconds[1..]);
                     }
                 }
             }
         }
+        if launch < args.launches {
+            ways.retain(|way| !not_gone.contains(way));
+            ways = halving::kept(&calls.figures(), &ways);
+        }
     }
     let (library, place) = place.context("at least one launch")?;
-    not_gone.dedup();
     for way in &not_gone {
         eprintln!(
             "{way}: cannot be gone here, so the table leaves it out{}",
@@ -178,8 +200,8 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
             }
         );
     }
-    let mut figures = calls.figures();
-    figures.retain(|figure| !not_gone.contains(&figure.way));
+    let gone = calls.figures().into_iter().filter(|figure| !not_gone.contains(&figure.way));
+    let (figures, early) = gone.partition(|figure| ways.contains(&figure.way));
     Ok(Run {
         at: agent::now(),
         mpi: args.mpi.both().1,
@@ -188,6 +210,7 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
         place,
         pingpong: pings.iter().filter_map(|(&block, seconds)| Timing::of(block, seconds)).collect(),
         figures,
+        early,
         algorithms: forced
             .into_iter()
             .filter_map(|((collective, name, block), seconds)| {

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const BOTH: [&str; 2] = ["openmpi", "mpich"];
+/// One message for each pair of hosts.
+const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
 /// [`TREE`], where n2 and n3 have moved.
 const MOVED: &str = "switches: [s0, s1, s2]
 hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s2, address: 127.0.0.1}, n3: {switch: s0, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
@@ -43,6 +45,7 @@ fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize, forced: (&
     let ways = ways(dir.path());
     let gone: &[&str] = match source {
         "vectors.c" => &["allgather ring", "allgatherv ring", "alltoall aapc", "alltoallv aapc"],
+        _ if forced == BUNDLED => &["allgather ring", "alltoall bundled"],
         _ if forced == OVER_TCP => &["allgather ring tcp", "alltoall aapc tcp"],
         _ => &["allgather ring", "alltoall aapc"],
     };
@@ -54,9 +57,27 @@ fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize, forced: (&
 fn every_datatype_gives_the_same_bytes() {
     for mpi in BOTH {
         for (ranks, per_host, forced) in
-            [(2, 1, FORCED), (4, 1, FORCED), (6, 2, FORCED), (16, 3, FORCED), (2, 1, OVER_TCP), (16, 3, OVER_TCP)]
+            [(2, 1, FORCED), (4, 1, FORCED), (6, 2, FORCED), (16, 3, FORCED), (2, 1, OVER_TCP), (16, 3, OVER_TCP), (16, 3, BUNDLED)]
         {
             same_bytes("datatypes.c", mpi, ranks, per_host, forced);
+        }
+    }
+}
+
+/// Ranks of a host far from each other, and one host with most of them.
+#[test]
+fn ranks_scattered_over_hosts_give_the_same_bytes() {
+    for mpi in BOTH {
+        let program = compiled("communicators.c", mpi, &[]);
+        for host_of in ["0102300", "2210221"] {
+            let bare = Job::bare(mpi, host_of.len()).run(&program, &[]);
+            for forced in [FORCED, BUNDLED] {
+                let dir = shared(TREE);
+                let said = Job::new(mpi, host_of.len()).dir(dir.path()).env("HOST_OF", host_of).env(forced.0, forced.1).run(&program, &[]);
+                assert_eq!((said.out, said.heddle), (bare.out.clone(), Vec::new()), "{host_of} on {mpi}");
+                let name = if forced == BUNDLED { "alltoall bundled" } else { "alltoall aapc" };
+                assert_eq!(ways(dir.path()), ["allgather ring", name], "{host_of} on {mpi}");
+            }
         }
     }
 }
@@ -85,7 +106,9 @@ fn unequal_blocks_stay_the_librarys_where_no_table_says_more() {
 #[test]
 fn every_communicator_gives_the_same_bytes() {
     for mpi in BOTH {
-        for (ranks, per_host, forced) in [(2, 1, FORCED), (7, 2, FORCED), (16, 3, FORCED), (7, 2, OVER_TCP)] {
+        for (ranks, per_host, forced) in
+            [(2, 1, FORCED), (7, 2, FORCED), (16, 3, FORCED), (7, 2, OVER_TCP), (2, 1, BUNDLED), (7, 2, BUNDLED)]
+        {
             same_bytes("communicators.c", mpi, ranks, per_host, forced);
         }
     }
@@ -107,9 +130,10 @@ fn wrong_arguments_raise_the_same_errors() {
 fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
     for mpi in BOTH {
         let program = compiled("mismatch.c", mpi, &[]);
-        for collective in ["alltoall", "allgather", "alltoallv", "allgatherv"] {
+        let forced = ["alltoall", "allgather", "alltoallv", "allgatherv"].map(|collective| (collective, FORCED));
+        for (collective, forced) in forced.into_iter().chain([("alltoall", BUNDLED)]) {
             let dir = shared(TREE);
-            let job = || Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1);
+            let job = || Job::new(mpi, 3).per_host(if forced == BUNDLED { 2 } else { 1 }).dir(dir.path()).env(forced.0, forced.1);
             let said = job().run(&program, &[collective, "return"]);
             assert_eq!(said.out, "truncated\n", "{collective} on {mpi}");
             // What the launcher tells of it gets lost at times, and Open MPI alone may hang; with heddle it ends.

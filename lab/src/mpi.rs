@@ -157,7 +157,8 @@ fn arguments(job: &Job, hosts: &[String], control: std::net::Ipv4Addr, variables
                 ("plm_rsh_num_concurrent", "256"),
                 ("orte_leave_session_attached", "1"),
                 ("oob_tcp_if_include", "10.78.0.0/16"),
-                ("btl", "tcp,self"),
+                // Ranks of one host have its memory in common.
+                ("btl", if job.per_host > 1 { "tcp,vader,self" } else { "tcp,self" }),
                 ("pml", "ob1"),
                 ("btl_tcp_if_include", "10.77.0.0/16"),
                 ("mpi_yield_when_idle", "1"),

@@ -2,8 +2,8 @@
 use crate::bound::{Bound, bound};
 use crate::capacities::Capacities;
 use crate::message::{Message, Sync};
+use crate::sync::Reduction;
 use crate::sync::scheme::Scheme;
-use crate::sync::{Reduction, SyncKind};
 use crate::{aapc, capacity, order};
 use inventory::Tree;
 use std::fmt;
@@ -15,13 +15,13 @@ pub const MINIMAL_HOSTS: u32 = 1024;
 
 /// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations by [`crate::sync`], the
 /// minimal set up to [`MINIMAL_HOSTS`], else the chain.
-pub fn plan(tree: &Tree, sync: SyncKind) -> Alltoall {
+pub fn plan(tree: &Tree, sync: impl Into<Scheme>) -> Alltoall {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS { Reduction::Minimal } else { Reduction::Chain };
     plan_reduced(tree, sync, reduction)
 }
 
 /// [`plan`] with the synchronizations one asks for.
-pub fn plan_reduced(tree: &Tree, sync: SyncKind, reduction: Reduction) -> Alltoall {
+pub fn plan_reduced(tree: &Tree, sync: impl Into<Scheme>, reduction: Reduction) -> Alltoall {
     plan_as(tree, Algorithm::fitting(tree), sync, reduction)
 }
 

@@ -17,6 +17,7 @@
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`alltoallv`] | the same for blocks of different sizes |
 //! | [`mod@slice`] | one host's own steps of it |
+//! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
 //! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
 //! | [`random`] | numbers that look random and are the same everywhere |
@@ -37,6 +38,7 @@ pub mod allgather;
 pub mod alltoall;
 pub mod alltoallv;
 pub mod bound;
+pub mod bundled;
 pub mod capacities;
 pub mod capacity;
 pub mod epoch;

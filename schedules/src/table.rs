@@ -1,5 +1,6 @@
 //! The decision table: which way a collective goes at which block size.
 use crate::sync::SyncKind;
+use crate::sync::scheme::{Mechanism, Scheme};
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -38,14 +39,16 @@ pub enum Way {
     Native,
     /// The phases of [`crate::alltoall`].
     Aapc {
-        /// What keeps them apart.
-        sync: SyncKind,
+        /// What keeps them apart. Not [`Mechanism::Dummy`]: no rank sends messages that carry nothing.
+        sync: Scheme,
         /// What carries the blocks.
         #[serde(default)]
         over: Carrier,
     },
     /// The steps of [`crate::lg`], over MPI: in communicators that span clusters.
     Lg,
+    /// One message for each pair of hosts, by [`crate::bundled`]; over MPI.
+    Bundled,
     /// The ring of [`crate::allgather`].
     Ring {
         /// What carries the blocks.
@@ -59,7 +62,7 @@ impl Way {
     pub fn carrier(self) -> Option<Carrier> {
         match self {
             Way::Native => None,
-            Way::Lg => Some(Carrier::Mpi),
+            Way::Lg | Way::Bundled => Some(Carrier::Mpi),
             Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
         }
     }
@@ -67,7 +70,7 @@ impl Way {
     /// The same way over another carrier, where it has a choice.
     pub fn over(self, over: Carrier) -> Way {
         match self {
-            Way::Native | Way::Lg => self,
+            Way::Native | Way::Lg | Way::Bundled => self,
             Way::Aapc { sync, .. } => Way::Aapc { sync, over },
             Way::Ring { .. } => Way::Ring { over },
         }
@@ -77,9 +80,11 @@ impl Way {
     pub fn serves(self, collective: Collective) -> bool {
         match self {
             Way::Native => true,
-            Way::Aapc { .. } => matches!(collective, Collective::Alltoall | Collective::Alltoallv),
-            // A proxy passes on blocks whose sizes only others know.
-            Way::Lg => collective == Collective::Alltoall,
+            Way::Aapc { sync, .. } => {
+                sync.mechanism() != Mechanism::Dummy && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+            }
+            // Who passes on a block knows its size only where all have the same.
+            Way::Lg | Way::Bundled => collective == Collective::Alltoall,
             Way::Ring { .. } => matches!(collective, Collective::Allgather | Collective::Allgatherv),
         }
     }
@@ -92,7 +97,8 @@ impl fmt::Display for Way {
         let mut name = match self {
             Way::Native => "native".to_owned(),
             Way::Lg => "lg".to_owned(),
-            Way::Aapc { sync: SyncKind::Receiver, .. } => "aapc".to_owned(),
+            Way::Bundled => "bundled".to_owned(),
+            Way::Aapc { sync, .. } if *sync == SyncKind::Receiver.into() => "aapc".to_owned(),
             Way::Aapc { sync, .. } => format!("aapc {sync}"),
             Way::Ring { .. } => "ring".to_owned(),
         };
@@ -106,7 +112,7 @@ impl fmt::Display for Way {
 /// A name that is no [`Way`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "way \"{0}\": expected native, aapc, lg, or ring, with a synchronization after aapc and tcp at the end where wanted: \"aapc sender tcp\""
+    "way \"{0}\": expected native, aapc, lg, bundled or ring, with a synchronization after aapc and tcp at the end where wanted: \"aapc sender tcp\""
 )]
 pub struct UnknownWay(pub String);
 
@@ -121,8 +127,12 @@ impl FromStr for Way {
         match (words.as_slice(), over) {
             (["native"], Carrier::Mpi) => Ok(Way::Native),
             (["lg"], Carrier::Mpi) => Ok(Way::Lg),
-            (["aapc"], over) => Ok(Way::Aapc { sync: SyncKind::Receiver, over }),
-            (["aapc", sync], over) => Ok(Way::Aapc { sync: sync.parse().map_err(|_| unknown())?, over }),
+            (["bundled"], Carrier::Mpi) => Ok(Way::Bundled),
+            (["aapc"], over) => Ok(Way::Aapc { sync: SyncKind::Receiver.into(), over }),
+            (["aapc", sync], over) => {
+                let sync: Scheme = sync.parse().map_err(|_| unknown())?;
+                if sync.mechanism() == Mechanism::Dummy { Err(unknown()) } else { Ok(Way::Aapc { sync, over }) }
+            }
             (["ring"], over) => Ok(Way::Ring { over }),
             _ => Err(unknown()),
         }
@@ -208,7 +218,7 @@ impl fmt::Display for Grounds {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// For MPI_Alltoall: native, aapc or lg.
+    /// For MPI_Alltoall: native, aapc, lg or bundled.
     pub alltoall: Vec<Entry>,
     /// For MPI_Allgather: native or ring.
     pub allgather: Vec<Entry>,
@@ -237,7 +247,7 @@ impl Default for Table {
         let entry = |from, way, mpi| Entry { from: Bytes(from), way, mpi, grounds: Grounds::Elsewhere };
         let native = entry(0, Way::Native, None);
         let ring = Way::Ring { over: Carrier::Mpi };
-        let aapc = Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi };
+        let aapc = Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi };
         Table {
             alltoall: vec![native, entry(64 << 10, aapc, Some(Mpi::Mpich))],
             allgather: vec![native, entry(64 << 10, ring, Some(Mpi::OpenMpi)), entry(256 << 10, ring, None)],
@@ -336,7 +346,7 @@ impl Table {
     /// # Errors
     /// [`TableError::Content`].
     pub fn check(&self) -> Result<(), TableError> {
-        check("alltoall", &self.alltoall, "native, aapc or lg", |way| way.serves(Collective::Alltoall))?;
+        check("alltoall", &self.alltoall, "native, aapc, lg or bundled", |way| way.serves(Collective::Alltoall))?;
         check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))?;
         check("alltoallv", &self.alltoallv, "native or aapc", |way| way.serves(Collective::Alltoallv))?;
         check("allgatherv", &self.allgatherv, "native or ring", |way| way.serves(Collective::Allgatherv))
@@ -381,7 +391,7 @@ mod tests {
                 assert_eq!(mpich.choose(collective, Bytes(small)), Way::Native);
             }
         }
-        assert_eq!(mpich.choose(Collective::Alltoall, Bytes(65_536)), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
+        assert_eq!(mpich.choose(Collective::Alltoall, Bytes(65_536)), Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi });
         assert_eq!(open_mpi.choose(Collective::Alltoall, Bytes(u64::MAX)), Way::Native);
         assert_eq!(open_mpi.choose(Collective::Allgather, Bytes(65_536)), Way::Ring { over: Carrier::Mpi });
         assert_eq!(mpich.choose(Collective::Allgather, Bytes(65_536)), Way::Native);
@@ -399,13 +409,16 @@ mod tests {
         assert!(read("{\"from\":1,\"way\":\"native\"}").unwrap_err().contains("from 0"));
         assert!(read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}").unwrap_err().contains("ascending"));
         assert!(read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}").unwrap_err().contains("each MPI"));
-        assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native, aapc or lg"));
-        assert!(read("{\"from\":0,\"way\":\"lg\"}").is_ok());
+        assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native, aapc, lg or bundled"));
+        assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"dummy\"}}}").is_err());
+        assert!(read("{\"from\":0,\"way\":\"lg\"},{\"from\":1,\"way\":\"bundled\"}").is_ok());
         assert!(read("{\"from\":0,\"way\":\"bruck\"}").unwrap_err().contains("bruck"));
         let v = Table { allgatherv: Table::default().alltoall, ..Table::default() };
         assert!(Table::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
-        let v = Table { alltoallv: vec![Entry { way: Way::Lg, ..Table::default().alltoall[0] }], ..Table::default() };
-        assert!(v.check().unwrap_err().to_string().contains("alltoallv: entry from 0: expected native or aapc"));
+        for way in [Way::Lg, Way::Bundled] {
+            let v = Table { alltoallv: vec![Entry { way, ..Table::default().alltoall[0] }], ..Table::default() };
+            assert!(v.check().unwrap_err().to_string().contains("alltoallv: entry from 0: expected native or aapc"));
+        }
     }
 
     #[test]
@@ -430,14 +443,17 @@ mod tests {
 
     #[test]
     fn every_way_is_read_by_its_name() {
-        let syncs = [SyncKind::None, SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier];
+        let syncs = || Scheme::table_5(&[2, 16]).into_iter().filter(|sync| sync.mechanism() != Mechanism::Dummy);
         for over in [Carrier::Mpi, Carrier::Tcp] {
-            for way in syncs.map(|sync| Way::Aapc { sync, over }).into_iter().chain([Way::Ring { over }, Way::Lg, Way::Native]) {
+            for way in syncs().map(|sync| Way::Aapc { sync, over }).chain([Way::Ring { over }, Way::Lg, Way::Bundled, Way::Native]) {
                 assert_eq!(way.to_string().parse(), Ok(way));
+                assert_eq!(serde_json::from_str::<Way>(&serde_json::to_string(&way).unwrap()).unwrap(), way);
             }
         }
-        assert_eq!(Way::Aapc { sync: SyncKind::Sender, over: Carrier::Tcp }.to_string(), "aapc sender tcp");
-        for wrong in ["", "tcp", "native tcp", "lg tcp", "ring sender", "aapc fast", "aapc  tcp"] {
+        assert_eq!(Way::Aapc { sync: SyncKind::Sender.into(), over: Carrier::Tcp }.to_string(), "aapc sender tcp");
+        let wrong =
+            ["", "tcp", "native tcp", "lg tcp", "bundled tcp", "ring sender", "aapc fast", "aapc dummy", "aapc sender(0)", "aapc  tcp"];
+        for wrong in wrong {
             assert!(wrong.parse::<Way>().unwrap_err().to_string().contains("expected native, aapc"), "{wrong}");
         }
     }

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Runs a rank on an emulated host: its own UTS namespace, whose host name is the rank divided by $PER_HOST.
+# Runs a rank on an emulated host: its own UTS namespace, whose host name is the rank divided by $PER_HOST, or the rank's digit of $HOST_OF.
 # The runtime is loaded here, not into the launcher: $SHIM. $DIR_OF_OTHERS is HEDDLE_DIR for all ranks but 0.
 # Rank $BARE loads $BARE_SHIM instead, and rank $OFF_ON has the runtime switched off.
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 [ "$rank" != 0 ] && [ -n "${DIR_OF_OTHERS:-}" ] && export HEDDLE_DIR="$DIR_OF_OTHERS"
 [ "$rank" = "${BARE:-}" ] && SHIM=$BARE_SHIM
 [ "$rank" = "${OFF_ON:-}" ] && export HEDDLE=off
-exec unshare --uts sh -c 'hostname "$0"; LD_PRELOAD=$SHIM; [ -n "$SHIM" ] && export LD_PRELOAD; exec "$@"' "n$((rank / ${PER_HOST:-1}))" "$@"
+host=$((rank / ${PER_HOST:-1}))
+[ -n "${HOST_OF:-}" ] && host=$(echo "$HOST_OF" | cut -c$((rank + 1)))
+exec unshare --uts sh -c 'hostname "$0"; LD_PRELOAD=$SHIM; [ -n "$SHIM" ] && export LD_PRELOAD; exec "$@"' "n$host" "$@"

@@ -40,9 +40,6 @@ pub(super) struct Said {
     pub(super) series: Vec<Series>,
 }
 
-/// What was called, with which blocks, and the seconds of each call.
-pub(super) type Series = (String, Bytes, Vec<f64>);
-
 /// First line of the benchmark program.
 #[derive(Deserialize)]
 struct Introduction {
@@ -51,12 +48,16 @@ struct Introduction {
     hosts: Vec<String>,
 }
 
-/// Any other line.
-#[derive(Deserialize)]
-struct Line {
-    collective: String,
-    block: u64,
-    seconds: Vec<f64>,
+/// Any other line: what was called, with which blocks.
+#[derive(Debug, PartialEq, Deserialize)]
+pub(super) struct Series {
+    pub(super) collective: String,
+    pub(super) block: Bytes,
+    /// Of each call.
+    pub(super) seconds: Vec<f64>,
+    /// Of those that went past the runtime between, one for each, where that was asked for.
+    #[serde(default)]
+    pub(super) own: Vec<f64>,
 }
 
 /// The collective of this name; ping-pongs are none.
@@ -82,7 +83,17 @@ impl<'a> Launcher<'a> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
         let environment = [format!("HEDDLE_TURNS={}", names.join(",")), format!("HEDDLE_DIR={}", self.dir.display())];
-        let (introduction, series) = self.launch(true, &environment, "all", rounds)?;
+        self.with_runtime(&environment, &self.args.size, &["--collective=all", &format!("--at-least={rounds}")])
+    }
+
+    /// A job with the runtime as any other has it, in which every other call goes past it. The first pairs make plans and connections.
+    pub(super) fn compare(&self, sizes: &[Bytes], pairs: u64) -> anyhow::Result<Said> {
+        let environment = [format!("HEDDLE_DIR={}", self.dir.display())];
+        self.with_runtime(&environment, sizes, &["--collective=both", "--compare", &format!("--at-least={}", 2 * pairs)])
+    }
+
+    fn with_runtime(&self, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<Said> {
+        let (introduction, series) = self.launch(true, environment, sizes, flags)?;
         let record = self.record(&introduction)?;
         if let Some(why) = record.aside {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
@@ -94,12 +105,19 @@ impl<'a> Launcher<'a> {
     /// A job without the runtime, in which the library is forced to these algorithms.
     pub(super) fn forced(&self, algorithms: &Algorithms) -> anyhow::Result<Said> {
         let environment: Vec<String> = algorithms.environment().chain(["HEDDLE=off".to_owned()]).collect();
-        let (introduction, series) = self.launch(false, &environment, "both", self.args.rounds + 1)?;
+        let calls = format!("--at-least={}", self.args.rounds + 1);
+        let (introduction, series) = self.launch(false, &environment, &self.args.size, &["--collective=both", &calls])?;
         Ok(Said { library: introduction.library, hosts: introduction.hosts, epoch: 0, gone: Vec::new(), series })
     }
 
-    fn launch(&self, runtime: bool, environment: &[String], collective: &str, calls: u64) -> anyhow::Result<(Introduction, Vec<Series>)> {
-        let sizes: Vec<String> = self.args.size.iter().map(|size| size.0.to_string()).collect();
+    fn launch(
+        &self,
+        runtime: bool,
+        environment: &[String],
+        sizes: &[Bytes],
+        flags: &[&str],
+    ) -> anyhow::Result<(Introduction, Vec<Series>)> {
+        let sizes: Vec<String> = sizes.iter().map(|size| size.0.to_string()).collect();
         let mut program: Vec<String> = vec!["env".to_owned()];
         program.extend_from_slice(environment);
         if runtime && self.lab.is_none() {
@@ -107,12 +125,12 @@ impl<'a> Launcher<'a> {
             program.extend(["sh", "-c", PRELOAD, &library.display().to_string()].map(str::to_owned));
         }
         program.push(self.bench.display().to_string());
-        program.extend(["--each", "--collective", collective, "--size", &sizes.join(",")].map(str::to_owned));
-        program.extend([format!("--at-least={calls}"), format!("--seconds={}", self.args.seconds)]);
+        program.extend(["--each".to_owned(), format!("--size={}", sizes.join(",")), format!("--seconds={}", self.args.seconds)]);
+        program.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let mut command = match &self.lab {
             Some(lab) => {
                 let timeout = Some(Duration::from_secs_f64(self.args.limit));
-                lab.mpirun(&Job { shim: runtime, timeout, ..Job::new(self.args.mpi.both().0) }, program)
+                lab.mpirun(&Job { shim: runtime, timeout, per_host: self.args.per_host, ..Job::new(self.args.mpi.both().0) }, program)
             }
             None => {
                 // Some launchers hang where a job does.
@@ -164,11 +182,8 @@ fn read(text: &str) -> anyhow::Result<(Introduction, Vec<Series>)> {
     // "Open MPI v4.1.4, package: ...", "MPICH Version:      4.0.2"
     let version = introduction.library.split(", package").next().unwrap_or_default();
     introduction.library = version.split_whitespace().collect::<Vec<_>>().join(" ");
-    let series: Vec<Series> = lines()
-        .filter_map(|line| serde_json::from_str::<Line>(line).ok())
-        .filter(|line| !line.seconds.is_empty())
-        .map(|line| (line.collective, Bytes(line.block), line.seconds))
-        .collect();
+    let series: Vec<Series> =
+        lines().filter_map(|line| serde_json::from_str::<Series>(line).ok()).filter(|series| !series.seconds.is_empty()).collect();
     if series.is_empty() { bail!("no times") } else { Ok((introduction, series)) }
 }
 
@@ -181,7 +196,8 @@ mod tests {
         let text = "Warning: eth0\n{\"library\":\"Open MPI  v4, package: x\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
         let (introduction, series) = read(text).unwrap();
         assert_eq!(introduction.library, "Open MPI v4");
-        assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![("alltoall".to_owned(), Bytes(8), vec![1e-3, 2e-3])]));
+        let expected = Series { collective: "alltoall".to_owned(), block: Bytes(8), seconds: vec![1e-3, 2e-3], own: Vec::new() };
+        assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![expected]));
         assert!(read("").is_err());
     }
 }

@@ -17,7 +17,18 @@ pub(super) fn text(run: &Run, table: &Table) -> String {
         text += &decided(table.entries(collective));
         text += &better(run, collective);
     }
-    text
+    text + &left_out(run)
+}
+
+/// The ways that an early launch showed to be slower at every size.
+fn left_out(run: &Run) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in run.early.iter().map(|figure| figure.way.to_string()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() { String::new() } else { format!("\nleft out of later launches, being slower at every size: {}\n", names.join(", ")) }
 }
 
 /// A line a size: the library's own median, and each way's as a multiple of it.

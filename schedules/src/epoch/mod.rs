@@ -27,6 +27,7 @@ use crate::alltoall::{self, Algorithm, Alltoall};
 use crate::bound::{self, Bound};
 use crate::json;
 use crate::sync::SyncKind;
+use crate::sync::scheme::Scheme;
 use crate::table::{Table, Way};
 use crate::tuning::Tuning;
 use crate::verify::{self, Violation};
@@ -154,7 +155,7 @@ fn bound_of(tree: &Tree) -> Bound {
 /// The all-to-all of all hosts, verified.
 fn whole(tree: &Tree, table: &Table) -> Result<Alltoall, Violation> {
     let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync, .. } = entry.way { Some(sync) } else { None });
-    let plan = plan_file::in_file_order(alltoall::plan(tree, told.unwrap_or(SyncKind::Receiver)));
+    let plan = plan_file::in_file_order(alltoall::plan(tree, told.map_or(SyncKind::Receiver, Scheme::tokens)));
     verify::alltoall(tree, &plan)?;
     Ok(plan)
 }

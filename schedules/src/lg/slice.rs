@@ -57,10 +57,16 @@ pub enum Source {
 /// The slice of `host`. A number that is no host's gives an empty one; so does, of a message, a block that its sender never gets, which the
 /// verifier refuses: it is taken for the sender's own.
 pub fn of(plan: &Lg, host: Node) -> Slice {
-    let mut slice = Slice { steps: plan.steps.len() as u32, ..Slice::default() };
+    of_steps(&plan.steps, host)
+}
+
+/// The same of any steps in which blocks are passed on; messages between other hosts may be left out. Where two hosts exchange more than
+/// one message in a direction, they are in different steps.
+pub fn of_steps(steps: &[Vec<Transfer>], host: Node) -> Slice {
+    let mut slice = Slice { steps: steps.len() as u32, ..Slice::default() };
     // Blocks for others: where they were received.
     let mut held: HashMap<Message, (usize, usize)> = HashMap::new();
-    for (step, transfers) in (0..).zip(&plan.steps) {
+    for (step, transfers) in (0..).zip(steps) {
         let parcel = |peer, transfer: &Transfer| Parcel { step, peer, blocks: transfer.blocks.clone() };
         for transfer in transfers.iter().filter(|transfer| transfer.from == host) {
             let source = |block| held.get(block).map_or(Source::Own, |&(parcel, block)| Source::Received { parcel, block });

@@ -93,8 +93,9 @@ pub enum SchemeError {
     Empty(Mechanism),
 }
 
-/// A line of aapc-2007's Table 5.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A line of aapc-2007's Table 5. In files it is its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Scheme {
     mechanism: Mechanism,
     block: NonZeroU32,
@@ -213,6 +214,20 @@ impl fmt::Display for Scheme {
             1 => f.pad(self.mechanism.name()),
             block => f.pad(&format!("{}({block})", self.mechanism)),
         }
+    }
+}
+
+impl From<Scheme> for String {
+    fn from(scheme: Scheme) -> String {
+        scheme.to_string()
+    }
+}
+
+impl TryFrom<String> for Scheme {
+    type Error = SchemeError;
+
+    fn try_from(name: String) -> Result<Scheme, SchemeError> {
+        name.parse()
     }
 }
 

@@ -10,6 +10,8 @@
 //! Deviations: the paper takes the best outright. Differences within the noise would then make the choice change from one size, or
 //! one measurement, to the next.
 mod collect;
+pub mod comparison;
+pub mod halving;
 mod model;
 mod place;
 mod ranges;
@@ -57,6 +59,9 @@ pub struct Run {
     pub pingpong: Vec<Timing>,
     /// Every way at every size.
     pub figures: Vec<Figure>,
+    /// What ways took that were left out of later launches, because others were faster at every size. The table asks for none of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub early: Vec<Figure>,
     /// What the library's own algorithms took, each forced. No table asks for them: an operator may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<Algorithm>,
@@ -112,10 +117,7 @@ impl Timing {
         if seconds.len() < REPETITIONS || seconds.iter().any(|s| !(s.is_finite() && *s > 0.0)) {
             return None;
         }
-        let mut sorted = seconds.to_vec();
-        let center = median(&mut sorted);
-        let mut deviations: Vec<f64> = seconds.iter().map(|s| (s - center).abs()).collect();
-        let error = 1.2533 * 1.4826 * median(&mut deviations) / (seconds.len() as f64).sqrt();
+        let (center, error) = center(seconds);
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
         Some(Timing { block, median_ns: ns(center), error_ns: ns(error), times: seconds.len() as u32 })
     }
@@ -130,6 +132,13 @@ impl Timing {
         let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
         other.median_ns as f64 - self.median_ns as f64 > noise
     }
+}
+
+/// The median, and its standard error as [`Timing::error_ns`] says.
+fn center(values: &[f64]) -> (f64, f64) {
+    let center = median(&mut values.to_vec());
+    let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
+    (center, 1.2533 * 1.4826 * median(&mut deviations) / (values.len() as f64).sqrt())
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -198,7 +207,7 @@ fn leave_to_others(entries: &[Entry], mpi: Mpi) -> Vec<Entry> {
 
 impl Run {
     fn check(&self) -> Result<(), String> {
-        if self.figures.len() + self.algorithms.len() + self.pingpong.len() > MOST_FIGURES {
+        if self.figures.len() + self.early.len() + self.algorithms.len() + self.pingpong.len() > MOST_FIGURES {
             return Err(format!("more than {MOST_FIGURES} figures"));
         }
         match self.figures.iter().find(|f| !f.way.serves(f.collective) || f.timing.median_ns == 0) {

@@ -1,7 +1,7 @@
 //! From the figures of a run to the sizes at which each way is taken.
 use super::model::Model;
 use super::{Place, Run, Timing};
-use crate::sync::SyncKind;
+use crate::sync::scheme::Scheme;
 use crate::table::{Carrier, Collective, Entry, Grounds, Way};
 use inventory::Bytes;
 use inventory::tree::Tree;
@@ -121,10 +121,10 @@ impl Choice<'_> {
     }
 }
 
-/// What needs the least: no connections of its own, then no tokens.
-fn simplicity(way: Way) -> (Option<Carrier>, Option<SyncKind>) {
+/// What needs the least: no connections of its own, then no copies on the way, then no tokens.
+fn simplicity(way: Way) -> (Option<Carrier>, bool, Option<Scheme>) {
     let sync = if let Way::Aapc { sync, .. } = way { Some(sync) } else { None };
-    (way.carrier(), sync)
+    (way.carrier(), way == Way::Bundled, sync)
 }
 
 /// The size at `point` of [`STEPS`] equal factors.

@@ -32,6 +32,7 @@ fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> Run {
             .flat_map(|&(name, start, gamma)| sizes.iter().map(move |&b| (name, b, start, gamma)))
             .map(|(n, b, s, g)| figure(n, b, s, g))
             .collect(),
+        early: Vec::new(),
         algorithms: Vec::new(),
         place,
     }

@@ -3,6 +3,7 @@
 //! A rank sends one block at a time, in the order of phases, each as soon as its tokens have come; receives
 //! are posted ahead. Tokens are empty messages whose tag is their number. Every message of one call is awaited in that
 //! call, so the next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
+//! Where a schedule has barriers, each part between two of them is carried out on its own.
 use crate::call::{Blocks, Call, Outgoing};
 use crate::private::{Data, Private, Requests, Result};
 use runtime::watch;
@@ -29,7 +30,7 @@ enum Done {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, private: &Private, steps: &[Step]) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &Call, private: &Private, parts: &[Vec<Step>]) -> Result<()> {
     // SAFETY: passed on to the caller.
     let outgoing = unsafe { Outgoing::of(call, private) }?;
     let incoming = call.received()?;
@@ -37,19 +38,22 @@ pub(crate) unsafe fn alltoall(call: &Call, private: &Private, steps: &[Step]) ->
     // If its own block does not fit, others still wait for what this rank sends.
     // SAFETY: passed on to the caller.
     let copied = if outgoing.own_block_moves() { unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), DATA) } } else { Ok(()) };
-    let mut exchange = Exchange {
-        collective: call.collective,
-        private,
-        steps,
-        outgoing: &outgoing,
-        incoming,
-        requests: Requests::new(),
-        done: Vec::new(),
-        send: 0,
-        receive: 0,
-        tokens: 0,
-    };
-    exchange.run().and(copied)
+    let outcome = private.part_by_part(parts, |steps| {
+        let mut exchange = Exchange {
+            collective: call.collective,
+            private,
+            steps,
+            outgoing: &outgoing,
+            incoming,
+            requests: Requests::new(),
+            done: Vec::new(),
+            send: 0,
+            receive: 0,
+            tokens: 0,
+        };
+        exchange.run()
+    });
+    outcome.and(copied)
 }
 
 /// A call under way.

@@ -1,11 +1,12 @@
-//! MPI_Alltoall by LG, over point-to-point messages of octets: blocks that go the same way travel in one message.
+//! MPI_Alltoall by LG, or bundled ([`schedules::bundled`]), over point-to-point messages of octets: blocks that go the same way travel in
+//! one message. What stays within a host the library carries through its memory, where it can.
 //!
 //! A rank sends one message at a time, in the order of steps, each as soon as what it passes on has come; receives are posted at once.
-//! Between two ranks goes one message in each direction at most, and every message of a call is awaited in that call.
-use crate::call::{Call, Outgoing};
+//! Messages between two ranks are sent and asked for in the order of steps, and every message of a call is awaited in that call.
+use crate::call::Call;
 use crate::mpi::mpi;
+use crate::octets::{self, room};
 use crate::private::{Data, Private, Requests, Result};
-use crate::wires::{OWN, Packed, Places, room};
 use runtime::watch;
 use schedules::lg::slice::{Outbound, Slice, Source};
 use std::ffi::c_int;
@@ -26,42 +27,24 @@ enum Done {
 /// As the MPI standard says of the call's arguments.
 pub(crate) unsafe fn alltoall(call: &Call, private: &Private, slice: &Slice, block: usize) -> Result<()> {
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { Outgoing::of(call, private) }?;
-    let incoming = call.received()?;
-    let me = private.rank as u32;
-    // If its own block does not fit, others still wait for what this rank sends.
-    // SAFETY: passed on to the caller.
-    let copied = if outgoing.own_block_moves() { unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), OWN) } } else { Ok(()) };
-    let ranks = 0..private.size as u32;
-    // SAFETY: passed on to the caller.
-    let packed = unsafe { Packed::of(ranks.clone().map(|rank| outgoing.to(rank)), private, block) }?;
-    let mut places = Places::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
-    let exchange = Exchange {
-        private,
-        slice,
-        block,
-        own: packed.blocks(),
-        // SAFETY: the application leaves both buffers alone during the call, and its blocks do not overlap.
-        places: unsafe { places.blocks() },
-        received: slice.receives.iter().map(|parcel| room(parcel.blocks.len() * block)).collect::<Result<_>>()?,
-        came: vec![false; slice.receives.len()],
-        under_way: None,
-        requests: Requests::new(),
-    };
-    exchange.run()?;
-    // SAFETY: passed on to the caller.
-    unsafe { places.unpack(private, me) }.and(copied)
+    unsafe {
+        octets::alltoall(call, private, block, |own, places| {
+            let received = slice.receives.iter().map(|parcel| room(parcel.blocks.len() * block)).collect::<Result<_>>()?;
+            let came = vec![false; slice.receives.len()];
+            Exchange { private, slice, block, own, places, received, came, under_way: None, requests: Requests::new() }.run()
+        })
+    }
 }
 
 /// A call under way.
-struct Exchange<'a> {
+struct Exchange<'a, 'b> {
     private: &'a Private,
     slice: &'a Slice,
     block: usize,
     /// This rank's blocks, by receiver.
-    own: Vec<&'a [u8]>,
+    own: &'a [&'a [u8]],
     /// Where this rank's blocks are wanted, by sender.
-    places: Vec<&'a mut [u8]>,
+    places: &'a mut [&'b mut [u8]],
     /// The messages that come, and whether they have.
     received: Vec<Vec<u8>>,
     came: Vec<bool>,
@@ -70,7 +53,7 @@ struct Exchange<'a> {
     requests: Requests<Done>,
 }
 
-impl Exchange<'_> {
+impl Exchange<'_, '_> {
     fn run(mut self) -> Result<()> {
         let outcome = self.everything();
         if !self.requests.is_empty() {
@@ -147,7 +130,7 @@ impl Exchange<'_> {
             (None, Some(next)) => format!("its message before the one to rank {} to go", next.parcel.peer),
             (None, None) => "its last message to go".to_owned(),
         };
-        format!("rank {} in alltoall, lg: {what}", self.private.rank)
+        format!("rank {} in alltoall, blocks passed on: {what}", self.private.rank)
     }
 }
 

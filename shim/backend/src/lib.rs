@@ -11,6 +11,7 @@
 //! | [`member`] | what a process knows of a communicator, and the agreements |
 //! | [`head`] | what rank 0 does beside |
 //! | [`aapc`], [`lg`], [`ring`] | the collectives themselves |
+//! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`wires`] | the same over the runtime's own TCP connections |
 //!
 //! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no
@@ -26,6 +27,7 @@ mod meeting;
 mod member;
 mod members;
 mod mpi;
+mod octets;
 mod private;
 mod ring;
 mod wires;

@@ -138,6 +138,7 @@ impl Member {
                 (Way::Lg, _) => lg::alltoall(call, private, follow.lg(), block)?,
                 (Way::Aapc { sync, .. }, Some(mesh)) => wires::alltoall(call, private, mesh, follow.steps(sync), block)?,
                 (Way::Aapc { sync, .. }, None) => aapc::alltoall(call, private, follow.steps(sync))?,
+                (Way::Bundled, _) => lg::alltoall(call, private, follow.bundle(), block)?,
                 (_, Some(mesh)) => wires::allgather(call, private, mesh, follow.ring(), block)?,
                 (_, None) => ring::allgather(call, private, follow.ring())?,
             }

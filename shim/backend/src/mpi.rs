@@ -73,6 +73,7 @@ functions! {
     Allgatherv(*const c_void, c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
     Alltoall(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
     Alltoallv(*const c_void, *const c_int, *const c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
+    Barrier(MPI_Comm);
     Bcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
     Comm_call_errhandler(MPI_Comm, c_int);
     Comm_create_keyval(CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);

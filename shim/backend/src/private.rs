@@ -2,6 +2,7 @@
 //! the application's, and its errors come back as codes.
 use crate::mpi::{SUCCESS, mpi};
 use ::mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status};
+use runtime::watch;
 use std::ffi::{c_int, c_void};
 
 /// A code of the MPI library other than success.
@@ -61,6 +62,26 @@ impl Private {
             check(unsafe { (mpi.call.Bcast)(piece.as_mut_ptr().cast(), piece.len() as c_int, mpi.handle.byte, 0, self.comm) })?;
         }
         Ok(())
+    }
+
+    /// Waits for all ranks. Collective.
+    pub(crate) fn barrier(&self) -> Result<()> {
+        // SAFETY: a communicator of the runtime's own.
+        check(unsafe { (mpi().call.Barrier)(self.comm) })
+    }
+
+    /// Carries out one part after the other, all ranks meeting between; of a part that fails the other ranks hear later or never, so
+    /// this one goes on meeting them. Collective.
+    pub(crate) fn part_by_part<P>(&self, parts: &[P], mut carry_out: impl FnMut(&P) -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        for (at, part) in parts.iter().enumerate() {
+            if at > 0 {
+                watch::waits(|| format!("rank {}: all others at a barrier between phases", self.rank));
+                self.barrier()?;
+            }
+            outcome = outcome.and(carry_out(part));
+        }
+        outcome
     }
 
     /// Everybody's bytes, in rank order. Collective; all ranks pass the same length.

@@ -2,12 +2,14 @@
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime preloaded or without.
 mod machine;
+mod own;
 
 use clap::{Parser, ValueEnum};
 use machine::Machine;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
+use own::Own;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,10 @@ struct Args {
     /// Print JSON with the time of every call, in their order; first of all a line about the job. What `heddle tune` reads
     #[arg(long, conflicts_with = "watch")]
     each: bool,
+    /// With --each: every other call goes to the MPI library past whatever is preloaded, in turns, and is told of on its own. What
+    /// `heddle tune --check` reads
+    #[arg(long, requires = "each")]
+    compare: bool,
     /// At least so many calls of each collective and size, however long they take
     #[arg(long, value_name = "N", default_value_t = 1)]
     at_least: u64,
@@ -95,6 +101,15 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
+    let own = if args.compare {
+        let Some(own) = Own::find() else {
+            eprintln!("bench: the MPI library's own functions are not found");
+            return ExitCode::FAILURE;
+        };
+        Some(own)
+    } else {
+        None
+    };
     let sizes = |collective| if collective == Collective::Pingpong { &PINGS[..] } else { &args.size[..] };
     let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| sizes(c).iter().map(move |&size| (c, size))).collect();
     if args.warm_up {
@@ -104,7 +119,7 @@ fn main() -> ExitCode {
         watch(&world, &args, &wanted);
     } else {
         for &(collective, block) in &wanted {
-            let mut bench = Bench::new(&world, collective, block, args.check);
+            let mut bench = Bench { own, ..Bench::new(&world, collective, block, args.check) };
             match args.iterations {
                 Some(n) => bench.calls(n),
                 None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
@@ -152,6 +167,11 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(Collective, u64)]) 
     }
 }
 
+/// Whether a call goes past what is preloaded: one of each two, first or second in turn.
+fn goes_past(call: usize) -> bool {
+    matches!(call % 4, 0 | 3)
+}
+
 /// Rank 0's word, for all.
 fn agreed(world: &SimpleCommunicator, mut go_on: bool) -> bool {
     world.process_at_rank(0).broadcast_into(&mut go_on);
@@ -164,6 +184,8 @@ struct Bench<'a> {
     collective: Collective,
     block: usize,
     check: bool,
+    /// Every other call goes here.
+    own: Option<Own>,
     send: Vec<u8>,
     receive: Vec<u8>,
     /// Seconds of each call on this rank.
@@ -177,7 +199,7 @@ impl<'a> Bench<'a> {
         let (block, ranks) = (block as usize, world.size() as usize);
         let blocks = if collective == Collective::Alltoall { ranks } else { 1 };
         let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
-        Bench { world, collective, block, check, send, receive, took: Vec::new(), machine: Machine::now() }
+        Bench { world, collective, block, check, own: None, send, receive, took: Vec::new(), machine: Machine::now() }
     }
 
     fn run(&mut self, time: Duration, at_least: u64) {
@@ -203,10 +225,12 @@ impl<'a> Bench<'a> {
             }
             self.world.barrier();
             let began = Instant::now();
-            match self.collective {
-                Collective::Alltoall => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
-                Collective::Allgather => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
-                Collective::Pingpong => self.there_and_back(),
+            match (self.collective, self.own.filter(|_| goes_past(self.took.len()))) {
+                (Collective::Alltoall, Some(own)) => own.all_to_all(self.world, &self.send, &mut self.receive),
+                (Collective::Allgather, Some(own)) => own.all_gather(self.world, &self.send, &mut self.receive),
+                (Collective::Alltoall, None) => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
+                (Collective::Allgather, None) => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
+                (Collective::Pingpong, _) => self.there_and_back(),
             }
             let legs = if self.collective == Collective::Pingpong { 2.0 } else { 1.0 };
             self.took.push(began.elapsed().as_secs_f64() / legs);
@@ -266,9 +290,13 @@ impl<'a> Bench<'a> {
             return;
         }
         if args.each {
-            let each: Vec<String> = slowest.iter().map(|seconds| format!("{seconds:e}")).collect();
             let (name, block) = (self.collective.name(), self.block);
-            return println!("{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]}}", each.join(","));
+            let of = |past: bool| {
+                let calls = slowest.iter().enumerate().filter(|(call, _)| (self.own.is_some() && goes_past(*call)) == past);
+                calls.map(|(_, seconds)| format!("{seconds:e}")).collect::<Vec<_>>().join(",")
+            };
+            let own = if self.own.is_some() { format!(",\"own\":[{}]", of(true)) } else { String::new() };
+            return println!("{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]{own}}}", of(false));
         }
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];

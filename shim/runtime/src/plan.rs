@@ -9,9 +9,10 @@ use schedules::alltoall::Algorithm;
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
+use schedules::sync::scheme::Scheme;
 use schedules::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
 use schedules::verify::{self, Violation};
-use schedules::{allgather, alltoall, bound, lg};
+use schedules::{allgather, alltoall, bound, bundled, lg};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
@@ -19,8 +20,8 @@ use std::net::IpAddr;
 /// 30 MB at this many ranks.
 pub const MOST_RANKS: usize = 1024;
 
-/// A call by LG keeps messages of several blocks, which MPI counts by `int`: a block of so many octets a rank goes another way.
-const MOST_BY_LG: u64 = 1 << 30;
+/// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more octets, the call goes another way.
+const MOST_TOGETHER: u64 = 1 << 30;
 
 /// Measured on 12 hosts with trunks three times as fast (README, "Limits"): over the libraries' point-to-point these schedules take
 /// longer than the libraries' own routine.
@@ -41,10 +42,12 @@ pub struct Follow {
     /// The host of each rank, and the hosts' addresses.
     host_of: Vec<u32>,
     addresses: Vec<Option<IpAddr>>,
-    steps: Vec<(SyncKind, Vec<Step>)>,
+    steps: Vec<(Scheme, Vec<Vec<Step>>)>,
     ring: Vec<u32>,
     /// Empty where the ranks span no clusters, or neither the table nor the forced way asks for it.
     lg: lg::slice::Slice,
+    /// Empty where neither asks for it.
+    bundle: lg::slice::Slice,
     digest: u64,
 }
 
@@ -118,17 +121,23 @@ impl Follow {
         (&table.alltoall, &table.allgather, &table.alltoallv, &table.allgatherv).hash(&mut digest);
         let mut steps = Vec::new();
         let mut phases = 0;
-        for kind in kinds(&table, force) {
-            let plan = alltoall::plan(&leaves, kind);
+        for scheme in schemes(&table, force) {
+            let plan = alltoall::plan(&leaves, scheme);
             verify::alltoall(&leaves, &plan).map_err(wrong)?;
             (&plan.phases, &plan.syncs).hash(&mut digest);
             phases = plan.phases.len();
-            steps.push((kind, slice::of(&plan, rank)));
+            steps.push((scheme, between_barriers(scheme, phases, slice::of(&plan, rank))));
         }
         let host_of = host_of(&members);
+        let mut bundle = lg::slice::Slice::default();
+        if ways(&table, force).any(|way| way == Way::Bundled) {
+            let phases = alltoall::plan(&hosts, SyncKind::None).phases;
+            phases.hash(&mut digest);
+            bundle = bundled::slice(&host_of, &phases, rank);
+        }
         let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
         let mut lg = lg::slice::Slice::default();
-        if asks_for_lg(&table, force) {
+        if ways(&table, force).any(|way| way == Way::Lg) {
             match clusters::of_ranks(&lean.topology, &hosts, &leaves, &host_of) {
                 Ok(clusters) => {
                     let plan = lg::plan(&leaves, &clusters, None);
@@ -156,6 +165,7 @@ impl Follow {
             steps,
             ring: ring.ring,
             lg,
+            bundle,
             digest: digest.finish() | 1,
         })
     }
@@ -168,12 +178,17 @@ impl Follow {
     /// The way of a call with blocks of this size, before which `calls` of its kind came in a row.
     pub fn way(&self, collective: Collective, block: u64, calls: u64) -> Way {
         let forced = self.force.way(collective, calls).filter(|&way| self.can(way, block));
-        with_tokens(forced.unwrap_or_else(|| self.table.choose_where(collective, Bytes(block), |way| self.can(way, block))))
+        forced.unwrap_or_else(|| self.table.choose_where(collective, Bytes(block), |way| self.can(way, block)))
     }
 
     /// Whether this communicator can go a way with blocks of this size, connections or not.
     fn can(&self, way: Way, block: u64) -> bool {
-        way != Way::Lg || (self.lg.steps > 0 && block.saturating_mul(self.host_of.len() as u64) <= MOST_BY_LG)
+        let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
+        match way {
+            Way::Lg => self.lg.steps > 0 && together(self.host_of.len() as u64),
+            Way::Bundled => together(bundled::most_blocks(&self.host_of)),
+            _ => true,
+        }
     }
 
     /// Whether this collective may ask for connections: if forced to, and else where the topology says where every host is reached.
@@ -185,7 +200,7 @@ impl Follow {
     pub fn way_without_tcp(&self, collective: Collective, block: u64, way: Way) -> Way {
         let forced = !self.force.ways(collective).is_empty();
         let can = |way: Way| way.carrier() != Some(Carrier::Tcp) && self.can(way, block);
-        if forced { way.over(Carrier::Mpi) } else { with_tokens(self.table.choose_where(collective, Bytes(block), can)) }
+        if forced { way.over(Carrier::Mpi) } else { self.table.choose_where(collective, Bytes(block), can) }
     }
 
     /// Why a call that came to this way goes it, in a few words.
@@ -201,13 +216,19 @@ impl Follow {
     /// Whether a call of this collective may go another way than the library's, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         let forced = self.force.ways(collective);
-        let own = |way: Way| way != Way::Native;
+        let own = |way: Way| way != Way::Native && way.serves(collective);
         if forced.is_empty() { self.table.entries(collective).iter().any(|entry| own(entry.way)) } else { forced.iter().copied().any(own) }
     }
 
-    /// This rank's steps of the all-to-all; none where the table never asks for that kind.
-    pub fn steps(&self, sync: SyncKind) -> &[Step] {
-        self.steps.iter().find(|(kind, _)| *kind == sync).map_or(&[], |(_, steps)| steps)
+    /// This rank's steps of the all-to-all, in as many parts as its barriers divide it into; none where the table never asks for that
+    /// scheme.
+    pub fn steps(&self, sync: Scheme) -> &[Vec<Step>] {
+        self.steps.iter().find(|(scheme, _)| *scheme == sync).map_or(&[], |(_, steps)| steps)
+    }
+
+    /// This rank's part where messages are bundled; empty where the table never asks for that.
+    pub fn bundle(&self) -> &lg::slice::Slice {
+        &self.bundle
     }
 
     /// This rank's part of the all-to-all by LG; empty where [`Follow::way`] never says so.
@@ -244,34 +265,34 @@ impl Follow {
     }
 }
 
-/// The synchronizations the table, or the forced way, can ask for.
-fn kinds(table: &Table, force: &Force) -> Vec<SyncKind> {
+/// The ways of all-to-alls that the table, or the forced way, can ask for.
+fn ways<'a>(table: &'a Table, force: &'a Force) -> impl Iterator<Item = Way> + 'a {
     let forced = force.ways(Collective::Alltoall).iter().copied();
-    let ways = forced.chain(table.alltoall.iter().chain(&table.alltoallv).map(|entry| entry.way));
-    let mut kinds: Vec<SyncKind> =
-        ways.filter_map(|way| if let Way::Aapc { sync, .. } = way { Some(tokens_for(sync)) } else { None }).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+    forced.chain(table.alltoall.iter().chain(&table.alltoallv).map(|entry| entry.way))
 }
 
-/// Whether the table, or the forced way, can ask for LG.
-fn asks_for_lg(table: &Table, force: &Force) -> bool {
-    let forced = force.ways(Collective::Alltoall).iter().copied();
-    forced.chain(table.alltoall.iter().map(|entry| entry.way)).any(|way| way == Way::Lg)
+/// Their synchronizations.
+fn schemes(table: &Table, force: &Force) -> Vec<Scheme> {
+    let mut schemes: Vec<Scheme> =
+        ways(table, force).filter_map(|way| if let Way::Aapc { sync, .. } = way { Some(sync) } else { None }).collect();
+    schemes.sort_unstable();
+    schemes.dedup();
+    schemes
 }
 
-/// The way as it is gone.
-fn with_tokens(way: Way) -> Way {
-    match way {
-        Way::Aapc { sync, over } => Way::Aapc { sync: tokens_for(sync), over },
-        way => way,
+/// Steps in as many parts on every rank: all meet in a barrier between one and the next.
+fn between_barriers(scheme: Scheme, phases: usize, steps: Vec<Step>) -> Vec<Vec<Step>> {
+    let mut parts = vec![Vec::new()];
+    let mut steps = steps.into_iter().peekable();
+    for phase in 0..phases {
+        if scheme.barrier_before(phase) {
+            parts.push(Vec::new());
+        }
+        while let (Some(part), Some(step)) = (parts.last_mut(), steps.next_if(|step| step.phase as usize == phase)) {
+            part.push(step);
+        }
     }
-}
-
-/// A barrier between phases says no more than receiver tokens do, and takes longer.
-fn tokens_for(sync: SyncKind) -> SyncKind {
-    if sync == SyncKind::Barrier { SyncKind::Receiver } else { sync }
+    parts
 }
 
 /// The communicator's hosts as the topology names them, in the order of their first rank, with their ranks.
@@ -327,7 +348,7 @@ mod tests {
     }
 
     fn peers(follow: &Follow) -> Vec<u32> {
-        let mut peers: Vec<u32> = follow.steps(SyncKind::Receiver).iter().filter_map(|step| step.send_to).collect();
+        let mut peers: Vec<u32> = follow.steps(SyncKind::Receiver.into()).iter().flatten().filter_map(|step| step.send_to).collect();
         peers.sort_unstable();
         peers
     }
@@ -351,7 +372,7 @@ mod tests {
     fn small_blocks_stay_the_librarys() {
         let follow = plan("1G", Force::default(), &["w", "x", "y", "z"], 0).unwrap();
         assert_eq!(follow.way(Collective::Alltoall, 8, 0), Way::Native);
-        assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi });
         assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: Carrier::Mpi });
     }
 
@@ -364,7 +385,7 @@ mod tests {
         assert!(follow.summary.contains("stays the library's"), "{}", follow.summary);
         let phases = |rate: &str| {
             let forced = plan(rate, Force::parse("aapc").unwrap(), &hosts, 0).unwrap();
-            assert_eq!(forced.way(Collective::Alltoall, 8, 0), Way::Aapc { sync: SyncKind::Receiver, over: Carrier::Mpi });
+            assert_eq!(forced.way(Collective::Alltoall, 8, 0), Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi });
             assert_eq!(peers(&forced), [1, 2, 3]);
             forced.summary
         };
@@ -388,7 +409,7 @@ mod tests {
             let plans = follow(&both, "lg", clusters);
             assert!(plans.iter().all(|plan| plan.digest() == plans[0].digest() && plan.way(Collective::Alltoall, 8, 0) == Way::Lg));
             assert_eq!(plans[0].way(Collective::Alltoallv, 8, 0), Way::Native);
-            assert_ne!(plans[0].way(Collective::Alltoall, MOST_BY_LG, 0), Way::Lg, "a message of too many octets");
+            assert_ne!(plans[0].way(Collective::Alltoall, MOST_TOGETHER, 0), Way::Lg, "a message of too many octets");
             assert!(plans[0].summary.contains("; lg among 2 clusters, "), "{}", plans[0].summary);
             let sent = |rank: usize| plans[rank].lg().sends.iter().map(|s| s.parcel.peer).collect::<Vec<_>>();
             assert_eq!((0..5).map(|rank| sent(rank).len()).sum::<usize>(), 6 + 2 + 3 + 3, "in west, in east, and across in each direction");
@@ -404,6 +425,22 @@ mod tests {
             assert!(plan.summary.contains(reason), "{}", plan.summary);
             assert_eq!((plan.way(Collective::Alltoall, 8, 0), plan.lg().steps), (Way::Native, 0));
             assert!(plan.way(Collective::Alltoall, 1 << 20, 0) != Way::Lg, "as the table says");
+        }
+    }
+
+    #[test]
+    fn barriers_part_the_steps_of_all_ranks_alike() {
+        let force = |name: &str| {
+            let turns = |key: &str| (key == "HEDDLE_TURNS").then(|| name.to_owned());
+            crate::settings::Settings::read(turns).0.force
+        };
+        for (name, parts) in [("aapc barrier", 4), ("aapc barrier(2)", 2), ("aapc barrier+receiver(3)", 2), ("aapc sender(2)", 1)] {
+            for rank in 0..4 {
+                let follow = plan("1G", force(name), &["w", "x", "y", "z"], rank).unwrap();
+                let Way::Aapc { sync, .. } = follow.way(Collective::Alltoall, 8, 0) else { panic!("{name}") };
+                assert_eq!((follow.steps(sync).len(), follow.steps(sync).iter().flatten().count() >= 3), (parts, true), "{name}");
+                assert!(follow.steps(sync).iter().flatten().map(|step| step.phase).is_sorted());
+            }
         }
     }
 

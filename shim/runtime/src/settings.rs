@@ -41,8 +41,9 @@ impl Settings {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
         let mut force = Force::parse(&text).unwrap_or_else(|| {
-            problem =
-                Some(format!("HEDDLE_FORCE={text}: expected aapc or lg, ring, both as aapc,ring, or native; the decision table decides"));
+            problem = Some(format!(
+                "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, two as aapc,ring, or native; the decision table decides"
+            ));
             Force::default()
         });
         if let Some(turns) = var("HEDDLE_TURNS").filter(|v| !v.is_empty()) {
@@ -58,15 +59,16 @@ impl Settings {
 }
 
 impl Force {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` one of MPI_Alltoall, `ring` one of MPI_Allgather and MPI_Allgatherv, `native` of
-    /// all; several are given with commas. With `tcp` among them, these ways go over the runtime's own connections.
+    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall, `ring` of MPI_Allgather and MPI_Allgatherv,
+    /// `native` of all; several are given with commas. With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<Force> {
         let mut force = Force::default();
         let over = if text.split(',').any(|name| name == "tcp") { Carrier::Tcp } else { Carrier::Mpi };
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
-                "aapc" => force.takes(Way::Aapc { sync: SyncKind::Receiver, over }),
+                "aapc" => force.takes(Way::Aapc { sync: SyncKind::Receiver.into(), over }),
                 "lg" => force.takes(Way::Lg),
+                "bundled" => force.takes(Way::Bundled),
                 "ring" => force.takes(Way::Ring { over }),
                 "tcp" => {}
                 "native" => force.takes(Way::Native),
@@ -117,7 +119,7 @@ mod tests {
         assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), Force::parse("ring").unwrap(), 2, None));
         let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
         assert_eq!((s.dir, s.force), (None, Force::default()));
-        assert!(problem.unwrap().contains("expected aapc or lg, ring"));
+        assert!(problem.unwrap().contains("expected aapc, lg or bundled, ring"));
     }
 
     #[test]
@@ -135,6 +137,7 @@ mod tests {
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
         assert_eq!(way("aapc,lg", Collective::Alltoall), Some(Way::Lg));
         assert_eq!((way("lg", Collective::Alltoallv), way("aapc,lg", Collective::Alltoallv)), (None, way("aapc", Collective::Alltoall)));
+        assert_eq!((way("bundled", Collective::Alltoall), way("bundled", Collective::Alltoallv)), (Some(Way::Bundled), None));
         assert_eq!(Force::parse("LG"), None);
     }
 

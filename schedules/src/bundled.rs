@@ -1,0 +1,186 @@
+//! All-to-all of small blocks where hosts have several ranks: one message for each ordered pair of hosts.
+//!
+//! Source: Träff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all communication", EuroMPI/ASIA 2014, for the three
+//! stages; the order among hosts is that of the phases of [`crate::alltoall`].
+//! Input: the host of each rank, as many ranks on each as one likes, and phases among the hosts.
+//! Guarantee: all blocks from a host to another cross in one message, from the rank that leads the pair there to the one that leads it here;
+//! no rank of a host leads two pairs more than another one in the same direction; blocks within a host never leave it.
+//! Cost: O(hosts² + blocks the rank touches).
+//! Deviations: there, one leader a host collects everything; here its ranks share the pairs of hosts among them, so no rank handles more
+//! than its share, and what is collected goes directly to the rank that sends it on.
+use crate::lg::Transfer;
+use crate::lg::slice::{self, Slice};
+use crate::message::Message;
+
+/// All blocks from one host to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Route {
+    from: u32,
+    to: u32,
+    /// The rank of host `from` that sends them.
+    sender: u32,
+    /// The rank of host `to` that receives them.
+    receiver: u32,
+}
+
+/// The part of `rank`, whose host and each other one's `host_of` gives, by phases of an all-to-all among the hosts: first within
+/// each host to those who lead, then between hosts, then within each host to those they are for.
+pub fn slice(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Slice {
+    let mut ranks: Vec<Vec<u32>> = vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
+    (0..).zip(host_of).for_each(|(rank, &host)| ranks[host as usize].push(rank));
+    let routes = routes(&ranks, phases);
+    let Some(&host) = host_of.get(rank as usize) else { return Slice::default() };
+    let steps = [collect(&ranks, &routes, host), exchange(&ranks, &routes, rank), spread(&ranks, &routes, host)];
+    slice::of_steps(&steps, rank)
+}
+
+/// The most blocks a message can have, the same for every rank.
+pub fn most_blocks(host_of: &[u32]) -> u64 {
+    let mut ranks = vec![0u64; host_of.iter().max().map_or(0, |&host| host as usize + 1)];
+    host_of.iter().for_each(|&host| ranks[host as usize] += 1);
+    let most = ranks.into_iter().max().unwrap_or(0);
+    (most * most).max(host_of.len() as u64)
+}
+
+/// In the order of phases; the ranks of a host lead in turn.
+fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<Route> {
+    let (mut sent, mut received) = (vec![0; ranks.len()], vec![0; ranks.len()]);
+    let lead = |count: &mut Vec<usize>, host: u32| {
+        let (count, ranks) = (&mut count[host as usize], &ranks[host as usize]);
+        *count += 1;
+        ranks[(*count - 1) % ranks.len()]
+    };
+    let messages = phases.iter().flatten();
+    messages.map(|m| Route { from: m.src, to: m.dst, sender: lead(&mut sent, m.src), receiver: lead(&mut received, m.dst) }).collect()
+}
+
+/// Each rank of the host gives each other one its block, and what that one has to send on.
+fn collect(ranks: &[Vec<u32>], routes: &[Route], host: u32) -> Vec<Transfer> {
+    within(&ranks[host as usize], |from, to| {
+        let led = routes.iter().filter(|route| route.sender == to);
+        let abroad = led.flat_map(|route| &ranks[route.to as usize]).map(|&dst| Message { src: from, dst });
+        std::iter::once(Message { src: from, dst: to }).chain(abroad).collect()
+    })
+}
+
+/// What the rank sends to other hosts, and receives from them.
+fn exchange(ranks: &[Vec<u32>], routes: &[Route], rank: u32) -> Vec<Transfer> {
+    let own = routes.iter().filter(|route| route.sender == rank || route.receiver == rank);
+    let all = |route: &Route| {
+        let destinations = &ranks[route.to as usize];
+        ranks[route.from as usize].iter().flat_map(|&src| destinations.iter().map(move |&dst| Message { src, dst })).collect()
+    };
+    own.map(|route| Transfer { from: route.sender, to: route.receiver, blocks: all(route) }).collect()
+}
+
+/// Each rank of the host gives each other one what came for it.
+fn spread(ranks: &[Vec<u32>], routes: &[Route], host: u32) -> Vec<Transfer> {
+    within(&ranks[host as usize], |from, to| {
+        let led = routes.iter().filter(|route| route.receiver == from);
+        led.flat_map(|route| &ranks[route.from as usize]).map(|&src| Message { src, dst: to }).collect()
+    })
+}
+
+/// A message from each to each other one, but for those of nothing.
+fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Transfer> {
+    let pairs = ranks.iter().flat_map(|&from| ranks.iter().map(move |&to| (from, to))).filter(|(from, to)| from != to);
+    pairs.map(|(from, to)| Transfer { from, to, blocks: blocks(from, to) }).filter(|transfer| !transfer.blocks.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alltoall;
+    use crate::lg::slice::Source;
+    use crate::sample::star;
+    use crate::sync::SyncKind;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    fn slices(host_of: &[u32]) -> Vec<Slice> {
+        let hosts = host_of.iter().max().unwrap() + 1;
+        let phases = alltoall::plan(&star(&[hosts.div_ceil(2), hosts / 2]), SyncKind::None).phases;
+        (0..host_of.len() as u32).map(|rank| slice(host_of, &phases, rank)).collect()
+    }
+
+    /// How many messages each rank sends in a step.
+    fn sends(slices: &[Slice], step: u32) -> Vec<usize> {
+        slices.iter().map(|slice| slice.sends.iter().filter(|sent| sent.parcel.step == step).count()).collect()
+    }
+
+    /// Carries all slices out, step by step, and gives what each rank received of whom.
+    fn carried_out(slices: &[Slice]) -> Vec<HashMap<u32, Message>> {
+        let mut came: Vec<Vec<Vec<Message>>> = vec![Vec::new(); slices.len()];
+        let mut received = vec![HashMap::new(); slices.len()];
+        for step in 0..3 {
+            let mut network = HashMap::new();
+            for (rank, slice) in (0..).zip(slices) {
+                for sent in slice.sends.iter().filter(|sent| sent.parcel.step == step) {
+                    let block = |(source, said): (&Source, &Message)| match *source {
+                        Source::Own => Message { src: rank, ..*said },
+                        Source::Received { parcel, block } => came[rank as usize][parcel][block],
+                    };
+                    let blocks: Vec<Message> = sent.sources.iter().zip(&sent.parcel.blocks).map(block).collect();
+                    assert_eq!(blocks, sent.parcel.blocks, "it has what it says");
+                    assert_eq!(network.insert((rank, sent.parcel.peer), blocks), None);
+                }
+            }
+            for (rank, slice) in (0..).zip(slices) {
+                for message in slice.receives.iter().filter(|message| message.step == step) {
+                    let blocks = network.remove(&(message.peer, rank)).expect("it was sent");
+                    assert_eq!(blocks, message.blocks);
+                    for &block in blocks.iter().filter(|block| block.dst == rank) {
+                        assert_eq!(received[rank as usize].insert(block.src, block), None, "twice");
+                    }
+                    came[rank as usize].push(blocks);
+                }
+            }
+            assert_eq!(network, HashMap::new(), "nobody receives it");
+        }
+        received
+    }
+
+    #[test]
+    fn four_hosts_of_four_ranks_exchange_one_message_a_pair() {
+        let slices = slices(&(0..16).map(|rank| rank / 4).collect::<Vec<u32>>());
+        let spread: usize = sends(&slices, 2).iter().sum();
+        assert_eq!((sends(&slices, 0), spread), (vec![3; 16], 4 * 3 * 3));
+        let between = sends(&slices, 1);
+        assert_eq!((between.iter().sum::<usize>(), between.iter().max()), (12, Some(&1)));
+        let mut bundles = slices.iter().flat_map(|slice| &slice.sends).filter(|sent| sent.parcel.step == 1);
+        assert!(bundles.all(|sent| sent.sources.len() == 16));
+    }
+
+    #[test]
+    fn with_one_rank_a_host_only_hosts_exchange() {
+        let slices = slices(&[0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|step| sends(&slices, step)), [vec![0; 3], vec![2; 3], vec![0; 3]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_block_arrives_once_whatever_ranks_hosts_have(
+            (hosts, mut host_of) in (2u32..9).prop_flat_map(|hosts| (Just(hosts), prop::collection::vec(0..hosts, 0..24))),
+            seed in any::<u64>(),
+        ) {
+            host_of.extend(0..hosts);
+            crate::random::Random::new(seed).shuffle(&mut host_of);
+            let slices = slices(&host_of);
+            for (me, received) in (0..).zip(carried_out(&slices)) {
+                prop_assert_eq!(received.len(), host_of.len() - 1);
+                for (src, block) in received {
+                    prop_assert_eq!(block, Message { src, dst: me });
+                }
+            }
+            let most = slices.iter().flat_map(|slice| &slice.sends).map(|sent| sent.sources.len()).max();
+            prop_assert!(most.unwrap() as u64 <= most_blocks(&host_of));
+            let led = sends(&slices, 1);
+            for host in 0..hosts {
+                let counts: Vec<usize> = (0..host_of.len()).filter(|&rank| host_of[rank] == host).map(|rank| led[rank]).collect();
+                prop_assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1);
+                prop_assert_eq!(counts.iter().sum::<usize>(), hosts as usize - 1);
+            }
+        }
+    }
+}

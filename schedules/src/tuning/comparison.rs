@@ -1,0 +1,96 @@
+//! Whether tuned calls keep their promise: nowhere slower than the library's own by more than a margin.
+//!
+//! Source: the estimators of [`super::Timing`], of ratios of pairs: both calls of a pair follow each other, so what else the machine does
+//! falls on both, and a drift between pairs does not count as noise.
+//! Guarantee: [`Verdict::Holds`] and [`Verdict::Slower`] are said only where the ratio is on that side of the margin by twice its standard
+//! error.
+use super::{REPETITIONS, Timing, center};
+use crate::table::Collective;
+use inventory::Bytes;
+
+/// A tuned call may take this many times what the library's own takes.
+pub const MARGIN: f64 = 1.02;
+
+/// Calls with blocks of one size as they are tuned, against the library's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Which collective.
+    pub collective: Collective,
+    /// The library's own routine.
+    pub own: Timing,
+    /// The call as the runtime serves it.
+    pub tuned: Timing,
+    /// Median of how many times its partner each tuned call took.
+    pub ratio: f64,
+    /// Standard error of that median.
+    pub error: f64,
+}
+
+/// What a comparison shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The tuned call was faster, by more than the noise.
+    Faster,
+    /// It is within the margin.
+    Holds,
+    /// The noise is too large to tell.
+    Open,
+    /// It is beyond the margin.
+    Slower,
+}
+
+impl Comparison {
+    /// Of pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`] or times that are none.
+    pub fn of(collective: Collective, block: Bytes, pairs: &[(f64, f64)]) -> Option<Comparison> {
+        let side = |pick: fn(&(f64, f64)) -> f64| Timing::of(block, &pairs.iter().map(pick).collect::<Vec<_>>());
+        let (own, tuned) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
+        let (ratio, error) = center(&pairs.iter().map(|(own, tuned)| tuned / own).collect::<Vec<_>>());
+        (pairs.len() >= REPETITIONS).then_some(Comparison { collective, own, tuned, ratio, error })
+    }
+
+    /// What it shows.
+    pub fn verdict(&self) -> Verdict {
+        let noise = 2.0 * self.error;
+        match self.ratio {
+            ratio if ratio + noise < 1.0 => Verdict::Faster,
+            ratio if ratio + noise <= MARGIN => Verdict::Holds,
+            ratio if ratio - noise > MARGIN => Verdict::Slower,
+            _ => Verdict::Open,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(ratios: &[f64]) -> Verdict {
+        // The machine slows down meanwhile: both calls of a pair alike.
+        let pairs: Vec<(f64, f64)> = (1..).zip(ratios).map(|(i, ratio)| (f64::from(i), f64::from(i) * ratio)).collect();
+        Comparison::of(Collective::Alltoall, Bytes(8), &pairs).unwrap().verdict()
+    }
+
+    #[test]
+    fn what_is_beyond_the_noise_is_told_and_nothing_else() {
+        assert_eq!(verdict(&[0.9, 0.91, 0.89, 0.9, 0.9, 0.9]), Verdict::Faster);
+        assert_eq!(verdict(&[1.001, 1.0, 1.002, 0.999, 1.0, 1.001]), Verdict::Holds);
+        assert_eq!(verdict(&[1.05, 1.051, 1.049, 1.05, 1.05, 1.05]), Verdict::Slower);
+        assert_eq!(verdict(&[0.8, 1.3, 1.0, 0.7, 1.4]), Verdict::Open);
+        assert_eq!(verdict(&[1.02, 1.03, 1.01, 1.05, 0.99]), Verdict::Open, "at the margin");
+        assert!(Verdict::Holds < Verdict::Open && Verdict::Open < Verdict::Slower);
+    }
+
+    #[test]
+    fn one_call_that_was_held_up_changes_nothing() {
+        assert_eq!(verdict(&[1.0, 1.001, 40.0, 0.999, 1.0, 1.0, 1.0]), Verdict::Holds);
+    }
+
+    #[test]
+    fn medians_are_those_of_each_side() {
+        let pairs = [(1.0, 2.0), (3.0, 3.0), (2.0, 2.0)];
+        let comparison = Comparison::of(Collective::Allgather, Bytes(8), &pairs).unwrap();
+        assert_eq!((comparison.own.seconds(), comparison.tuned.seconds(), comparison.ratio), (2.0, 2.0, 1.0));
+        assert_eq!(Comparison::of(Collective::Allgather, Bytes(8), &pairs[..2]), None);
+        assert_eq!(Comparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]), None);
+    }
+}

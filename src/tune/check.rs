@@ -1,0 +1,119 @@
+//! `heddle tune --check`: whether calls as they are decided now keep the promise.
+use super::Args;
+use super::job::{self, Launcher, Series};
+use crate::Outcome;
+use crate::output::{print, time};
+use anyhow::ensure;
+use inventory::Bytes;
+use schedules::epoch::Epoch;
+use schedules::table::{Collective, Table};
+use schedules::tuning::comparison::{Comparison, MARGIN, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pairs at the beginning of a launch that do not count: plans and connections are made then.
+const FIRST: usize = 2;
+/// So small that what heddle adds to a call shows.
+const SMALL: Bytes = Bytes(8);
+
+/// Pairs of times, the library's own first.
+type Pairs = BTreeMap<(Collective, Bytes), Vec<(f64, f64)>>;
+
+pub(super) fn run(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Outcome> {
+    let table = epoch.table.clone().under(args.mpi.both().1);
+    let sizes: Vec<Bytes> = sizes(args, &table).into_iter().collect();
+    let mut pairs = Pairs::new();
+    let mut heading = String::new();
+    for launch in 1..=args.launches {
+        eprintln!("launch {launch} of {}: every other call past heddle", args.launches);
+        let said = launcher.compare(&sizes, args.rounds + FIRST as u64)?;
+        ensure!(said.epoch == epoch.number, "epoch {} came while epoch {} was checked; run this again", said.epoch, epoch.number);
+        said.series.iter().for_each(|series| add(&mut pairs, series));
+        heading = format!("{}, {} ranks, epoch {}", said.library, said.hosts.len(), said.epoch);
+    }
+    let compared: Vec<Comparison> =
+        pairs.iter().filter_map(|((collective, block), pairs)| Comparison::of(*collective, *block, pairs)).collect();
+    print(&format!("{heading}\n{}", report(&compared, &table)))?;
+    let slower = compared.iter().any(|comparison| comparison.verdict() == Verdict::Slower);
+    Ok(if slower { Outcome::CheckFailed } else { Outcome::Done })
+}
+
+/// Those asked for, and those from which on the table goes another way.
+fn sizes(args: &Args, table: &Table) -> BTreeSet<Bytes> {
+    let entries = [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(|collective| table.entries(collective));
+    args.size.iter().copied().chain(entries.map(|entry| entry.from).filter(|from| from.0 > 0)).chain([SMALL]).collect()
+}
+
+fn add(pairs: &mut Pairs, series: &Series) {
+    if let Some(collective) = job::collective(&series.collective) {
+        let new = series.own.iter().copied().zip(series.seconds.iter().copied()).skip(FIRST);
+        pairs.entry((collective, series.block)).or_default().extend(new);
+    }
+}
+
+/// A line for each comparison, and one about them all.
+fn report(compared: &[Comparison], table: &Table) -> String {
+    let mut text = format!("{:<10}{:>9}  {:<20}{:>12}{:>12}{:>7}  tuned / own\n", "", "block", "goes", "own", "tuned", "pairs");
+    for comparison in compared {
+        let Comparison { collective, own, tuned, ratio, error } = comparison;
+        let way = table.choose(*collective, own.block).to_string();
+        let (block, seconds) = (own.block.to_string(), [own, tuned].map(|timing| time(timing.seconds())));
+        let line = format!("{collective:<10}{block:>9}  {way:<20}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
+        text += &format!("{line}  {ratio:.3} ± {:.3}  {}\n", 2.0 * error, word(comparison.verdict()));
+    }
+    let count = |verdict| compared.iter().filter(|comparison| comparison.verdict() == verdict).count();
+    let percent = (MARGIN - 1.0) * 100.0;
+    let told = match (count(Verdict::Slower), count(Verdict::Open)) {
+        (0, 0) => format!("no call is more than {percent:.0} % slower than the library's own"),
+        (0, open) => format!(
+            "no call is shown to be more than {percent:.0} % slower; at {open} sizes the noise hides it: more --rounds or --launches"
+        ),
+        (slower, _) => {
+            format!("more than {percent:.0} % slower than the library's own at {slower} sizes: run heddle tune again, with more --rounds")
+        }
+    };
+    text + &told + "\n"
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Holds => "holds",
+        Verdict::Open => "within the noise",
+        Verdict::Slower => "SLOWER",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(ratio: f64) -> Comparison {
+        let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();
+        Comparison::of(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
+    }
+
+    #[test]
+    fn the_first_pairs_of_a_launch_do_not_count() {
+        let series = |n: u32| Series {
+            collective: "alltoall".to_owned(),
+            block: Bytes(8),
+            seconds: (0..n).map(|i| f64::from(i) + 0.5).collect(),
+            own: (0..n).map(f64::from).collect(),
+        };
+        let mut pairs = Pairs::new();
+        add(&mut pairs, &series(4));
+        add(&mut pairs, &series(3));
+        assert_eq!(pairs[&(Collective::Alltoall, Bytes(8))], [(2.0, 2.5), (3.0, 3.5), (2.0, 2.5)]);
+    }
+
+    #[test]
+    fn a_line_a_size_and_one_that_sums_up() {
+        let text = |ratios: &[f64]| report(&ratios.iter().map(|&ratio| compared(ratio)).collect::<Vec<_>>(), &Table::default());
+        assert!(text(&[1.0, 0.5]).ends_with("no call is more than 2 % slower than the library's own\n"));
+        let slower = text(&[1.0, 1.1]);
+        assert!(slower.contains("more than 2 % slower than the library's own at 1 sizes"), "{slower}");
+        assert!(
+            slower.lines().any(|line| line.starts_with("alltoall") && line.contains("64k  ") && line.ends_with("1.100 ± 0.000  SLOWER"))
+        );
+    }
+}
