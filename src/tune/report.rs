@@ -28,7 +28,11 @@ fn left_out(run: &Run) -> String {
             names.push(name);
         }
     }
-    if names.is_empty() { String::new() } else { format!("\nleft out of later launches, being slower at every size: {}\n", names.join(", ")) }
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("\nleft out of later launches, being slower at every size: {}\n", names.join(", "))
+    }
 }
 
 /// A line a size: the library's own median, and each way's as a multiple of it.

@@ -1,7 +1,8 @@
 //! MPI_Alltoall by LG, or bundled ([`schedules::bundled`]), over point-to-point messages of octets: blocks that go the same way travel in
 //! one message. What stays within a host the library carries through its memory, where it can.
 //!
-//! A rank sends one message at a time, in the order of steps, each as soon as what it passes on has come; receives are posted at once.
+//! A rank sends its messages in the order of steps, each as soon as what it passes on has come, by LG one at a time, bundled as many as it
+//! has: those are small. Receives are posted at once.
 //! Messages between two ranks are sent and asked for in the order of steps, and every message of a call is awaited in that call.
 use crate::call::Call;
 use crate::mpi::mpi;
@@ -18,20 +19,20 @@ enum Done {
     /// A message has come.
     Received(usize),
     /// A message is on its way.
-    Sent,
+    Sent(usize),
 }
 
-/// `block` is the octets of each block, the same on all ranks.
+/// `block` is the octets of each block, the same on all ranks; `at_once` limits the messages of this rank that are under way.
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, private: &Private, slice: &Slice, block: usize) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &Call, private: &Private, slice: &Slice, at_once: usize, block: usize) -> Result<()> {
     // SAFETY: passed on to the caller.
     unsafe {
         octets::alltoall(call, private, block, |own, places| {
             let received = slice.receives.iter().map(|parcel| room(parcel.blocks.len() * block)).collect::<Result<_>>()?;
             let came = vec![false; slice.receives.len()];
-            Exchange { private, slice, block, own, places, received, came, under_way: None, requests: Requests::new() }.run()
+            Exchange { private, slice, block, own, places, received, came, at_once, under_way: Vec::new(), requests: Requests::new() }.run()
         })
     }
 }
@@ -48,8 +49,9 @@ struct Exchange<'a, 'b> {
     /// The messages that come, and whether they have.
     received: Vec<Vec<u8>>,
     came: Vec<bool>,
-    /// The message that is being sent.
-    under_way: Option<Vec<u8>>,
+    at_once: usize,
+    /// The messages that are being sent, with their numbers.
+    under_way: Vec<(usize, Vec<u8>)>,
     requests: Requests<Done>,
 }
 
@@ -70,26 +72,26 @@ impl Exchange<'_, '_> {
             self.requests.add(unsafe { self.private.receive(at, from as c_int, DATA) }?, Done::Received(number));
         }
         let slice = self.slice;
-        let (mut sends, mut events) = (slice.sends.iter().peekable(), Vec::new());
+        let (mut sends, mut events) = (slice.sends.iter().enumerate().peekable(), Vec::new());
         loop {
-            if self.under_way.is_none()
-                && let Some(next) = sends.next_if(|next| self.holds(next))
+            while self.under_way.len() < self.at_once
+                && let Some((number, next)) = sends.next_if(|(_, next)| self.holds(next))
             {
                 let mut message = self.pack(next)?;
                 let at = octets(message.as_mut_ptr(), message.len());
                 // SAFETY: the message stays as it is until it is sent.
-                self.requests.add(unsafe { self.private.send(at, next.parcel.peer as c_int, DATA) }?, Done::Sent);
-                self.under_way = Some(message);
+                self.requests.add(unsafe { self.private.send(at, next.parcel.peer as c_int, DATA) }?, Done::Sent(number));
+                self.under_way.push((number, message));
             }
             if self.requests.is_empty() {
                 return self.requests.outcome();
             }
-            watch::waits(|| self.waits_for(sends.peek().copied()));
+            watch::waits(|| self.waits_for(sends.peek().map(|(_, next)| *next)));
             self.requests.wait_some(&mut events)?;
             for event in events.drain(..) {
                 match event {
                     Done::Received(number) => self.arrived(number),
-                    Done::Sent => self.under_way = None,
+                    Done::Sent(number) => self.under_way.retain(|(sent, _)| *sent != number),
                 }
             }
         }

@@ -135,10 +135,10 @@ impl Member {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh) {
-                (Way::Lg, _) => lg::alltoall(call, private, follow.lg(), block)?,
+                (Way::Lg, _) => lg::alltoall(call, private, follow.lg(), 1, block)?,
                 (Way::Aapc { sync, .. }, Some(mesh)) => wires::alltoall(call, private, mesh, follow.steps(sync), block)?,
                 (Way::Aapc { sync, .. }, None) => aapc::alltoall(call, private, follow.steps(sync))?,
-                (Way::Bundled, _) => lg::alltoall(call, private, follow.bundle(), block)?,
+                (Way::Bundled, _) => lg::alltoall(call, private, follow.bundle(), usize::MAX, block)?,
                 (_, Some(mesh)) => wires::allgather(call, private, mesh, follow.ring(), block)?,
                 (_, None) => ring::allgather(call, private, follow.ring())?,
             }
