@@ -31,8 +31,6 @@ pub(crate) const PREFIX: u8 = 16;
 pub struct Options {
     /// Buffer of a switch port in bytes: what a queue holds before it drops.
     pub port_buffer: u32,
-    /// Buffer of a host's network card in bytes.
-    pub host_buffer: u32,
     /// STP forward delay: half the time from link up to forwarding (IEEE 802.1D-2004, 17.14).
     pub forward_delay: Duration,
     /// STP hello time.
@@ -47,7 +45,6 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             port_buffer: 131_072,
-            host_buffer: 1_500_000,
             forward_delay: Duration::from_secs(2),
             hello: Duration::from_secs(1),
             max_age: Duration::from_secs(6),

@@ -1,6 +1,8 @@
-//! The token bucket filter that holds a port at its rate, as a netlink request.
+//! The queue disciplines of a port, as netlink requests: the token bucket filter that holds it at its rate, and under a host's the three
+//! bands of the kernel's default, so that what an application calls urgent overtakes its data as it does on a real card. Switches
+//! have one queue.
 //!
-//! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of net/sched/sch_tbf.c.
+//! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of net/sched/sch_tbf.c, sch_generic.c (pfifo_fast).
 use inventory::BitsPerSec;
 use rtnetlink::packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage};
 use rtnetlink::packet_route::RouteNetlinkMessage;
@@ -18,11 +20,28 @@ const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const TC_LINKLAYER_ETHERNET: u8 = 1;
 
+/// tbf's own name, and that of its only class.
+const TBF: TcHandle = TcHandle { major: 1, minor: 0 };
+const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
+
 /// The request that makes tbf the root discipline of interface `index`; `limit` is the queue in bytes.
 pub(crate) fn request(index: u32, rate: BitsPerSec, limit: u32) -> NetlinkMessage<RouteNetlinkMessage> {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = TcHandle::ROOT;
+    message.header.handle = TBF;
     message.attributes = vec![TcAttribute::Kind("tbf".into()), TcAttribute::Options(options(rate, limit))];
+    new(message)
+}
+
+/// The request that replaces tbf's queue by three bands, each as many frames long as the interface's own queue.
+pub(crate) fn bands(index: u32) -> NetlinkMessage<RouteNetlinkMessage> {
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.parent = CLASS;
+    message.attributes = vec![TcAttribute::Kind("pfifo_fast".into())];
+    new(message)
+}
+
+fn new(message: TcMessage) -> NetlinkMessage<RouteNetlinkMessage> {
     let mut request = NetlinkMessage::from(RouteNetlinkMessage::NewQueueDiscipline(message));
     request.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
     request

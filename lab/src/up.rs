@@ -137,8 +137,10 @@ pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, number: us
 /// Shapes one end of a cable and sets it up, on the bridge if the node is a switch.
 pub(crate) async fn plug_in(plan: &Plan, wire: &Wire, end: &End, cable: &Cable) -> Result<()> {
     let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
-    let buffer = if kind == Kind::Host { plan.options.host_buffer } else { plan.options.port_buffer };
-    wire.shape(port, cable.rate, buffer).await?;
+    wire.shape(port, cable.rate, plan.options.port_buffer).await?;
+    if kind == Kind::Host {
+        wire.prioritise(port).await?;
+    }
     if !cable.delay.is_zero() {
         wire.complete_checksums(port)?;
     }

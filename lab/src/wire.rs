@@ -6,7 +6,8 @@ use crate::relay::Port;
 use crate::{netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::{BitsPerSec, Mac};
-use rtnetlink::packet_core::NetlinkPayload;
+use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
+use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
 use rtnetlink::packet_route::link::{
     BridgeStpState, InfoBridgePort, InfoData, InfoPortData, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
@@ -138,11 +139,21 @@ impl Wire {
     pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> Result<()> {
         let index = self.index(port).await?;
         self.switch_off(port, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
+        self.queue(port, tbf::request(index, rate, buffer), &format!("shaping it to {rate}bit/s (tbf)")).await
+    }
+
+    /// Gives an interface that is shaped three bands, as a host's card has them.
+    pub(crate) async fn prioritise(&self, port: &str) -> Result<()> {
+        let index = self.index(port).await?;
+        self.queue(port, tbf::bands(index), "giving it bands (pfifo_fast)").await
+    }
+
+    async fn queue(&self, port: &str, request: NetlinkMessage<RouteNetlinkMessage>, doing: &str) -> Result<()> {
         let mut handle = self.handle.clone();
-        let mut answers = handle.request(tbf::request(index, rate, buffer)).during(|| self.place(port, "shaping it"))?;
+        let mut answers = handle.request(request).during(|| self.place(port, doing))?;
         while let Some(answer) = answers.next().await {
             if let NetlinkPayload::Error(error) = answer.payload {
-                return Err(rtnetlink::Error::NetlinkError(error)).during(|| self.place(port, &format!("shaping it to {rate}bit/s (tbf)")));
+                return Err(rtnetlink::Error::NetlinkError(error)).during(|| self.place(port, doing));
             }
         }
         Ok(())
