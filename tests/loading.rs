@@ -80,7 +80,8 @@ impl Site {
         let path = std::env::var("PATH").expect("a PATH");
         let mut command = Command::new("timeout");
         command.args(["-k", "1", "60", "shim/tests/slurm.sh"]).arg(cluster.path()).args(["bash", "-euc", &self.filled(script, &program)]);
-        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE"] {
+        // The loader would take a library of Cargo's folder before the one a program names.
+        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
         }
         // Many ranks share few cores, over one interface.
