@@ -196,6 +196,20 @@ fn the_watchdog_names_who_waits_for_what() {
     }
 }
 
+/// As Python's extensions do: their MPI library, and what that needs, is hidden from the program and from what it preloads.
+#[test]
+fn an_mpi_library_that_comes_with_a_plugin() {
+    for mpi in BOTH {
+        let plugin = compiled("datatypes.c", mpi, &["-shared", "-fPIC"]);
+        let main = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).main(0, None))";
+        let (python, arguments) = (Path::new("/usr/bin/python3"), ["-c", main, plugin.to_str().expect("a plain path")]);
+        let (dir, bare) = (shared(TREE), Job::bare(mpi, 2).run(python, &arguments));
+        let with = Job::new(mpi, 2).dir(dir.path()).env(FORCED.0, FORCED.1).run(python, &arguments);
+        assert_eq!((with.out, with.heddle), (bare.out, Vec::new()), "{mpi}");
+        assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"], "{mpi}");
+    }
+}
+
 #[test]
 fn threads_call_at_once() {
     for mpi in BOTH {

@@ -72,6 +72,15 @@ fn launcher() -> Option<c_int> {
 /// The function this one stands in for. None: whoever called had UCX, so this does not happen.
 fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     // SAFETY: a C string and a pseudo handle.
-    let address = *cache.get_or_init(|| unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize);
+    let next = || unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
+    let address = *cache.get_or_init(|| Some(next()).filter(|address| *address != 0).unwrap_or_else(|| of_a_plugin(name)));
     (address != 0).then_some(address)
+}
+
+/// The function of a UCX that came with a plugin (of Python, say), whose libraries are hidden from others. 0: none.
+fn of_a_plugin(name: &CStr) -> usize {
+    // SAFETY: C strings; nothing is loaded that is not there, and the handle keeps it there.
+    let ucx = unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    // SAFETY: a handle that was just given.
+    if ucx.is_null() { 0 } else { (unsafe { libc::dlsym(ucx, name.as_ptr()) }) as usize }
 }
