@@ -23,6 +23,8 @@ use std::process::Output;
 const BOTH: [&str; 2] = ["openmpi", "mpich"];
 /// Names of the tests a run is narrowed to, with commas: `ONLY=alltoallv,icalltoall`.
 const ONLY: &str = "ONLY";
+/// The MPI library a run is narrowed to: `ONLY_MPI=mpich`.
+const ONLY_MPI: &str = "ONLY_MPI";
 
 /// The name of a program's end beside those of the tests in it.
 const WHOLE: &str = "the program";
@@ -65,8 +67,11 @@ impl Program<'_> {
 
     /// Whether the operator asked for it, and it was built: an MPI library may lack functions it calls.
     fn is_wanted(&self) -> bool {
-        let only = std::env::var(ONLY).unwrap_or_default();
-        (only.is_empty() || only.split(',').any(|name| self.name.contains(name))) && self.path.exists()
+        let asked = |variable: &str, name: &str| {
+            let only = std::env::var(variable).unwrap_or_default();
+            only.is_empty() || only.split(',').any(|part| name.contains(part))
+        };
+        asked(ONLY, &self.name) && asked(ONLY_MPI, self.mpi) && self.path.exists()
     }
 }
 
@@ -243,12 +248,8 @@ fn intel_mpi_benchmarks() {
 fn osu_micro_benchmarks() {
     let mut programs = Vec::new();
     for mpi in BOTH {
-        for name in ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "ialltoall", "iallgather", "alltoall_persistent"] {
-            let folder = match name {
-                _ if name.ends_with("_persistent") => "persistent",
-                _ if name.starts_with('i') => "non_blocking",
-                _ => "blocking",
-            };
+        for name in ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "ialltoall", "iallgather"] {
+            let folder = if name.starts_with('i') { "non_blocking" } else { "blocking" };
             for ranks in [3, 8] {
                 let path = built(mpi, "osu").join(format!("c/mpi/collective/{folder}/osu_{name}"));
                 let arguments = "-c -m 1:262144 -i 5 -x 1".split(' ').map(str::to_owned).collect();
