@@ -2,7 +2,9 @@
 mod algorithms;
 mod check;
 mod job;
+mod pairs;
 pub(crate) mod report;
+mod trial;
 
 use crate::Outcome;
 use crate::output::print;
@@ -28,8 +30,9 @@ const NO_CLUSTERS: &str = ": each host needs a cluster in the inventory or topol
 /// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision table made of it.
 ///
 /// Launches the benchmark program with heddle's runtime, several times; in each job the MPI library's own routine and every way of heddle's
-/// take turns, call by call; after each launch the slower half of the ways is left out, but none that is the fastest at some size. Launches in which the library is forced to one of its own algorithms come between, for comparison. A way is taken
-/// where it was faster by more than the noise. The figures go into the shared directory as tuning.json, from which the controller makes a new
+/// take turns, call by call; after each launch the slower half of the ways is left out, but none that is the fastest at some size. Launches
+/// in which the library is forced to one of its own algorithms come between, for comparison. A way is taken where it was faster by more than
+/// the noise, and was so again in a last launch, in which the new table decides and every other call goes past heddle. The figures go into the shared directory as tuning.json, from which the controller makes a new
 /// epoch at once; where none runs, this does.
 ///
 /// Give the launcher of your jobs after "--", with its options and without a program, on as many hosts as your jobs use:
@@ -116,7 +119,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.check {
         return check::run(args, &launcher, &epoch);
     }
-    let run = measure(args, &launcher, &epoch)?;
+    let directory = trial::Directory::new(&launcher)?;
+    let mut run = measure(args, &launcher, &epoch)?;
+    run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
     let tree = epoch.topology.tree()?;
     let tuning = publish::measurements(&dir).unwrap_or_default().with(run);
     let run = tuning.runs.last().context("the run just added")?;
@@ -211,6 +216,7 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
         pingpong: pings.iter().filter_map(|(&block, seconds)| Timing::of(block, seconds)).collect(),
         figures,
         early,
+        trials: Vec::new(),
         algorithms: forced
             .into_iter()
             .filter_map(|((collective, name, block), seconds)| {

@@ -66,6 +66,11 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
             assert!(out.contains(expected), "{mpi}: {expected} is not in\n{out}");
         }
         assert!(err.contains(&format!("epoch {number} published")) && !err.contains("cannot be gone"), "{err}");
+        // Whatever way the table takes has been tried.
+        let taken = out.lines().filter(|line| line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native"));
+        assert!(taken.clone().all(|line| line.ends_with("measured and confirmed")), "{out}");
+        assert!(taken.count() == 0 || out.contains(", confirmed\n") && err.contains("every other call past heddle"), "{out}\n{err}");
+        assert!(!dir.join("trial").exists());
     }
     let tuning = fs::read_to_string(dir.join("tuning.json")).expect("the measurements");
     assert_eq!(fs::read_to_string(dir.join("epochs/00000003/tuning.json")).expect("in the epoch"), tuning);
@@ -86,7 +91,10 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     );
     let decisions: Vec<&str> = said.2.lines().filter(|line| line.contains(" a block: ")).collect();
     assert_eq!(decisions.len(), 2, "{}", said.2);
-    assert!(decisions.iter().all(|line| line.contains("heddle: alltoall of ") && line.contains("measured, epoch 3")), "{decisions:?}");
+    assert!(
+        decisions.iter().all(|line| line.contains("heddle: alltoall of ") && line.contains("measured") && line.contains(", epoch 3")),
+        "{decisions:?}"
+    );
 
     let (code, out, err) = heddle(&["doctor", "--mpi", "--dir", shared]);
     assert_eq!(code, 0, "{out}{err}");

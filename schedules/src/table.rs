@@ -194,6 +194,10 @@ pub enum Grounds {
     Elsewhere,
     /// Measured on these hosts and cables.
     Measured,
+    /// Measured there, and faster than the library's own once more in a launch of its own.
+    Confirmed,
+    /// The library's own, because the way measured to be faster was not shown to be so in that launch.
+    Unconfirmed,
     /// Measured on these hosts before cables were moved in a way that changes no bound.
     Kept,
     /// Computed by the contention model, for sizes between measured ones.
@@ -207,6 +211,8 @@ impl fmt::Display for Grounds {
         f.pad(match self {
             Grounds::Elsewhere => "not measured here",
             Grounds::Measured => "measured",
+            Grounds::Confirmed => "measured and confirmed",
+            Grounds::Unconfirmed => "measured, not confirmed",
             Grounds::Kept => "measured before harmless recabling",
             Grounds::Modelled => "modelled between measured sizes",
             Grounds::Stale => "modelled, to be measured again",
@@ -290,8 +296,9 @@ impl Table {
     /// What its entries rest on, in a line: `decision table: 5 entries measured, 2 modelled between measured sizes`.
     pub fn summary(&self) -> String {
         let all = || self.alltoall.iter().chain(&self.allgather).filter(|entry| entry.mpi.is_some());
-        let grounds = [Grounds::Measured, Grounds::Kept, Grounds::Modelled, Grounds::Stale, Grounds::Elsewhere];
-        let counted = grounds.into_iter().map(|g| (g, all().filter(|entry| entry.grounds == g).count())).filter(|(_, count)| *count > 0);
+        let measured = [Grounds::Confirmed, Grounds::Unconfirmed, Grounds::Measured, Grounds::Kept];
+        let grounds = measured.into_iter().chain([Grounds::Modelled, Grounds::Stale, Grounds::Elsewhere]);
+        let counted = grounds.map(|g| (g, all().filter(|entry| entry.grounds == g).count())).filter(|(_, count)| *count > 0);
         let mut parts: Vec<String> = counted.map(|(grounds, count)| format!("{count} {grounds}")).collect();
         match parts.first_mut() {
             Some(first) => *first = first.replacen(' ', " entries ", 1),

@@ -1,37 +1,22 @@
 //! `heddle tune --check`: whether calls as they are decided now keep the promise.
 use super::Args;
-use super::job::{self, Launcher, Series};
+use super::job::Launcher;
+use super::pairs;
 use crate::Outcome;
 use crate::output::{print, time};
-use anyhow::ensure;
 use inventory::Bytes;
 use schedules::epoch::Epoch;
 use schedules::table::{Collective, Table};
 use schedules::tuning::comparison::{Comparison, MARGIN, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-/// Pairs at the beginning of a launch that do not count: plans and connections are made then.
-const FIRST: usize = 2;
 /// So small that what heddle adds to a call shows.
 const SMALL: Bytes = Bytes(8);
-
-/// Pairs of times, the library's own first.
-type Pairs = BTreeMap<(Collective, Bytes), Vec<(f64, f64)>>;
 
 pub(super) fn run(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Outcome> {
     let table = epoch.table.clone().under(args.mpi.both().1);
     let sizes: Vec<Bytes> = sizes(args, &table).into_iter().collect();
-    let mut pairs = Pairs::new();
-    let mut heading = String::new();
-    for launch in 1..=args.launches {
-        eprintln!("launch {launch} of {}: every other call past heddle", args.launches);
-        let said = launcher.compare(&sizes, args.rounds + FIRST as u64)?;
-        ensure!(said.epoch == epoch.number, "epoch {} came while epoch {} was checked; run this again", said.epoch, epoch.number);
-        said.series.iter().for_each(|series| add(&mut pairs, series));
-        heading = format!("{}, {} ranks, epoch {}", said.library, said.hosts.len(), said.epoch);
-    }
-    let compared: Vec<Comparison> =
-        pairs.iter().filter_map(|((collective, block), pairs)| Comparison::of(*collective, *block, pairs)).collect();
+    let (heading, compared) = pairs::compare(launcher, launcher.dir(), epoch.number, &sizes, args.launches, args.rounds)?;
     print(&format!("{heading}\n{}", report(&compared, &table)))?;
     let slower = compared.iter().any(|comparison| comparison.verdict() == Verdict::Slower);
     Ok(if slower { Outcome::CheckFailed } else { Outcome::Done })
@@ -43,22 +28,15 @@ fn sizes(args: &Args, table: &Table) -> BTreeSet<Bytes> {
     args.size.iter().copied().chain(entries.map(|entry| entry.from).filter(|from| from.0 > 0)).chain([SMALL]).collect()
 }
 
-fn add(pairs: &mut Pairs, series: &Series) {
-    if let Some(collective) = job::collective(&series.collective) {
-        let new = series.own.iter().copied().zip(series.seconds.iter().copied()).skip(FIRST);
-        pairs.entry((collective, series.block)).or_default().extend(new);
-    }
-}
-
 /// A line for each comparison, and one about them all.
 fn report(compared: &[Comparison], table: &Table) -> String {
     let mut text = format!("{:<10}{:>9}  {:<20}{:>12}{:>12}{:>7}  tuned / own\n", "", "block", "goes", "own", "tuned", "pairs");
     for comparison in compared {
-        let Comparison { collective, own, tuned, ratio, error } = comparison;
+        let Comparison { collective, own, tuned, .. } = comparison;
         let way = table.choose(*collective, own.block).to_string();
         let (block, seconds) = (own.block.to_string(), [own, tuned].map(|timing| time(timing.seconds())));
         let line = format!("{collective:<10}{block:>9}  {way:<20}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
-        text += &format!("{line}  {ratio:.3} ± {:.3}  {}\n", 2.0 * error, word(comparison.verdict()));
+        text += &format!("{line}  {:.3} ± {:.3}  {}\n", comparison.ratio(), comparison.noise(), word(comparison.verdict()));
     }
     let count = |verdict| compared.iter().filter(|comparison| comparison.verdict() == verdict).count();
     let percent = (MARGIN - 1.0) * 100.0;
@@ -90,20 +68,6 @@ mod tests {
     fn compared(ratio: f64) -> Comparison {
         let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();
         Comparison::of(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
-    }
-
-    #[test]
-    fn the_first_pairs_of_a_launch_do_not_count() {
-        let series = |n: u32| Series {
-            collective: "alltoall".to_owned(),
-            block: Bytes(8),
-            seconds: (0..n).map(|i| f64::from(i) + 0.5).collect(),
-            own: (0..n).map(f64::from).collect(),
-        };
-        let mut pairs = Pairs::new();
-        add(&mut pairs, &series(4));
-        add(&mut pairs, &series(3));
-        assert_eq!(pairs[&(Collective::Alltoall, Bytes(8))], [(2.0, 2.5), (3.0, 3.5), (2.0, 2.5)]);
     }
 
     #[test]

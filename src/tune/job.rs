@@ -82,19 +82,20 @@ impl<'a> Launcher<'a> {
     pub(super) fn turns(&self, ways: &[Way]) -> anyhow::Result<Said> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
-        let environment = [format!("HEDDLE_TURNS={}", names.join(",")), format!("HEDDLE_DIR={}", self.dir.display())];
-        self.with_runtime(&environment, &self.args.size, &["--collective=all", &format!("--at-least={rounds}")])
+        let turns = format!("HEDDLE_TURNS={}", names.join(","));
+        self.with_runtime(&self.dir, &[turns], &self.args.size, &["--collective=all", &format!("--at-least={rounds}")])
     }
 
-    /// A job with the runtime as any other has it, in which every other call goes past it. The first pairs make plans and connections.
-    pub(super) fn compare(&self, sizes: &[Bytes], pairs: u64) -> anyhow::Result<Said> {
-        let environment = [format!("HEDDLE_DIR={}", self.dir.display())];
-        self.with_runtime(&environment, sizes, &["--collective=both", "--compare", &format!("--at-least={}", 2 * pairs)])
+    /// A job with the runtime as any other has it, following a shared directory, in which every other call goes past it. The first pairs
+    /// make plans and connections.
+    pub(super) fn compare(&self, dir: &Path, sizes: &[Bytes], pairs: u64) -> anyhow::Result<Said> {
+        self.with_runtime(dir, &[], sizes, &["--collective=both", "--compare", &format!("--at-least={}", 2 * pairs)])
     }
 
-    fn with_runtime(&self, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<Said> {
-        let (introduction, series) = self.launch(true, environment, sizes, flags)?;
-        let record = self.record(&introduction)?;
+    fn with_runtime(&self, dir: &Path, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<Said> {
+        let environment: Vec<String> = environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display())]).collect();
+        let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
+        let record = record(dir, &introduction)?;
         if let Some(why) = record.aside {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
         }
@@ -146,33 +147,33 @@ impl<'a> Launcher<'a> {
         let text = String::from_utf8_lossy(&output.stdout);
         read(&text).with_context(|| format!("what the benchmark program said: {text:?}"))
     }
+}
 
-    /// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host perhaps later.
-    fn record(&self, introduction: &Introduction) -> anyhow::Result<JobRecord> {
-        let began = Instant::now();
-        loop {
-            if let Some(record) = self.find_record(introduction) {
-                return Ok(record);
-            }
-            if began.elapsed() > PATIENCE {
-                let host = introduction.hosts.first().map_or("", String::as_str);
-                bail!(
-                    "{}: no job record of process {} on \"{host}\": was the library not loaded, are all ranks on one host, or does that host not see the directory?",
-                    self.dir.join("jobs").display(),
-                    introduction.pid
-                );
-            }
-            std::thread::sleep(Duration::from_millis(100));
+/// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host perhaps later.
+fn record(dir: &Path, introduction: &Introduction) -> anyhow::Result<JobRecord> {
+    let began = Instant::now();
+    loop {
+        if let Some(record) = find_record(dir, introduction) {
+            return Ok(record);
         }
+        if began.elapsed() > PATIENCE {
+            let host = introduction.hosts.first().map_or("", String::as_str);
+            bail!(
+                "{}: no job record of process {} on \"{host}\": was the library not loaded, are all ranks on one host, or does that host not see the directory?",
+                dir.join("jobs").display(),
+                introduction.pid
+            );
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
+}
 
-    fn find_record(&self, introduction: &Introduction) -> Option<JobRecord> {
-        let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
-        let files = std::fs::read_dir(self.dir.join("jobs")).ok()?.flatten();
-        let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(&begins));
-        let records = ours.filter_map(|file| serde_json::from_slice::<JobRecord>(&std::fs::read(file.path()).ok()?).ok());
-        records.filter(|record| record.finished).max_by_key(|record| record.started)
-    }
+fn find_record(dir: &Path, introduction: &Introduction) -> Option<JobRecord> {
+    let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
+    let files = std::fs::read_dir(dir.join("jobs")).ok()?.flatten();
+    let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(&begins));
+    let records = ours.filter_map(|file| serde_json::from_slice::<JobRecord>(&std::fs::read(file.path()).ok()?).ok());
+    records.filter(|record| record.finished).max_by_key(|record| record.started)
 }
 
 /// The lines of the benchmark program; launchers may say something of their own between.

@@ -14,6 +14,7 @@ pub(super) fn text(run: &Run, table: &Table) -> String {
     let table = table.clone().under(run.mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         text += &measured(run, collective);
+        text += &tried(run, collective);
         text += &decided(table.entries(collective));
         text += &better(run, collective);
     }
@@ -56,6 +57,16 @@ fn measured(run: &Run, collective: Collective) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A line for each size at which the table was tried: what the way took there of the library's own time.
+fn tried(run: &Run, collective: Collective) -> String {
+    let trials = run.trials.iter().filter(|trial| trial.comparison.collective == collective);
+    trials.fold(String::new(), |text, trial| {
+        let word = if trial.confirms() { "confirmed" } else { "not confirmed" };
+        let (block, way, comparison) = (trial.comparison.own.block.to_string(), trial.way.to_string(), trial.comparison);
+        text + &format!("  tried {block:>8}  {way:<16} {:.2} ± {:.2}, {word}\n", comparison.ratio(), comparison.noise())
+    })
 }
 
 /// A multiple of the library's own time, and twice its standard error.

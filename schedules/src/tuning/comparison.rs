@@ -7,12 +7,14 @@
 use super::{REPETITIONS, Timing, center};
 use crate::table::Collective;
 use inventory::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// A tuned call may take this many times what the library's own takes.
 pub const MARGIN: f64 = 1.02;
 
 /// Calls with blocks of one size as they are tuned, against the library's own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Which collective.
     pub collective: Collective,
@@ -20,10 +22,10 @@ pub struct Comparison {
     pub own: Timing,
     /// The call as the runtime serves it.
     pub tuned: Timing,
-    /// Median of how many times its partner each tuned call took.
-    pub ratio: f64,
-    /// Standard error of that median.
-    pub error: f64,
+    /// Median of how many times its partner each tuned call took, in millionths.
+    pub ratio_ppm: u64,
+    /// Standard error of that median, in millionths.
+    pub error_ppm: u64,
 }
 
 /// What a comparison shows.
@@ -45,13 +47,24 @@ impl Comparison {
         let side = |pick: fn(&(f64, f64)) -> f64| Timing::of(block, &pairs.iter().map(pick).collect::<Vec<_>>());
         let (own, tuned) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
         let (ratio, error) = center(&pairs.iter().map(|(own, tuned)| tuned / own).collect::<Vec<_>>());
-        (pairs.len() >= REPETITIONS).then_some(Comparison { collective, own, tuned, ratio, error })
+        let ppm = |ratio: f64| (ratio * 1e6).round() as u64;
+        (pairs.len() >= REPETITIONS).then_some(Comparison { collective, own, tuned, ratio_ppm: ppm(ratio), error_ppm: ppm(error) })
+    }
+
+    /// How many times its partner a tuned call took.
+    pub fn ratio(&self) -> f64 {
+        self.ratio_ppm as f64 / 1e6
+    }
+
+    /// How far the ratio may be off: twice its standard error.
+    pub fn noise(&self) -> f64 {
+        2.0 * self.error_ppm as f64 / 1e6
     }
 
     /// What it shows.
     pub fn verdict(&self) -> Verdict {
-        let noise = 2.0 * self.error;
-        match self.ratio {
+        let noise = self.noise();
+        match self.ratio() {
             ratio if ratio + noise < 1.0 => Verdict::Faster,
             ratio if ratio + noise <= MARGIN => Verdict::Holds,
             ratio if ratio - noise > MARGIN => Verdict::Slower,
@@ -89,7 +102,7 @@ mod tests {
     fn medians_are_those_of_each_side() {
         let pairs = [(1.0, 2.0), (3.0, 3.0), (2.0, 2.0)];
         let comparison = Comparison::of(Collective::Allgather, Bytes(8), &pairs).unwrap();
-        assert_eq!((comparison.own.seconds(), comparison.tuned.seconds(), comparison.ratio), (2.0, 2.0, 1.0));
+        assert_eq!((comparison.own.seconds(), comparison.tuned.seconds(), comparison.ratio()), (2.0, 2.0, 1.0));
         assert_eq!(Comparison::of(Collective::Allgather, Bytes(8), &pairs[..2]), None);
         assert_eq!(Comparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]), None);
     }

@@ -5,12 +5,14 @@
 //! Input: times of calls that went every way in turn ([`Run`]), and the tree that is to be published.
 //! Guarantee: a way is taken at a measured size only where its median is below that of the library's own routine by more than twice
 //! the standard error of the difference; of those as fast as the fastest one, the simplest. Between sizes it is taken where that holds
-//! at both ends, or where the model says so; wherever nobody knows, the library's own routine runs.
+//! at both ends, or where the model says so; wherever nobody knows, the library's own routine runs. What a launch of its own did not
+//! confirm ([`confirm`]) is the library's own again.
 //! Cost: O(sizes * ways), and the model's fit.
 //! Deviations: the paper takes the best outright. Differences within the noise would then make the choice change from one size, or
 //! one measurement, to the next.
 mod collect;
 pub mod comparison;
+pub mod confirm;
 pub mod halving;
 mod model;
 mod place;
@@ -62,6 +64,9 @@ pub struct Run {
     /// What ways took that were left out of later launches, because others were faster at every size. The table asks for none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub early: Vec<Figure>,
+    /// How the ways of the table did that follows from these figures, each call beside one of the library's own; empty where it was not tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<confirm::Trial>,
     /// What the library's own algorithms took, each forced. No table asks for them: an operator may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<Algorithm>,
@@ -164,7 +169,7 @@ impl Tuning {
             let ground = ranges::Ground::of(run, tree);
             for (collective, entries) in [(Collective::Alltoall, &mut table.alltoall), (Collective::Allgather, &mut table.allgather)] {
                 *entries = leave_to_others(entries, run.mpi);
-                let measured = ranges::entries(run, collective, &ground);
+                let measured = confirm::entries(&ranges::entries(run, collective, &ground), collective, &run.trials);
                 entries.extend(measured.into_iter().map(|range| Entry { mpi: Some(run.mpi), ..range }));
                 entries.sort_by_key(|entry| (entry.from, entry.mpi));
             }
@@ -207,7 +212,7 @@ fn leave_to_others(entries: &[Entry], mpi: Mpi) -> Vec<Entry> {
 
 impl Run {
     fn check(&self) -> Result<(), String> {
-        if self.figures.len() + self.early.len() + self.algorithms.len() + self.pingpong.len() > MOST_FIGURES {
+        if self.figures.len() + self.early.len() + self.algorithms.len() + self.pingpong.len() + self.trials.len() > MOST_FIGURES {
             return Err(format!("more than {MOST_FIGURES} figures"));
         }
         match self.figures.iter().find(|f| !f.way.serves(f.collective) || f.timing.median_ns == 0) {

@@ -138,10 +138,10 @@ fn between(size: Bytes, next: Bytes, point: u32) -> Bytes {
 }
 
 /// Entries in ascending order of which each says something new.
-struct Ranges(Vec<Entry>);
+pub(super) struct Ranges(pub(super) Vec<Entry>);
 
 impl Ranges {
-    fn add(&mut self, from: Bytes, way: Way, grounds: Grounds) {
+    pub(super) fn add(&mut self, from: Bytes, way: Way, grounds: Grounds) {
         let from = Bytes(from.0.max(1)); // From 0 on every table begins with the library's own.
         if self.0.last().is_some_and(|last| last.from >= from) {
             self.0.pop();

@@ -33,6 +33,7 @@ fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> Run {
             .map(|(n, b, s, g)| figure(n, b, s, g))
             .collect(),
         early: Vec::new(),
+        trials: Vec::new(),
         algorithms: Vec::new(),
         place,
     }
@@ -132,6 +133,24 @@ fn a_library_that_was_not_measured_keeps_the_default() {
     both.table(&tree).check().unwrap();
     assert_eq!(both.clone().with(Run { at: Millis(9), ..usual() }).runs.len(), 2);
     assert_eq!(Tuning::from_json(both.to_json().as_bytes()), Ok(both));
+}
+
+#[test]
+fn a_way_that_was_not_faster_again_is_not_taken_and_the_file_says_why() {
+    let tree = topology(PAIR);
+    let tried = |ratio: f64| {
+        let trial = |&block: &u64| confirm::Trial {
+            way: way("aapc"),
+            comparison: comparison::Comparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio); 5]).unwrap(),
+        };
+        Run { trials: SIZES[3..].iter().map(trial).collect(), ..usual() }
+    };
+    let last = |ratio| *table(tried(ratio), &tree).entry(Collective::Alltoall, Bytes(1 << 21)).unwrap();
+    assert_eq!((last(0.9).way, last(0.9).grounds), (way("aapc"), Grounds::Confirmed));
+    assert_eq!((last(1.067).way, last(1.067).grounds), (Way::Native, Grounds::Unconfirmed));
+    let tuning = Tuning::default().with(tried(1.067));
+    assert!(tuning.table(&tree).summary().contains("measured, not confirmed"), "{}", tuning.table(&tree).summary());
+    assert_eq!(Tuning::from_json(tuning.to_json().as_bytes()), Ok(tuning));
 }
 
 #[test]
