@@ -196,7 +196,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 hello: seconds(*hello),
                 max_age: seconds(*max_age),
                 ageing: seconds(*ageing),
-                ..Options::default()
             };
             up(file, &name.get(), options)?;
         }
