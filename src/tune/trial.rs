@@ -10,6 +10,9 @@ use schedules::tuning::confirm::{self, Trial};
 use schedules::tuning::{Run, Tuning};
 use std::path::PathBuf;
 
+/// Pairs for each round of turns: a pair is two calls, a round one of every way, and what the noise hides is not confirmed.
+const PAIRS: u64 = 4;
+
 /// A shared directory of its own within the shared one, where hosts see it too. Dropping it removes it.
 pub(super) struct Directory {
     path: PathBuf,
@@ -42,7 +45,7 @@ impl Directory {
         }
         self.store.publish(&verified)?;
         eprintln!("the table that follows from it, tried:");
-        let (_, compared) = pairs::compare(launcher, &self.path, number, &sizes, 1, rounds)?;
+        let (_, compared) = pairs::compare(launcher, &self.path, number, &sizes, 1, PAIRS * rounds)?;
         Ok(confirm::trials(&compared, &table))
     }
 }
