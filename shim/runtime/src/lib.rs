@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rank 0:   shared directory --store--> Word --(broadcast)--> every rank: plan --> Follow | aside
-//! a call:   block size --Follow::way--> native | aapc | lg | ring;  pace: is it time to agree again?;  record: what it took
+//! a call:   block size --Follow::way--> native | aapc | bundled | lg | ring;  pace: is it time to agree again?;  record: what it took
 //! ```
 //!
 //! | module | one idea |
