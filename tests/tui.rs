@@ -66,6 +66,11 @@ impl Tmux {
         self.wait_for(text, |screen| screen.contains(text))
     }
 
+    /// The same of several texts: tmux shows a screen as far as it is drawn.
+    fn wait_for_all(&self, texts: &[&str]) {
+        self.wait_for(&texts.join(", "), |screen| texts.iter().all(|text| screen.contains(text)));
+    }
+
     fn wait_for(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -78,10 +83,10 @@ impl Tmux {
         }
     }
 
-    /// Alternate screen, any mouse reporting, cursor: as tmux sees the terminal's state.
-    fn modes(&self) -> String {
-        let modes = self.run(&["display-message", "-p", "-t", "t", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]);
-        String::from_utf8(modes.stdout).unwrap().trim().to_owned()
+    /// Waits until alternate screen, any mouse reporting and cursor are as they should be, in tmux's view of the terminal.
+    fn wait_for_modes(&self, expected: &str) {
+        let modes = || self.run(&["display-message", "-p", "-t", "t", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]);
+        self.wait_for(&format!("modes {expected}"), |_| String::from_utf8_lossy(&modes().stdout).trim() == expected);
     }
 
     fn start(&self, flags: &str) {
@@ -99,10 +104,9 @@ impl Tmux {
     /// The shell answers, echoes and reads lines again.
     fn is_restored(&self) {
         self.wait_for("the shell's own screen", |s| !s.contains("epoch 41"));
-        assert_eq!(self.modes(), "0 0 1");
+        self.wait_for_modes("0 0 1");
         self.type_line("stty -a | tr ' ' '\\n' | grep -xE -- '-?(icanon|echo|isig);?' | tr '\\n' '+'; echo; echo end-$((40+2))");
-        let screen = self.wait("end-42");
-        assert!(screen.contains("isig+icanon+echo+"), "{screen}");
+        self.wait_for_all(&["end-42", "isig+icanon+echo+"]);
     }
 }
 
@@ -116,12 +120,9 @@ impl Drop for Tmux {
 fn draws_follows_keys_and_size_and_leaves_no_trace() {
     let t = Tmux::new("keys");
     t.start("");
-    assert_eq!(t.modes(), "1 1 0");
-    let screen = t.wait("▸ ◆ s0");
-    assert!(
-        screen.contains("┤ 1 Topology ├") && screen.contains("× stale") && screen.contains("BLOCKED") == screen.contains("└╌ s3"),
-        "{screen}"
-    );
+    t.wait_for_modes("1 1 0");
+    t.wait_for_all(&["▸ ◆ s0", "┤ 1 Topology ├", "× stale"]);
+    t.wait_for("a blocked link told as such", |s| s.contains("BLOCKED") == s.contains("└╌ s3"));
     t.keys(&["2"]);
     t.wait("◀ bottleneck");
     t.keys(&["?"]);
@@ -131,9 +132,7 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.keys(&["/", "n", "1", "0", "Enter"]);
     t.wait("/n10");
     assert!(t.run(&["resize-window", "-t", "t", "-x", "120", "-y", "40"]).status.success());
-    let screen = t.wait("5 Events");
-    let screen = if screen.contains("━ 2 Links") { screen } else { t.wait("━ 2 Links") };
-    assert!(screen.contains("─ 3 Jobs") && screen.contains("─ 4 Epochs"), "{screen}");
+    t.wait_for_all(&["━ 2 Links", "─ 3 Jobs", "─ 4 Epochs", "5 Events"]);
     assert!(t.run(&["resize-window", "-t", "t", "-x", "60", "-y", "16"]).status.success());
     t.wait("┤ 2 Links ├");
     t.keys(&["q"]);

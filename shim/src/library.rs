@@ -2,6 +2,7 @@
 use crate::{Eight, Nine, Seven};
 use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
 use std::ffi::{CStr, CString, OsStr};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -33,12 +34,18 @@ pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// It takes one way to find functions and one to find objects, and whether it is switched off.
 type Open = unsafe extern "C" fn(Find, Find, c_int) -> *const c_char;
 
+/// A line on standard error, written at once: ranks share it.
+fn say(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
+}
+
 impl Library {
     /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
     /// called an MPI function that nobody has.
     pub(crate) fn find() -> Library {
         let Some(version) = version() else {
-            eprintln!("heddle: an MPI function was called, but this process has no MPI library loaded");
+            say("an MPI function was called, but this process has no MPI library loaded");
             std::process::abort();
         };
         let off = std::env::var_os("HEDDLE").is_some_and(|v| v == "off");
@@ -48,7 +55,7 @@ impl Library {
         if let (false, Err(problem)) = (off, &opened)
             && first_rank()
         {
-            eprintln!("heddle: {problem}; the MPI library's own routines run");
+            say(&format!("{problem}; the MPI library's own routines run"));
         }
         let backend = opened.ok().flatten();
         Library {
@@ -69,7 +76,7 @@ impl<F: Copy> Served<F> {
         let typed = |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
         let library = |form: &str| CString::new(format!("PMPI_{name}{form}")).ok().and_then(|name| find(&name)).map(typed);
         let Some(own) = library("") else {
-            eprintln!("heddle: {version}: no PMPI_{name}; the call cannot be served");
+            say(&format!("{version}: no PMPI_{name}; the call cannot be served"));
             std::process::abort();
         };
         let ours = |form: &str| backend?.symbol(&format!("heddle_{}{form}", name.to_lowercase())).ok().map(typed);

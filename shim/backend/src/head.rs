@@ -20,9 +20,12 @@ pub(crate) struct Head {
     recorder: Recorder,
     looked: Option<Instant>,
     agreed: Instant,
-    /// What the last agreement took.
+    /// What the last agreement took, and all of them since the first.
     cost: Duration,
+    agreements: u32,
+    agreeing: Duration,
     began: Instant,
+    joined: Instant,
     /// The epoch followed; 0 if none.
     epoch: u64,
     /// Why it stands aside, as the members last heard.
@@ -51,7 +54,10 @@ impl Head {
             looked: None,
             agreed: now,
             cost: Duration::ZERO,
+            agreements: 0,
+            agreeing: Duration::ZERO,
             began: now,
+            joined: now,
             epoch: 0,
             aside: None,
             decided: Decided::default(),
@@ -71,6 +77,8 @@ impl Head {
     pub(crate) fn spoken(&mut self) {
         self.agreed = Instant::now();
         self.cost = self.agreed - self.began;
+        self.agreements += 1;
+        self.agreeing += self.cost;
     }
 
     fn look(&mut self) -> Word {
@@ -136,8 +144,14 @@ impl Head {
             for line in self.recorder.lines() {
                 say::line(&line);
             }
+            say::line(&self.cost_of_agreeing());
         }
         self.complain();
+    }
+
+    fn cost_of_agreeing(&self) -> String {
+        let (agreeing, lived) = (self.agreeing.as_secs_f64(), self.joined.elapsed().as_secs_f64());
+        format!("agreed {} times on the epoch: {agreeing:.4} s of {lived:.3} s, {:.2} %", self.agreements, 100.0 * agreeing / lived)
     }
 
     /// Job records are for show: a job that cannot write them hears of it only if it asked.

@@ -1,10 +1,12 @@
 //! The few lines the runtime writes, all to standard error.
 use std::collections::HashSet;
+use std::io::Write;
 use std::sync::Mutex;
 
-/// A line.
+/// A line, written at once: the ranks of a host share one terminal, and pieces of their lines would mix.
 pub fn line(text: &str) {
-    eprintln!("heddle: {text}");
+    // Where standard error is closed there is nobody to tell.
+    let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 
 /// A line, unless this process has said the same before: a program may make a thousand communicators, and a
