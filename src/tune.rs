@@ -30,9 +30,9 @@ const NO_CLUSTERS: &str = ": each host needs a cluster in the inventory or topol
 /// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision table made of it.
 ///
 /// Launches the benchmark program with heddle's runtime, several times; in each job the MPI library's own routine and every way of heddle's
-/// take turns, call by call; after each launch the slower half of the ways is left out, but none that is the fastest at some size. Launches
+/// take turns, row by row of calls; after each launch the slower half of the ways is left out, but none that is the fastest at some size. Launches
 /// in which the library is forced to one of its own algorithms come between, for comparison. A way is taken where it was faster by more than
-/// the noise, and was so again in a last launch, in which the new table decides and every other call goes past heddle. The figures go into the shared directory as tuning.json, from which the controller makes a new
+/// the noise, and was so again in a last launch, in which the new table decides and every other row of calls goes past heddle. The figures go into the shared directory as tuning.json, from which the controller makes a new
 /// epoch at once; where none runs, this does.
 ///
 /// Give the launcher of your jobs after "--", with its options and without a program, on as many hosts as your jobs use:
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Measure nothing new: check that no call as it is decided now is more than 2 % slower than the library's own, at the sizes above, those
-    /// from which the decision table goes another way, and 8 bytes. Every other call goes past heddle; exit status 1 if one is slower
+    /// from which the decision table goes another way, and 8 bytes. Every other row of calls goes past heddle; exit status 1 if one is slower
     #[arg(long, conflicts_with_all = ["dry_run", "no_algorithms", "ways"])]
     check: bool,
     /// The launcher and its options

@@ -69,7 +69,10 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
         // Whatever way the table takes has been tried.
         let taken = out.lines().filter(|line| line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native"));
         assert!(taken.clone().all(|line| line.ends_with("measured and confirmed")), "{out}");
-        assert!(taken.count() == 0 || out.contains(", confirmed\n") && err.contains("every other call past heddle"), "{out}\n{err}");
+        assert!(
+            taken.count() == 0 || out.contains(", confirmed\n") && err.contains("every other row of calls past heddle"),
+            "{out}\n{err}"
+        );
         assert!(!dir.join("trial").exists());
     }
     let tuning = fs::read_to_string(dir.join("tuning.json")).expect("the measurements");

@@ -7,6 +7,7 @@ use lab::Lab;
 use lab::mpi::Job;
 use schedules::job::JobRecord;
 use schedules::table::{Collective, Way};
+use schedules::tuning::row;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,7 +54,7 @@ struct Introduction {
 pub(super) struct Series {
     pub(super) collective: String,
     pub(super) block: Bytes,
-    /// Of each call.
+    /// Of a call, on average over each row of them.
     pub(super) seconds: Vec<f64>,
     /// Of those that went past the runtime between, one for each, where that was asked for.
     #[serde(default)]
@@ -86,8 +87,8 @@ impl<'a> Launcher<'a> {
         self.with_runtime(&self.dir, &[turns], &self.args.size, &["--collective=all", &format!("--at-least={rounds}")])
     }
 
-    /// A job with the runtime as any other has it, following a shared directory, in which every other call goes past it. The first pairs
-    /// make plans and connections.
+    /// A job with the runtime as any other has it, following a shared directory, in which every other row of calls goes past it. The first
+    /// pairs make plans and connections.
     pub(super) fn compare(&self, dir: &Path, sizes: &[Bytes], pairs: u64) -> anyhow::Result<Said> {
         self.with_runtime(dir, &[], sizes, &["--collective=both", "--compare", &format!("--at-least={}", 2 * pairs)])
     }
@@ -118,6 +119,7 @@ impl<'a> Launcher<'a> {
         sizes: &[Bytes],
         flags: &[&str],
     ) -> anyhow::Result<(Introduction, Vec<Series>)> {
+        let rows: Vec<String> = sizes.iter().map(|&size| row(size).to_string()).collect();
         let sizes: Vec<String> = sizes.iter().map(|size| size.0.to_string()).collect();
         let mut program: Vec<String> = vec!["env".to_owned()];
         program.extend_from_slice(environment);
@@ -126,7 +128,8 @@ impl<'a> Launcher<'a> {
             program.extend(["sh", "-c", PRELOAD, &library.display().to_string()].map(str::to_owned));
         }
         program.push(self.bench.display().to_string());
-        program.extend(["--each".to_owned(), format!("--size={}", sizes.join(",")), format!("--seconds={}", self.args.seconds)]);
+        program.extend(["--each".to_owned(), format!("--size={}", sizes.join(",")), format!("--rows={}", rows.join(","))]);
+        program.push(format!("--seconds={}", self.args.seconds));
         program.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let mut command = match &self.lab {
             Some(lab) => {

@@ -1,4 +1,4 @@
-//! Launches in which every other call goes past the runtime, and each is compared with its neighbour.
+//! Launches in which every other row of calls goes past the runtime, and each is compared with its neighbour.
 use super::job::{self, Launcher, Series};
 use anyhow::ensure;
 use inventory::Bytes;
@@ -24,7 +24,7 @@ pub(super) fn compare(
     let mut pairs = Pairs::new();
     let mut heading = String::new();
     for launch in 1..=launches {
-        eprintln!("launch {launch} of {launches}: every other call past heddle");
+        eprintln!("launch {launch} of {launches}: every other row of calls past heddle");
         let said = launcher.compare(dir, sizes, rounds + FIRST as u64)?;
         ensure!(said.epoch == epoch, "epoch {} came while epoch {epoch} was checked; run this again", said.epoch);
         said.series.iter().for_each(|series| add(&mut pairs, series));

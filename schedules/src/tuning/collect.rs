@@ -3,14 +3,22 @@ use super::{Figure, Timing};
 use crate::table::{Collective, Way};
 use inventory::Bytes;
 
-/// Whose turn it is, of so many, when so many calls came before: each second round goes backwards, so that none follows always the same.
+/// Whose turn it is, of so many, when so many rows of calls came before: each second round goes backwards, so that none follows always the same.
 /// The runtime takes turns by this, too. `None` where there is nobody.
-pub fn turn(calls: u64, of: usize) -> Option<usize> {
-    let (round, place) = (calls.checked_div(of as u64)?, (calls % of as u64) as usize);
+pub fn turn(rows: u64, of: usize) -> Option<usize> {
+    let (round, place) = (rows.checked_div(of as u64)?, (rows % of as u64) as usize);
     Some(if round % 2 == 0 { place } else { of - 1 - place })
 }
 
-/// Times of calls, gathered over several launches.
+/// How many calls with blocks of this size are measured as one: they follow one another as in a program, so the ranks' uneven start counts
+/// once, and what the way before left behind (idle connections, cold caches) hardly counts. Large blocks hide both by themselves.
+pub fn row(block: Bytes) -> u64 {
+    const BYTES: u64 = 1 << 16;
+    const MOST: u64 = 16;
+    (BYTES / block.0.max(1)).clamp(1, MOST)
+}
+
+/// Times of rows of calls, gathered over several launches.
 #[derive(Debug, Clone, Default)]
 pub struct Calls(Vec<Kind>);
 
@@ -24,12 +32,12 @@ struct Kind {
 }
 
 impl Calls {
-    /// Adds the seconds of successive calls that went `ways` in turn. The first round does not count: connections are made then. Nor does
+    /// Adds the seconds a call of successive rows that went `ways` in turn. The first round does not count: connections are made then. Nor does
     /// a last round that is not whole, so that each way was measured as often, beside each other one.
     pub fn add(&mut self, collective: Collective, block: Bytes, ways: &[Way], seconds: &[f64]) {
         let whole = seconds.len() - seconds.len() % ways.len().max(1);
-        for (call, &seconds) in (0..).zip(&seconds[..whole]).skip(ways.len()) {
-            if let Some(way) = turn(call, ways.len()).map(|turn| ways[turn]) {
+        for (row, &seconds) in (0..).zip(&seconds[..whole]).skip(ways.len()) {
+            if let Some(way) = turn(row, ways.len()).map(|turn| ways[turn]) {
                 match self.0.iter_mut().find(|kind| (kind.collective, kind.block, kind.way) == (collective, block, way)) {
                     Some(kind) => kind.seconds.push(seconds),
                     None => self.0.push(Kind { collective, block, way, seconds: vec![seconds] }),
@@ -49,6 +57,11 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_blocks_are_called_in_rows() {
+        assert_eq!([0, 1, 1 << 10, 1 << 14, 1 << 16, 1 << 20].map(|block| row(Bytes(block))), [16, 16, 16, 4, 1, 1]);
+    }
 
     #[test]
     fn calls_are_sorted_by_turn_without_the_first_round_and_the_last_piece() {

@@ -20,7 +20,7 @@ mod ranges;
 #[cfg(test)]
 mod tests;
 
-pub use collect::{Calls, turn};
+pub use collect::{Calls, row, turn};
 pub use place::{Bounds, Place};
 
 use crate::table::{Collective, Entry, Grounds, Mpi, Table, Way};
@@ -83,7 +83,7 @@ pub struct Timing {
     /// Standard error of that median, in nanoseconds: 1.2533 σ / sqrt(times), σ estimated by 1.4826 times the median absolute
     /// deviation, as for normal noise.
     pub error_ns: u64,
-    /// How many calls.
+    /// How many times a call was timed, or a row of calls ([`row`]).
     pub times: u32,
 }
 

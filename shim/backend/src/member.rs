@@ -24,7 +24,7 @@ const NAME: usize = 256;
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
-/// Calls of one kind in a row: the same on all ranks, so that ways can be taken in turn.
+/// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in turn.
 #[derive(Debug, Default)]
 struct Row {
     kind: Option<(Collective, u64)>,

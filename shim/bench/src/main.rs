@@ -26,6 +26,9 @@ struct Args {
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; ping-pongs have sizes of their own
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u64).range(1..1 << 30))]
     size: Vec<u64>,
+    /// How many calls are timed as one, without a barrier between them, of each size
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "each", conflicts_with = "check")]
+    rows: Vec<u64>,
     /// Time for each collective and size
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
@@ -44,14 +47,14 @@ struct Args {
     /// Print JSON, an object a line
     #[arg(long)]
     json: bool,
-    /// Print JSON with the time of every call, in their order; first of all a line about the job. What `heddle tune` reads
+    /// Print JSON with the time of every call (of a row, on average), in their order; first of all a line about the job. What `heddle tune` reads
     #[arg(long, conflicts_with = "watch")]
     each: bool,
-    /// With --each: every other call goes to the MPI library past whatever is preloaded, in turns, and is told of on its own. What
+    /// With --each: every other call, or row of calls, goes to the MPI library past whatever is preloaded, in turns, and is told of on its own. What
     /// `heddle tune --check` reads
     #[arg(long, requires = "each")]
     compare: bool,
-    /// At least so many calls of each collective and size, however long they take
+    /// At least so many calls, or rows of calls, of each collective and size, however long they take
     #[arg(long, value_name = "N", default_value_t = 1)]
     at_least: u64,
 }
@@ -112,16 +115,20 @@ fn main() -> ExitCode {
     };
     let sizes = |collective| if collective == Collective::Pingpong { &PINGS[..] } else { &args.size[..] };
     let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| sizes(c).iter().map(move |&size| (c, size))).collect();
+    let row = |collective, size| {
+        let at = args.size.iter().position(|other| *other == size).filter(|_| collective != Collective::Pingpong);
+        at.and_then(|at| args.rows.get(at).copied()).unwrap_or(1)
+    };
     if args.warm_up {
-        collectives.iter().for_each(|&collective| Bench::new(&world, collective, 1024, false).calls(1));
+        collectives.iter().for_each(|&collective| Bench::new(&world, collective, 1024, false).rows(1));
     }
     if args.watch {
         watch(&world, &args, &wanted);
     } else {
         for &(collective, block) in &wanted {
-            let mut bench = Bench { own, ..Bench::new(&world, collective, block, args.check) };
+            let mut bench = Bench { own, row: row(collective, block), ..Bench::new(&world, collective, block, args.check) };
             match args.iterations {
-                Some(n) => bench.calls(n),
+                Some(n) => bench.rows(n),
                 None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
             }
             bench.print(&args);
@@ -167,9 +174,9 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(Collective, u64)]) 
     }
 }
 
-/// Whether a call goes past what is preloaded: one of each two, first or second in turn.
-fn goes_past(call: usize) -> bool {
-    matches!(call % 4, 0 | 3)
+/// Whether a row of calls goes past what is preloaded: one of each two, first or second in turn.
+fn goes_past(row: usize) -> bool {
+    matches!(row % 4, 0 | 3)
 }
 
 /// Rank 0's word, for all.
@@ -184,11 +191,13 @@ struct Bench<'a> {
     collective: Collective,
     block: usize,
     check: bool,
-    /// Every other call goes here.
+    /// Every other row of calls goes here.
     own: Option<Own>,
+    /// Calls that are timed as one.
+    row: u64,
     send: Vec<u8>,
     receive: Vec<u8>,
-    /// Seconds of each call on this rank.
+    /// Seconds on this rank of a call, on average over each row of them.
     took: Vec<f64>,
     /// Before the first call.
     machine: Machine,
@@ -199,14 +208,14 @@ impl<'a> Bench<'a> {
         let (block, ranks) = (block as usize, world.size() as usize);
         let blocks = if collective == Collective::Alltoall { ranks } else { 1 };
         let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
-        Bench { world, collective, block, check, own: None, send, receive, took: Vec::new(), machine: Machine::now() }
+        Bench { world, collective, block, check, own: None, row: 1, send, receive, took: Vec::new(), machine: Machine::now() }
     }
 
     fn run(&mut self, time: Duration, at_least: u64) {
         let began = Instant::now();
         let mut batch = 1;
         loop {
-            self.calls(batch);
+            self.rows(batch);
             if !agreed(self.world, began.elapsed() < time || (self.took.len() as u64) < at_least) {
                 return;
             }
@@ -218,25 +227,30 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn calls(&mut self, number: u64) {
+    fn rows(&mut self, number: u64) {
         for _ in 0..number {
             if self.check {
                 self.fill();
             }
             self.world.barrier();
+            let own = self.own.filter(|_| goes_past(self.took.len()));
             let began = Instant::now();
-            match (self.collective, self.own.filter(|_| goes_past(self.took.len()))) {
-                (Collective::Alltoall, Some(own)) => own.all_to_all(self.world, &self.send, &mut self.receive),
-                (Collective::Allgather, Some(own)) => own.all_gather(self.world, &self.send, &mut self.receive),
-                (Collective::Alltoall, None) => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
-                (Collective::Allgather, None) => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
-                (Collective::Pingpong, _) => self.there_and_back(),
-            }
+            (0..self.row).for_each(|_| self.call(own));
             let legs = if self.collective == Collective::Pingpong { 2.0 } else { 1.0 };
-            self.took.push(began.elapsed().as_secs_f64() / legs);
+            self.took.push(began.elapsed().as_secs_f64() / legs / self.row as f64);
             if self.check {
                 self.verify();
             }
+        }
+    }
+
+    fn call(&mut self, own: Option<Own>) {
+        match (self.collective, own) {
+            (Collective::Alltoall, Some(own)) => own.all_to_all(self.world, &self.send, &mut self.receive),
+            (Collective::Allgather, Some(own)) => own.all_gather(self.world, &self.send, &mut self.receive),
+            (Collective::Alltoall, None) => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
+            (Collective::Allgather, None) => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
+            (Collective::Pingpong, _) => self.there_and_back(),
         }
     }
 
@@ -292,7 +306,7 @@ impl<'a> Bench<'a> {
         if args.each {
             let (name, block) = (self.collective.name(), self.block);
             let of = |past: bool| {
-                let calls = slowest.iter().enumerate().filter(|(call, _)| (self.own.is_some() && goes_past(*call)) == past);
+                let calls = slowest.iter().enumerate().filter(|(row, _)| (self.own.is_some() && goes_past(*row)) == past);
                 calls.map(|(_, seconds)| format!("{seconds:e}")).collect::<Vec<_>>().join(",")
             };
             let own = if self.own.is_some() { format!(",\"own\":[{}]", of(true)) } else { String::new() };

@@ -175,9 +175,9 @@ impl Follow {
         self.digest
     }
 
-    /// The way of a call with blocks of this size, before which `calls` of its kind came in a row.
+    /// The way of a call with blocks of this size, before which `calls` of its kind came one after the other.
     pub fn way(&self, collective: Collective, block: u64, calls: u64) -> Way {
-        let forced = self.force.way(collective, calls).filter(|&way| self.can(way, block));
+        let forced = self.force.way(collective, Bytes(block), calls).filter(|&way| self.can(way, block));
         forced.unwrap_or_else(|| self.table.choose_where(collective, Bytes(block), |way| self.can(way, block)))
     }
 

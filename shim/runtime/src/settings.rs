@@ -1,8 +1,9 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word. Before there is a word, and for what a
 //! rank does alone, each reads its own.
+use inventory::Bytes;
 use schedules::sync::SyncKind;
 use schedules::table::{Carrier, Collective, UnknownWay, Way};
-use schedules::tuning::turn;
+use schedules::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 pub struct Settings {
     /// `HEDDLE_DIR`: the shared directory.
     pub dir: Option<PathBuf>,
-    /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one call after the other.
+    /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the other.
     pub force: Force,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every decision too.
     pub verbose: u8,
@@ -85,7 +86,8 @@ impl Force {
         all.into_iter().filter(|(collective, _)| way.serves(*collective)).for_each(|(_, ways)| *ways = vec![way]);
     }
 
-    /// Names of ways, with commas: successive calls of a collective with blocks of one size go them in turn, as [`turn`] says.
+    /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size go them in turn, as [`row`] and
+    /// [`turn`] say.
     fn turns(text: &str) -> Result<Force, UnknownWay> {
         let ways = text.split(',').map(str::parse).collect::<Result<Vec<Way>, _>>()?;
         let of = |collective| ways.iter().copied().filter(|way| way.serves(collective)).collect();
@@ -101,10 +103,10 @@ impl Force {
         }
     }
 
-    /// The way of a call before which `calls` of its kind came in a row.
-    pub fn way(&self, collective: Collective, calls: u64) -> Option<Way> {
+    /// The way of a call with blocks of this size before which `calls` of its kind came one after the other.
+    pub fn way(&self, collective: Collective, block: Bytes, calls: u64) -> Option<Way> {
         let ways = self.ways(collective);
-        turn(calls, ways.len()).map(|turn| ways[turn])
+        turn(calls / row(block), ways.len()).map(|turn| ways[turn])
     }
 }
 
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_forced_way_holds_where_it_can_be_gone() {
-        let way = |text: &str, collective| Force::parse(text).unwrap().way(collective, 5);
+        let way = |text: &str, collective| Force::parse(text).unwrap().way(collective, Bytes(8), 5);
         assert_eq!(way("ring", Collective::Alltoall), None);
         assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: Carrier::Mpi }));
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
@@ -142,11 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_taken_one_call_after_the_other() {
+    fn turns_are_taken_one_row_after_the_other() {
         let env = |turns: &'static str| Settings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()));
         let (settings, problem) = env("native,aapc sender tcp,ring,aapc");
         assert_eq!(problem, None);
-        let names = |collective| (0..4).map(|n| settings.force.way(collective, n).unwrap().to_string()).collect::<Vec<_>>();
+        let names =
+            |collective| (0..4).map(|n| settings.force.way(collective, Bytes(1 << 15), 2 * n + 1).unwrap().to_string()).collect::<Vec<_>>();
         assert_eq!(names(Collective::Alltoall), ["native", "aapc sender tcp", "aapc", "aapc"]);
         assert_eq!(names(Collective::Allgather), ["native", "ring", "ring", "native"]);
         let (settings, problem) = env("native,fast");
