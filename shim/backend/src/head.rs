@@ -2,12 +2,13 @@
 use crate::member::bound_seconds;
 use inventory::Bytes;
 use runtime::decided::Decided;
+use runtime::pace::{self, Cost};
 use runtime::plan::Follow;
 use runtime::record::{self, Recorder, Timer};
+use runtime::say;
 use runtime::settings::{Force, Settings};
 use runtime::store::{Look, Store};
 use runtime::word::Word;
-use runtime::{pace, say};
 use schedules::table::{Collective, Way};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -20,8 +21,8 @@ pub(crate) struct Head {
     recorder: Recorder,
     looked: Option<Instant>,
     agreed: Instant,
-    /// What the last agreement took, and all of them since the first.
-    cost: Duration,
+    cost: Cost,
+    /// How many agreements there were, and what they took.
     agreements: u32,
     agreeing: Duration,
     began: Instant,
@@ -53,7 +54,7 @@ impl Head {
             recorder,
             looked: None,
             agreed: now,
-            cost: Duration::ZERO,
+            cost: Cost::default(),
             agreements: 0,
             agreeing: Duration::ZERO,
             began: now,
@@ -67,7 +68,7 @@ impl Head {
     /// Rank 0's word for an agreement after `work`, and how much work until the next one.
     pub(crate) fn speak(&mut self, work: u64) -> (Word, u32) {
         self.began = Instant::now();
-        let next = pace::next(work, self.began - self.agreed, self.cost);
+        let next = pace::next(work, self.began - self.agreed, self.cost.usual());
         let due = self.looked.is_none_or(|at| self.began - at >= pace::INTERVAL / 2);
         let word = if due { self.look() } else { Word::Keep };
         (word, next)
@@ -76,9 +77,10 @@ impl Head {
     /// The word has been heard.
     pub(crate) fn spoken(&mut self) {
         self.agreed = Instant::now();
-        self.cost = self.agreed - self.began;
+        let took = self.agreed - self.began;
+        self.cost.add(took);
         self.agreements += 1;
-        self.agreeing += self.cost;
+        self.agreeing += took;
     }
 
     fn look(&mut self) -> Word {

@@ -62,8 +62,35 @@ impl Pace {
     }
 }
 
+/// Agreements whose cost is remembered.
+const REMEMBERED: usize = 5;
+
+/// What an agreement costs as a rule: the median of the last few. One that met a rank, or this process, off the processor says nothing of
+/// the next, and by its cost alone a job would be blind to new epochs for a hundred times as long.
+#[derive(Debug, Clone, Default)]
+pub struct Cost {
+    last: [Duration; REMEMBERED],
+    known: usize,
+}
+
+impl Cost {
+    /// An agreement took so long.
+    pub fn add(&mut self, took: Duration) {
+        self.last[self.known % REMEMBERED] = took;
+        self.known += 1;
+    }
+
+    /// The median, of an even number the lower one; zero if nothing is known.
+    pub fn usual(&self) -> Duration {
+        let mut last = self.last;
+        let known = &mut last[..self.known.min(REMEMBERED)];
+        known.sort_unstable();
+        known.get(known.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    }
+}
+
 /// How much work until the next agreement, from what passed since the last one: `work` done in `elapsed`, and
-/// the `cost` of an agreement.
+/// the usual `cost` of an agreement.
 pub fn next(work: u64, elapsed: Duration, cost: Duration) -> u32 {
     let work = work.max(1) as f64;
     let each = (elapsed.as_secs_f64() / work).max(1e-9);
@@ -106,5 +133,31 @@ mod tests {
         assert_eq!(next(10_000, ms(10), us(10)), 4096);
         assert_eq!(next(2000, ms(2000), ms(50)), 5000);
         assert_eq!(next(1, us(1), us(1)), 4);
+    }
+    /// The cost of an agreement, and what passes until the next one where a unit of work takes 10 us.
+    fn agree(cost: &mut Cost, took: Duration, work: u32) -> u32 {
+        cost.add(took);
+        next(u64::from(work), Duration::from_micros(10) * work, cost.usual())
+    }
+
+    #[test]
+    fn a_stalled_agreement_delays_none_of_the_next() {
+        let (mut cost, mut work) = (Cost::default(), 4);
+        assert_eq!(cost.usual(), Duration::ZERO);
+        for n in 0..40 {
+            let took = if n % 5 > 2 { Duration::from_secs(1) } else { Duration::from_micros(100) };
+            work = agree(&mut cost, took, work);
+            assert!(work <= 4096, "agreement {n}: {work}");
+        }
+    }
+
+    #[test]
+    fn steady_agreements_take_at_most_one_part_in_a_hundred() {
+        for micros in [1, 100, 1000, 100_000] {
+            let took = Duration::from_micros(micros);
+            let (mut cost, mut work) = (Cost::default(), 1);
+            (0..20).for_each(|_| work = agree(&mut cost, took, work));
+            assert!(100 * took <= Duration::from_micros(10) * work, "{micros} us: {work}");
+        }
     }
 }
