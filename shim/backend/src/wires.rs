@@ -4,17 +4,14 @@ use crate::mpi::{SUCCESS, mpi};
 use crate::octets::{self, Places};
 use crate::private::{Failed, Private, Result};
 use runtime::plan::Follow;
-use runtime::say;
 use runtime::tcp::greeting::Secret;
 use runtime::tcp::{Broken, Door, Mesh, descriptors};
+use runtime::{say, settings};
 use schedules::slice::Step;
 use std::ffi::c_int;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
-/// How long the other ranks may take to call: connections are made at once, but a host may be busy.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// An address among the ranks: a family octet (0: none), sixteen of the address, two of the port.
 const DOOR: usize = 19;
 
@@ -71,13 +68,14 @@ fn connect(private: &Private, follow: &Follow) -> Result<(Option<Mesh>, Option<S
     if me == 0 && std::fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret)).is_err() {
         own = [0; DOOR]; // Without a secret no door is opened.
     }
+    let patience = settings::patience(|name| std::env::var(name).ok());
     let all = private.gather_all(&own)?;
     private.broadcast(&mut secret)?;
     let doors: Option<Vec<SocketAddr>> = all.chunks(DOOR).map(read).collect();
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
         (Ok(_), None) => (None, (me == 0).then(|| "some rank cannot be called; it says why".to_owned())),
-        (Ok(door), Some(doors)) => match door.connect(me, &doors, &Secret(secret), PATIENCE, || private.progress()) {
+        (Ok(door), Some(doors)) => match door.connect(me, &doors, &Secret(secret), patience, || private.progress()) {
             Ok(mesh) => (Some(mesh), None),
             Err(e) => (None, Some(e.to_string())),
         },

@@ -30,7 +30,7 @@ pub struct Force {
 }
 
 /// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first collective before the library's own
-/// routines run on it.
+/// routines run on it, and how long they wait for each other's connections before MPI carries the blocks.
 pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
     let seconds = var("HEDDLE_PATIENCE").and_then(|v| v.parse().ok()).filter(|s| (0.0..=1e6).contains(s));
     Duration::from_secs_f64(seconds.unwrap_or(120.0))

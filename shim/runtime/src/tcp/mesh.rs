@@ -5,6 +5,7 @@ use super::greeting::{self, LENGTH, Secret};
 use super::peer::Peer;
 use inventory::BitsPerSec;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::socket::{Backlog, listen};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -14,6 +15,11 @@ use std::time::{Duration, Instant};
 const FLAGS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
 /// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so that strangers cannot fill the house.
 const UNKNOWN: usize = 64;
+/// How long a machine may take to answer a call: its kernel does, however busy its processes are, and a call that got lost is repeated
+/// after one, three and seven seconds.
+const ANSWER: Duration = Duration::from_secs(10);
+/// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank that is called.
+const DOOR: u64 = u64::MAX;
 /// A rank for which nothing comes calls its `progress` after so long, for the MPI library must move on meanwhile; each time it waits
 /// twice as long until the next, up to the longest, as each call takes the processor from who could send.
 const NAP: Duration = Duration::from_millis(1);
@@ -33,6 +39,7 @@ impl Door {
     /// The system's: no such address here, no more sockets.
     pub fn open(address: IpAddr) -> io::Result<Door> {
         let listener = TcpListener::bind((address, 0))?;
+        listen(&listener, Backlog::MAXALLOWABLE)?; // All other ranks may call before this one comes to answer.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Ok(Door { listener, address })
@@ -47,7 +54,8 @@ impl Door {
     /// All ranks do this at the same time; `progress` is called while it waits.
     ///
     /// # Errors
-    /// Why not all connections stand at the deadline. The others' may: whether all have theirs is for the ranks to agree on.
+    /// Why not all connections stand: a rank has not called within `patience`, its machine refuses calls or does not answer, or it has given
+    /// up itself: whoever does closes its connections. The others' may stand: whether all have theirs is for the ranks to agree on.
     pub fn connect(
         self,
         me: u32,
@@ -56,15 +64,22 @@ impl Door {
         patience: Duration,
         mut progress: impl FnMut() -> bool,
     ) -> io::Result<Mesh> {
-        let deadline = Instant::now() + patience;
+        let began = Instant::now();
         let mut making = Making::call(self.listener, me, doors, secret)?;
-        while !making.is_complete() {
-            if Instant::now() > deadline || !progress() {
+        loop {
+            // What is there is looked at before the clock: this process may have stood still.
+            making.step()?;
+            if making.is_complete() {
+                return making.finish();
+            }
+            let waited = began.elapsed();
+            if let Some(problem) = making.unanswered().filter(|_| waited > ANSWER.min(patience)) {
+                return Err(io::Error::new(ErrorKind::TimedOut, problem));
+            }
+            if waited > patience || !progress() {
                 return Err(io::Error::new(ErrorKind::TimedOut, making.missing()));
             }
-            making.step()?;
         }
-        making.finish()
     }
 }
 
@@ -96,12 +111,13 @@ struct Making {
 impl Making {
     fn call(listener: TcpListener, me: u32, doors: &[SocketAddr], secret: &Secret) -> io::Result<Making> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
         let mut calling = Vec::with_capacity(doors.len());
         for (rank, door) in (0..).zip(doors) {
             let stream = if rank == me { None } else { Some(dial(door)?) };
             if let Some(stream) = &stream {
-                epoll.add(stream, EpollEvent::new(EpollFlags::EPOLLOUT | EpollFlags::EPOLLET, 0))?;
+                let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+                epoll.add(stream, EpollEvent::new(flags, u64::from(rank)))?;
             }
             calling.push(stream.map(|stream| Calling { stream, said: 0 }));
         }
@@ -114,6 +130,12 @@ impl Making {
         said && (0..).zip(&self.called).all(|(rank, c)| rank == self.me || c.is_some())
     }
 
+    /// The first rank whose machine has not answered, if there is one.
+    fn unanswered(&self) -> Option<String> {
+        let rank = self.calling.iter().position(|c| c.as_ref().is_some_and(|c| c.said == 0))?;
+        Some(format!("the machine of rank {rank} does not answer"))
+    }
+
     fn missing(&self) -> String {
         let called = self.called.iter().filter(|c| c.is_some()).count();
         format!("{called} of {} ranks called in time", self.called.len().saturating_sub(1))
@@ -122,7 +144,7 @@ impl Making {
     /// Waits a moment, then goes on with everything that can go on.
     fn step(&mut self) -> io::Result<()> {
         let mut events = [EpollEvent::empty(); 64];
-        wait(&self.epoll, &mut events, NAP)?;
+        let events = wait(&self.epoll, &mut events, NAP)?;
         for calling in self.calling.iter_mut().flatten().filter(|c| c.said < LENGTH) {
             match calling.stream.write(&self.greeting[calling.said..]) {
                 Ok(n) => calling.said += n,
@@ -134,7 +156,7 @@ impl Making {
             match self.listener.accept() {
                 Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
                     stream.set_nonblocking(true)?;
-                    self.epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+                    self.epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
                     self.callers.push(Caller { stream, heard: [0; LENGTH], length: 0 });
                 }
                 Ok(_) => {} // Hung up on: a rank would have been heard by now.
@@ -144,7 +166,13 @@ impl Making {
             }
         }
         self.listen();
-        Ok(())
+        // Who hangs up before it has called will not call any more. A call that was refused has said so above, when it was to be greeted.
+        let ended = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        let mut hung_up = events.iter().filter(|event| event.events().intersects(ended)).map(EpollEvent::data);
+        match hung_up.find(|rank| self.called.get(*rank as usize).is_some_and(Option::is_none)) {
+            Some(rank) => Err(io::Error::other(format!("rank {rank} has given its connections up; it says why"))),
+            None => Ok(()),
+        }
     }
 
     /// Hears callers out; strangers are hung up on.

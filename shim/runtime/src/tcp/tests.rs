@@ -2,13 +2,16 @@
 use super::greeting::{self, Secret};
 use super::{Broken, Door, Mesh};
 use inventory::{BitsPerSec, TopologyFile};
+use nix::sys::socket::{Backlog, listen};
 use schedules::alltoall;
 use schedules::slice;
 use schedules::sync::SyncKind;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
+/// Many threads share few cores.
+const PATIENCE: Duration = Duration::from_secs(120);
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const SECRET: Secret = Secret([9; 32]);
 const TREE: &str = "switches: [s0, s1]
@@ -25,9 +28,8 @@ fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, Mesh) -> T + Sync)
     let addresses: Vec<SocketAddr> = doors.iter().map(Door::address).collect();
     std::thread::scope(|scope| {
         let (addresses, work) = (&addresses, &work);
-        let spawn = |(me, door): (u32, Door)| {
-            scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, Duration::from_secs(20), || true).unwrap()))
-        };
+        let spawn =
+            |(me, door): (u32, Door)| scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, PATIENCE, || true).unwrap()));
         let threads: Vec<_> = (0..n).zip(doors).map(spawn).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
@@ -115,7 +117,7 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
     strangers[0].write_all(&greeting::write(1, &Secret([1; 32]))).unwrap();
     strangers[1].write_all(b"GET / HTTP/1.1\r\n").unwrap();
     let mut mesh = std::thread::scope(|scope| {
-        let connect = |me, door: Door| scope.spawn(move || door.connect(me, &doors, &SECRET, Duration::from_secs(20), || true).unwrap());
+        let connect = |me, door: Door| scope.spawn(move || door.connect(me, &doors, &SECRET, PATIENCE, || true).unwrap());
         let (a, b) = (connect(0, door), connect(1, other));
         b.join().unwrap();
         a.join().unwrap()
@@ -129,12 +131,44 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
 fn a_door_that_nobody_opens_ends_with_the_deadline() {
     let door = Door::open(HERE).unwrap();
     // A port that listens and never accepts: its greeting never comes.
-    let mute = std::net::TcpListener::bind((HERE, 0)).unwrap();
+    let mute = TcpListener::bind((HERE, 0)).unwrap();
     let doors = [door.address(), mute.local_addr().unwrap()];
     let problem = door.connect(0, &doors, &SECRET, Duration::from_millis(200), || true).unwrap_err();
     assert!(problem.to_string().contains("0 of 1 ranks called in time"), "{problem}");
     let door = Door::open(HERE).unwrap();
     let doors = [door.address(), mute.local_addr().unwrap()];
     drop(mute);
-    assert!(door.connect(0, &doors, &SECRET, Duration::from_secs(20), || true).is_err(), "refused at once");
+    let refused = door.connect(0, &doors, &SECRET, PATIENCE, || true).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn a_machine_that_does_not_answer_is_told_from_a_rank_that_does_not_call() {
+    let door = Door::open(HERE).unwrap();
+    // The kernel drops calls to a socket whose queue is full, as a firewall may.
+    let full = TcpListener::bind((HERE, 0)).unwrap();
+    listen(&full, Backlog::new(0).unwrap()).unwrap();
+    let _waits = TcpStream::connect(full.local_addr().unwrap()).unwrap();
+    let doors = [door.address(), full.local_addr().unwrap()];
+    let problem = door.connect(0, &doors, &SECRET, Duration::from_millis(200), || true).unwrap_err();
+    assert_eq!(problem.to_string(), "the machine of rank 1 does not answer");
+}
+
+#[test]
+fn a_rank_that_hangs_up_before_it_calls_is_not_waited_for() {
+    let door = Door::open(HERE).unwrap();
+    let other = TcpListener::bind((HERE, 0)).unwrap();
+    let doors = [door.address(), other.local_addr().unwrap()];
+    std::thread::scope(|scope| {
+        scope.spawn(|| other.accept().unwrap().0.read_exact(&mut [0; greeting::LENGTH]).unwrap());
+        let problem = door.connect(0, &doors, &SECRET, PATIENCE, || true).unwrap_err();
+        assert_eq!(problem.to_string(), "rank 1 has given its connections up; it says why");
+    });
+}
+
+#[test]
+fn a_door_holds_many_callers_before_it_is_answered() {
+    let door = Door::open(HERE).unwrap();
+    let call = |_| TcpStream::connect_timeout(&door.address(), Duration::from_secs(20)).unwrap();
+    assert_eq!((0..300).map(call).collect::<Vec<_>>().len(), 300);
 }
