@@ -139,6 +139,30 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.is_restored();
 }
 
+/// A terminal that knows these marks shows no half of a frame.
+#[test]
+fn every_frame_is_marked_as_one() {
+    const MARKS: (&str, &str) = ("\u{1b}[?2026h", "\u{1b}[?2026l");
+    let t = Tmux::new("frames");
+    let recorded = t.folder.path().join("recorded");
+    assert!(t.run(&["pipe-pane", "-t", "t", &format!("cat > {}", recorded.display())]).status.success());
+    t.start("");
+    t.keys(&["2"]);
+    t.wait("◀ bottleneck");
+    t.keys(&["q"]);
+    let all = || String::from_utf8_lossy(&std::fs::read(&recorded).unwrap_or_default()).into_owned();
+    t.wait_for("the end of the recording", |_| all().contains("\u{1b}[?1049l"));
+    let all = all();
+    let mut pieces = all.split(MARKS.0);
+    let mut outside = pieces.next().unwrap().to_owned();
+    let frames = pieces.map(|piece| piece.split_once(MARKS.1).expect("the end of a frame")).map(|(frame, after)| {
+        outside += after;
+        frame
+    });
+    assert!(frames.filter(|frame| frame.contains('─')).count() > 1, "{all:?}");
+    assert!(!outside.contains('─'), "{outside:?}");
+}
+
 #[test]
 fn a_signal_leaves_no_trace_either() {
     let t = Tmux::new("signal");

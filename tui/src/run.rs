@@ -180,7 +180,7 @@ fn address(source: &Source) -> String {
 
 fn turn(mut app: App, screen: &mut Screen, messages: &Receiver<Message>, orders: Option<Sender<LabAction>>) -> Result<(), TuiError> {
     loop {
-        screen.terminal.draw(|frame| app.draw(frame))?;
+        screen.draw(|frame| app.draw(frame))?;
         let drawn = Instant::now();
         let mut batch = vec![next(&app, messages)];
         thread::sleep(FRAME.saturating_sub(drawn.elapsed()));

@@ -2,19 +2,24 @@
 use crossterm::cursor::Show;
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use crossterm::execute;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-use ratatui::Terminal;
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use ratatui::backend::CrosstermBackend;
-use std::io::{self, Stdout};
+use ratatui::{Frame, Terminal};
+use std::io::{self, BufWriter, Stdout};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
 /// The thread that draws, while the terminal is taken over.
 static OWNER: Mutex<Option<ThreadId>> = Mutex::new(None);
 
+/// Bytes of a large frame with all its colours. Standard output alone would pass a frame on by the kilobyte.
+const FRAME: usize = 1 << 18;
+
 /// The terminal in raw mode on its alternate screen; dropping it restores what was there.
 pub(crate) struct Screen {
-    pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
 
 impl Screen {
@@ -38,7 +43,7 @@ impl Screen {
         *owner() = Some(thread::current().id());
         let entered = enable_raw_mode()
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture))
-            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+            .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME, io::stdout()))));
         match entered {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(error) => {
@@ -46,6 +51,14 @@ impl Screen {
                 Err(error)
             }
         }
+    }
+
+    /// Draws a frame. A terminal that can shows it whole or not at all.
+    pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        // At once, so that nothing waits to be written should the picture panic.
+        execute!(io::stdout(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(picture)?;
+        execute!(io::stdout(), EndSynchronizedUpdate)
     }
 }
 
@@ -63,7 +76,7 @@ fn owner() -> MutexGuard<'static, Option<ThreadId>> {
 /// error here, the terminal may be gone already.
 fn leave() {
     if owner().take().is_some() {
-        let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = execute!(io::stdout(), EndSynchronizedUpdate, DisableMouseCapture, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
     }
 }
