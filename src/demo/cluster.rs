@@ -43,12 +43,15 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts the benchmark on all hosts, every byte checked, for at most `limit`. Its lines arrive on the channel.
+    /// Starts the benchmark on all hosts, every byte checked, until [`Cluster::end_job`] or for at most `limit`. Its lines arrive on the
+    /// channel.
     pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
         let bench = crate::bench::program(self.mpi)?;
         let job = Job { timeout: Some(limit + Duration::from_secs(60)), ..Job::new(self.mpi) };
         let mut command = self.lab.mpirun(&job, [bench]);
         command.args(["--watch", "--check", "--collective", "both", "--size", "65536", "--seconds", &limit.as_secs().to_string()]);
+        File::create(self.job_wanted())?;
+        command.arg("--while").arg(self.job_wanted());
         // Both schedules at work under either library, whatever the decision table leaves to the library at this size.
         command.env("HEDDLE_FORCE", "aapc,ring");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(self.logs.join("job.log"))?).spawn()?;
@@ -64,9 +67,15 @@ impl Cluster {
         Ok(lines)
     }
 
-    /// Waits for the job to end by itself, and well.
-    pub(crate) fn job_end(&mut self, limit: Duration) -> anyhow::Result<()> {
+    /// The job runs while this file is there; its hosts see the lab's directory.
+    fn job_wanted(&self) -> PathBuf {
+        self.logs.join("job-wanted")
+    }
+
+    /// Tells the job to end, and waits until it has, and well.
+    pub(crate) fn end_job(&mut self, limit: Duration) -> anyhow::Result<()> {
         let mut job = self.job.take().context("no job was started")?;
+        std::fs::remove_file(self.job_wanted())?;
         let start = Instant::now();
         while start.elapsed() < limit {
             if let Some(status) = job.try_wait()? {

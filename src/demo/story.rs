@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The job is told to end; were it not, it would by then.
+const LONGEST_JOB: Duration = Duration::from_secs(300);
 
 /// On a terminal: everything running, the interface in front, until it is quit.
 pub(crate) fn watch(cluster: &mut Cluster) -> anyhow::Result<()> {
@@ -24,16 +26,18 @@ pub(crate) fn watch(cluster: &mut Cluster) -> anyhow::Result<()> {
 pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
     step("run all-to-all and allgather across all hosts, every byte checked, the runtime loaded (HEDDLE_FORCE=aapc,ring)");
-    let lines = cluster.start_job(Duration::from_secs(45))?;
+    let lines = cluster.start_job(LONGEST_JOB)?;
     let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| following(s, first.number).cloned())?;
-    told(&format!("job {} on {} ranks follows epoch {}: {}", job.record.program, job.record.ranks, first.number, ways(&job)));
+    told(&format!("job {} on {} ranks follows epoch {}: {}", job.record.program, job.record.ranks, job.record.epoch, ways(&job)));
     let line = lines.recv_timeout(PATIENCE).context("the job printed nothing")?;
     told(&format!("it says: {line}"));
 
     let (host, target) = cable_to_move(&cluster.file).context("the topology has no host that could move")?;
     step(&format!("move the cable of {host} to {target} while the job runs"));
     cluster.lab.move_host(&host, &target)?;
-    let second = cluster.wait("a new epoch", PATIENCE, |s| s.epochs.last().filter(|e| e.number > first.number).cloned())?;
+    let names_host = |change: &String| change.split(' ').any(|word| word == host);
+    let tells = |epoch: &&EpochInfo| epoch.number > first.number && epoch.changes.iter().any(names_host);
+    let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| s.epochs.iter().rev().find(tells).cloned())?;
     check_move(cluster, &host, &target)?;
     second.changes.iter().for_each(|change| told(change));
 
@@ -42,14 +46,14 @@ pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
     let follows = cluster.wait("the running job to take up the new epoch", PATIENCE, |s| {
         following(s, second.number).filter(|j| j.record.id == same).cloned()
     })?;
-    told(&format!("the same job, {}, now follows epoch {}: {}", follows.record.id, second.number, ways(&follows)));
+    told(&format!("the same job, {}, now follows epoch {}: {}", follows.record.id, follows.record.epoch, ways(&follows)));
     let stages = cluster.wait("the stage times", PATIENCE, |s| {
         s.epochs.iter().find(|e| e.number == second.number).filter(|e| e.stages.taken_up.is_some()).cloned()
     })?;
     told(&timeline(&stages));
 
-    step("the job ends by itself and found every byte right");
-    cluster.job_end(Duration::from_secs(120))?;
+    step("the job ends and found every byte right");
+    cluster.end_job(Duration::from_secs(120))?;
     if let Some(last) = lines.try_iter().last() {
         told(&last);
     }
@@ -80,8 +84,16 @@ fn first_epoch(cluster: &mut Cluster) -> anyhow::Result<EpochInfo> {
     let file = cluster.file.clone();
     step("start the controller; it knows the switches' management addresses, a community and the hosts' names");
     cluster.start_controller()?;
-    let (epoch, found) = cluster.wait("epoch 1", PATIENCE, |s| s.epochs.last().cloned().map(|e| (e, s.topology.clone())))?;
-    check_tree(&file, &found)?;
+    let mut differs = None;
+    let whole = cluster.wait("an epoch with every cable and host", PATIENCE, |s| {
+        let epoch = s.epochs.last().filter(|epoch| epoch.hosts as usize == file.hosts.len())?;
+        differs = check_tree(&file, &s.topology).err();
+        differs.is_none().then(|| (epoch.clone(), s.topology.clone()))
+    });
+    let (epoch, found) = match (whole, differs) {
+        (Err(error), Some(differs)) => return Err(error.context(differs)),
+        (whole, _) => whole?,
+    };
     print!("{}", inventory::export::text(&found).lines().map(|l| format!("    {l}\n")).collect::<String>());
     let (from, to) = &epoch.bottleneck;
     told(&format!("epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary", epoch.number, epoch.hosts, epoch.phases));
@@ -123,9 +135,11 @@ fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
     Some((name.clone(), target.clone()))
 }
 
-/// The running job that follows this epoch and already made a planned call under it.
+/// The running job that follows this epoch, or a later one, and already made planned calls of both collectives.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
-    snapshot.jobs.iter().find(|j| j.running && j.record.epoch == epoch && j.record.calls.iter().any(|c| c.way != "native"))
+    let planned = |job: &JobStatus, name: &str| job.record.calls.iter().any(|call| call.collective == name && call.way != "native");
+    let follows = |job: &&JobStatus| job.running && job.record.epoch >= epoch && planned(job, "alltoall") && planned(job, "allgather");
+    snapshot.jobs.iter().find(follows)
 }
 
 fn ways(job: &JobStatus) -> String {

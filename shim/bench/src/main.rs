@@ -10,6 +10,7 @@ use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use own::Own;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,9 @@ struct Args {
     /// Go through the sizes again and again until the time is over, printing a line a second
     #[arg(long)]
     watch: bool,
+    /// With --watch: until this file is gone, if that comes first
+    #[arg(long = "while", value_name = "FILE", requires = "watch")]
+    while_there: Option<PathBuf>,
     /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans and connections
     #[arg(long)]
     warm_up: bool,
@@ -161,11 +165,12 @@ fn quoted(text: &str) -> String {
     format!("\"{plain}\"")
 }
 
-/// A line a second about the calls since the last one, until the time is over.
+/// A line a second about the calls since the last one, until the time is over or nobody wants more.
 fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(Collective, u64)]) {
     let began = Instant::now();
     let share = Duration::from_secs(1) / wanted.len() as u32;
-    while agreed(world, began.elapsed().as_secs_f64() < args.seconds) {
+    let is_wanted = || args.while_there.as_ref().is_none_or(|file| file.exists());
+    while agreed(world, began.elapsed().as_secs_f64() < args.seconds && is_wanted()) {
         for &(collective, block) in wanted {
             let mut bench = Bench::new(world, collective, block, args.check);
             bench.run(share, args.at_least);
