@@ -11,10 +11,12 @@ mod runtime;
 
 use epochs::{FORCED, TREE, calls, shared};
 use runtime::lib;
+use std::fmt;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Mutex;
 use tempfile::TempDir;
 
 const GUIDE: &str = include_str!("../docs/loading.md");
@@ -31,6 +33,18 @@ fn snippet(name: &str) -> &'static str {
 fn executable(path: &Path, text: &[u8]) {
     fs::write(path, text).expect("written");
     fs::set_permissions(path, Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// What a script wrote; Slurm's own lines are among the errors.
+struct Said {
+    out: String,
+    err: String,
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.out, self.err)
+    }
 }
 
 /// An installation, a shared directory with an epoch, and a folder for Slurm.
@@ -67,8 +81,10 @@ impl Site {
         text.replace("/opt/heddle", &show(&self.prefix())).replace("/shared/heddle", &show(self.shared.path())).replace("./program", &small)
     }
 
-    /// Runs a script in a Slurm cluster; gives what it wrote.
-    fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> String {
+    /// Runs a script in a Slurm cluster, one cluster at a time; gives what it wrote.
+    fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> Said {
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
         let tools = cluster.path().join("tools");
         fs::create_dir(&tools).expect("a folder");
@@ -79,7 +95,7 @@ impl Site {
         fs::write(cluster.path().join("more.conf"), self.filled(configuration, &program)).expect("written");
         let path = std::env::var("PATH").expect("a PATH");
         let mut command = Command::new("timeout");
-        command.args(["-k", "1", "60", "shim/tests/slurm.sh"]).arg(cluster.path()).args(["bash", "-euc", &self.filled(script, &program)]);
+        command.args(["-k", "1", "300", "shim/tests/slurm.sh"]).arg(cluster.path()).args(["bash", "-euc", &self.filled(script, &program)]);
         // The loader would take a library of Cargo's folder before the one a program names.
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
@@ -96,9 +112,10 @@ impl Site {
         }
         command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
         let output = command.output().expect("timeout, of coreutils");
-        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        assert!(output.status.success(), "{mpi}: {script}: {}\n{text}", output.status);
-        text
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let said = Said { out, err };
+        assert!(output.status.success(), "{mpi}: {script}: {}\n{said}", output.status);
+        said
     }
 
     /// A script that names the library to preload, with the lab's beside it: without that, MPICH over UCX may hang at its end where many
@@ -119,7 +136,7 @@ fn each_launcher_hands_it_to_all_ranks() {
     for mpi in BOTH {
         let site = Site::new();
         let said = site.slurm(mpi, "", &format!("salloc -N4 -n4 bash -euc '{}'", Site::with_idle(snippet(mpi))));
-        assert_eq!(said.matches("x 4 ranks: ").count(), 2, "{said}");
+        assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
 }
@@ -142,8 +159,8 @@ fn the_module_file_loads_it_and_takes_it_back() {
         // Inside an allocation, mpirun needs no more.
         let script = format!(". /usr/share/modules/init/bash\n{}\nsalloc -N4 -n4 mpirun ./program\n{unloaded}", snippet("module"));
         let said = site.slurm(mpi, "", &script);
-        assert_eq!(said.matches("x 4 ranks: ").count(), 4, "{said}");
-        assert!(said.contains(&format!("left: nothing {}\n", lib().join("libheddle-idle.so").display())), "{said}");
+        assert_eq!(said.out.matches("x 4 ranks: ").count(), 4, "{said}");
+        assert!(said.out.contains(&format!("left: nothing {}\n", lib().join("libheddle-idle.so").display())), "{said}");
         assert_eq!(calls(site.shared.path()).into_iter().collect::<Vec<_>>(), SERVED.map(|way| (way.to_owned(), 8)), "{mpi}: {said}");
     }
 }
@@ -155,14 +172,14 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
     for mpi in BOTH {
         let site = Site::new();
         let said = site.slurm(mpi, configured, snippet("off"));
-        assert_eq!(said.matches("x 4 ranks: ").count(), 2, "{said}");
+        assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
         assert_eq!(site.ways(), [] as [&str; 0], "{mpi}: {said}");
         let said = site.slurm(mpi, configured, snippet("prolog"));
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
         // Another shared directory of the user's own is kept, and heddle loaded once.
         let said = site.slurm(mpi, configured, "HEDDLE_DIR=/of/my/own srun -n1 printenv HEDDLE_DIR LD_PRELOAD");
         let loaded = format!("{0}/lib/heddle/libheddle.so:{1}", site.prefix().display(), lib().join("libheddle-idle.so").display());
-        assert_eq!(said, format!("/of/my/own\n{loaded}\n"));
+        assert_eq!(said.out, format!("/of/my/own\n{loaded}\n"), "{mpi}: {said}");
     }
 }
 
@@ -196,7 +213,7 @@ fn linked_it_needs_no_preload() {
         let done = Command::new("bash").args(["-euc", &compile]).output().expect("bash");
         assert!(done.status.success(), "{compile}: {}", String::from_utf8_lossy(&done.stderr));
         let said = site.slurm(mpi, "", &format!("HEDDLE_DIR=/shared/heddle srun -n4 --mpi=$PMI {} 1", program.display()));
-        assert!(said.contains(" 0 wrong\n"), "{said}");
+        assert!(said.out.contains(" 0 wrong\n"), "{said}");
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
 }

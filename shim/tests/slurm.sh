@@ -41,7 +41,7 @@ for host in n0 n1 n2 n3; do
     unshare --uts sh -c 'hostname "$0"; exec slurmd -D' "$host" >"$folder/$host.log" 2>&1 &
 done
 idle() { sinfo --noheader --format %D --states idle 2>/dev/null; }
-for _ in $(seq 150); do
+for _ in $(seq 900); do
     [ "$(idle)" != 4 ] || break
     sleep 0.2
 done
