@@ -111,7 +111,7 @@ fn clusters_a_long_way_apart() {
         let _ = fs::remove_dir_all(&dir);
         publish(&dir, &folder.join("topology.yaml"));
         let run = |shim: bool, program: &Path, arguments: &[&str]| {
-            let job = lab::mpi::Job { shim, timeout: Some(Duration::from_secs(60)), ..lab::mpi::Job::new(library) };
+            let job = lab::mpi::Job { shim, timeout: Some(Duration::from_secs(300)), ..lab::mpi::Job::new(library) };
             let words = std::iter::once(program.to_str().expect("a plain path")).chain(arguments.iter().copied());
             Said::new(
                 &up.lab.mpirun(&job, words).env("HEDDLE_FORCE", "lg").output().expect("mpirun"),

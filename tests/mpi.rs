@@ -13,10 +13,11 @@ mod runtime;
 use epochs::{FORCED, OVER_TCP, TREE, calls, publish, records, shared};
 use job::{Job, Said, compiled};
 use runtime::lib;
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -163,10 +164,10 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
             assert!(!said.heddle.is_empty() && said.heddle.len() < 3, "{name} on {mpi}: {:?}", said.heddle);
         }
         // Late beyond their patience: the same. Within it, nothing is lost.
-        for (patience, seen) in [("1", vec![]), ("60", vec!["allgather ring".to_owned(), "alltoall aapc".to_owned()])] {
+        for (patience, late, seen) in [("1", "6", vec![]), ("60", "2.5", vec!["allgather ring".to_owned(), "alltoall aapc".to_owned()])] {
             let dir = shared(TREE);
             let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", patience);
-            let said = job.run(&program, &["3", "2.5"]);
+            let said = job.run(&program, &["3", late]);
             let out: String = said.out.split_inclusive('\n').filter(|line| !line.contains("UCX")).collect();
             assert_eq!(out, bare.out, "patience {patience} on {mpi}");
             let gone = if dir.path().join("jobs").exists() { ways(dir.path()) } else { Vec::new() };
@@ -398,41 +399,53 @@ fn switched_off_or_without_a_backend_nothing_happens() {
     }
 }
 
-/// Moves cables for as long as a job runs, ten times a second at most, and gives how often it did.
-fn publish_while(dir: &Path, job: impl FnOnce() -> Said + Send) -> (Said, u32) {
+/// Runs a program that makes a file after its first calls and ends when that is gone: once there is `enough`, which is asked ten
+/// times a second at most.
+fn until(job: &Job, program: &Path, arguments: &[&str], mut enough: impl FnMut() -> bool) -> Output {
+    let beside = TempDir::new().expect("a temporary directory");
+    let lives = beside.path().join("lives");
+    let arguments = [arguments, &[lives.to_str().expect("a plain path")]].concat();
     std::thread::scope(|scope| {
-        let running = scope.spawn(job);
-        let mut published = 0;
+        let running = scope.spawn(|| job.output(program, &arguments));
         while !running.is_finished() {
-            let began = Instant::now();
-            publish(dir, if published % 2 == 0 { MOVED } else { TREE });
-            published += 1;
-            std::thread::sleep(Duration::from_millis(100).saturating_sub(began.elapsed()));
+            let asked = Instant::now();
+            if lives.exists() && enough() {
+                fs::remove_file(&lives).expect("nobody else removes it");
+            }
+            std::thread::sleep(Duration::from_millis(100).saturating_sub(asked.elapsed()));
         }
-        (running.join().expect("the job"), published)
+        running.join().expect("the job")
     })
 }
 
-/// `make stress` has it run for minutes, and over both data paths under each library.
+/// `make stress` has it run for a minute and more, and over both data paths under each library.
 #[test]
 fn epochs_change_under_a_running_job() {
-    let stress = std::env::var("STRESS_SECONDS").ok();
-    let seconds = stress.as_deref().unwrap_or("6");
+    let stress: Option<u64> = std::env::var("STRESS_SECONDS").ok().map(|text| text.parse().expect("STRESS_SECONDS: a number"));
+    let least = stress.unwrap_or(0);
     let jobs = [("openmpi", OVER_TCP, " tcp"), ("mpich", FORCED, ""), ("openmpi", FORCED, ""), ("mpich", OVER_TCP, " tcp")];
     for (mpi, forced, over) in jobs.into_iter().take(if stress.is_some() { 4 } else { 2 }) {
         let dir = shared(TREE);
         let program = compiled("steady.c", mpi, &[]);
         let job = Job::new(mpi, 8).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_VERBOSE", "1");
-        let (said, published) = publish_while(dir.path(), || job.run(&program, &[seconds]));
+        let often = |way: &str| calls(dir.path()).get(&format!("{way}{over}")).copied().unwrap_or(0) > 50;
+        let (mut published, mut seen, mut began) = (0, BTreeSet::new(), None);
+        let output = until(&job, &program, &[&(least + 100).to_string()], || {
+            publish(dir.path(), if published % 2 == 0 { MOVED } else { TREE });
+            published += 1;
+            seen.extend(records(dir.path()).iter().filter(|record| record.ranks == 8).map(|record| record.epoch));
+            let long = began.get_or_insert_with(Instant::now).elapsed() >= Duration::from_secs(least);
+            long && published > 10 && seen.len() > 4 && often("alltoall aapc") && often("allgather ring")
+        });
+        let said = Said::new(&output, mpi);
         println!("{mpi}{over}: {published} epochs published; {}", said.out.trim());
         assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
-        let mut followed: Vec<&str> =
-            said.heddle.iter().filter_map(|line| line.split("8 ranks on 8 hosts").next()?.split("epoch ").nth(1)).collect();
+        let epoch = |line: &String| Some(line.split_once("follows epoch ")?.1.split_once(", 8 ranks on 8 hosts")?.0.to_owned());
+        let mut followed: Vec<String> = said.heddle.iter().filter_map(epoch).collect();
         followed.dedup();
         assert!(published > 10 && followed.len() > 4, "{mpi}: {published} published, followed: {followed:?}");
         let calls = calls(dir.path());
-        let count = |way: &str| calls.get(&format!("{way}{over}")).copied().unwrap_or(0);
-        assert!(count("alltoall aapc") > 50 && count("allgather ring") > 50 && calls.len() == 2, "{mpi}: {calls:?}");
+        assert!(often("alltoall aapc") && often("allgather ring") && calls.len() == 2, "{mpi}: {calls:?}");
     }
 }
 
@@ -486,7 +499,8 @@ fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {
         let program = compiled("death.c", mpi, &[]);
         let dir = shared(TREE);
         let with = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).env("HEDDLE_VERBOSE", "2");
-        for output in [Job::bare(mpi, 4).output(&program, &[]), with.output(&program, &[])] {
+        let recorded = || !ways(dir.path()).is_empty();
+        for output in [until(&Job::bare(mpi, 4), &program, &[], || true), until(&with, &program, &[], recorded)] {
             let error = String::from_utf8_lossy(&output.stderr);
             // 124: out of time, 134 and 139: it fell over its own feet.
             assert!(!matches!(output.status.code(), Some(0 | 124 | 134 | 139)), "{mpi}: {}: {error}", output.status);
@@ -500,17 +514,20 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
     for mpi in BOTH {
         let dir = TempDir::new().unwrap();
         let program = compiled("steady.c", mpi, &[]);
-        let beside = TempDir::new().unwrap();
-        let called = beside.path().join("called");
         let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1");
-        let said = std::thread::scope(|scope| {
-            let running = scope.spawn(|| job.run(&program, &["5", called.to_str().expect("a plain path")]));
-            while !called.exists() && !running.is_finished() {
-                std::thread::sleep(Duration::from_millis(20));
+        // Everybody's record, and those of the two halves.
+        let all_follow = || {
+            let records = records(dir.path());
+            records.len() == 3 && records.iter().all(|record| record.epoch == 1)
+        };
+        let mut published = false;
+        let output = until(&job, &program, &["100"], || {
+            if !std::mem::replace(&mut published, true) {
+                publish(dir.path(), TREE);
             }
-            publish(dir.path(), TREE);
-            running.join().expect("the job")
+            all_follow()
         });
+        let said = Said::new(&output, mpi);
         assert!(said.out.ends_with(" 0 wrong\n"), "{}", said.out);
         let at = |what: &str| said.heddle.iter().position(|line| line.contains(what));
         let (aside, follows) = (at("no epoch published yet"), at("follows epoch 1, 4 ranks"));

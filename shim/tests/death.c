@@ -1,17 +1,21 @@
-/* A rank is killed in the middle of large all-to-alls, after a second. */
+/* `death FILE`: large all-to-alls without end. Rank 1 makes FILE after its first calls, and is killed in the middle of one once FILE is gone
+   again. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { BLOCK = 1 << 20 };
 
-static void *kill_in_a_second(void *nothing)
+static void *kill_without(void *file)
 {
-	sleep(1);
+	while (access(file, F_OK) == 0)
+		usleep(10000);
+	usleep(30000);
 	kill(getpid(), SIGKILL);
-	return nothing;
+	return file;
 }
 
 int main(int argc, char **argv)
@@ -22,8 +26,11 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	char *sent = calloc(size, BLOCK), *got = calloc(size, BLOCK);
-	if (rank == 1)
-		pthread_create(&killer, NULL, kill_in_a_second, NULL);
-	for (;;)
+	for (int call = 0;; call++) {
+		if (rank == 1 && call == 2) {
+			fclose(fopen(argv[1], "w"));
+			pthread_create(&killer, NULL, kill_without, argv[1]);
+		}
 		MPI_Alltoall(sent, BLOCK, MPI_CHAR, got, BLOCK, MPI_CHAR, MPI_COMM_WORLD);
+	}
 }

@@ -41,7 +41,9 @@ pub(crate) fn calls(dir: &Path) -> BTreeMap<String, u64> {
     calls
 }
 
+/// Also while jobs write them: each comes whole, under another name until then.
 pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
     let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
-    files.map(|file| serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")).collect()
+    let records = files.filter(|file| file.extension().is_some_and(|extension| extension == "json"));
+    records.map(|file| serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")).collect()
 }
