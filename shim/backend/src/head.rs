@@ -140,16 +140,6 @@ impl Head {
         }
     }
 
-    /// Calls like the last one that need not be timed.
-    pub(crate) fn untimed(&self) -> u64 {
-        self.recorder.untimed()
-    }
-
-    /// So many calls like the last one have been made.
-    pub(crate) fn passed(&mut self, calls: u64) {
-        self.recorder.passed(calls);
-    }
-
     pub(crate) fn finish(&mut self) {
         self.recorder.finish();
         if self.settings.verbose > 0 {

@@ -8,9 +8,7 @@
 //! | [`private`] | a communicator of the runtime's own |
 //! | [`meeting`] | whether all members have the runtime |
 //! | [`members`] | which member belongs to which communicator |
-//! | [`here`] | what a calling thread knows |
 //! | [`member`] | what a process knows of a communicator, and the agreements |
-//! | [`streak`] | like calls that go the library's own way |
 //! | [`head`] | what rank 0 does beside |
 //! | [`aapc`], [`lg`], [`ring`] | the collectives themselves |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
@@ -24,7 +22,6 @@ mod aapc;
 mod call;
 mod entries;
 mod head;
-mod here;
 mod lg;
 mod meeting;
 mod member;
@@ -33,14 +30,12 @@ mod mpi;
 mod octets;
 mod private;
 mod ring;
-mod streak;
 mod wires;
 
 use self::call::Call;
-use self::here::here;
-use self::members::Last;
 use self::mpi::{Find, mpi};
 use runtime::watch;
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,49 +55,35 @@ pub unsafe extern "C" fn heddle_open(function: Find, object: Find, off: c_int) -
     if unsafe { mpi::open(function, object) } { std::ptr::null() } else { c"the MPI library lacks a function heddle needs".as_ptr() }
 }
 
-/// Carries a call out. It and all that a streak of calls needs is part of each entry, and so of one page of memory: in a small call each page
-/// counts.
-///
+thread_local! {
+    /// Whether this thread is in a collective already: an MPI library may call its own public functions.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-#[inline(always)]
 pub(crate) unsafe fn serve(call: &Call) -> c_int {
-    let here = here();
-    if OFF.load(Ordering::Relaxed) || here.inside.replace(true) {
+    if INSIDE.replace(true) {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     }
     // SAFETY: passed on to the caller.
-    let code = unsafe { outermost(call, &here.last) };
-    here.inside.set(false);
+    let code = unsafe { outermost(call) };
+    INSIDE.set(false);
     code
 }
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-#[inline(always)]
-unsafe fn outermost(call: &Call, last: &Last) -> c_int {
-    // Asked first of all: such calls may take less than a microsecond.
-    let passes = match last.seat(call.comm) {
-        Some(None) => true,
-        Some(Some(member)) => members::lock(member).is_in_a_streak(call),
-        None => call.comm == mpi().handle.comm_null,
-    };
+unsafe fn outermost(call: &Call) -> c_int {
+    let passes = OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null || members::known_to_pass_through(call.comm);
     // SAFETY: passed on to the caller.
-    if passes { unsafe { call.native() } } else { unsafe { looked_into(call, last) } }
-}
-
-/// # Safety
-/// As the MPI standard says of the call's arguments.
-#[inline(never)]
-unsafe fn looked_into(call: &Call, last: &Last) -> c_int {
-    // SAFETY: passed on to the caller.
-    let Some(amount) = (unsafe { call.amount() }) else {
+    let Some(amount) = (if passes { None } else { unsafe { call.amount() } }) else {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     };
     guarded("a collective", || {
-        let served = members::of(call, last).and_then(|member| match member {
+        let served = members::of(call).and_then(|member| match member {
             // SAFETY: passed on to the caller.
             Some(mut member) => unsafe { member.serve(call, amount) },
             None => {

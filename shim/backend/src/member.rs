@@ -2,7 +2,6 @@
 use crate::call::{Amount, Call};
 use crate::head::Head;
 use crate::private::{Private, Result, check};
-use crate::streak::Streak;
 use crate::wires::{self, Wires};
 use crate::{aapc, lg, meeting, ring};
 use ::mpi::ffi::MPI_Comm;
@@ -50,9 +49,9 @@ pub(crate) struct Member {
     pace: Pace,
     row: Row,
     follow: Option<Follow>,
-    /// The last kind of call that goes the library's own way for as long as the epoch is followed.
+    /// The last kind of call that goes the library's own way for as long as the epoch is followed: what decides of it lies scattered in
+    /// memory, and a small call has none of it in its caches.
     own: Option<(Collective, u64)>,
-    streak: Streak,
     wires: Wires,
     /// Rank 0 has more to do.
     head: Option<Box<Head>>,
@@ -77,24 +76,10 @@ impl Member {
             return check(private.free()).map(|()| None);
         }
         let head = (private.rank == 0).then(|| Box::new(Head::new(&hosts)));
-        let mut member = Member {
-            private,
-            hosts,
-            pace: Pace::new(1),
-            row: Row::default(),
-            follow: None,
-            own: None,
-            streak: Streak::default(),
-            wires: Wires::default(),
-            head,
-        };
+        let mut member =
+            Member { private, hosts, pace: Pace::new(1), row: Row::default(), follow: None, own: None, wires: Wires::default(), head };
         member.agree()?;
         Ok(Some(member))
-    }
-
-    /// Whether this call is one of a streak that goes the library's own way; then it is counted, and nothing else is to be done for it.
-    pub(crate) fn is_in_a_streak(&mut self, call: &Call) -> bool {
-        self.streak.takes(call)
     }
 
     /// Carries one call out. Collective.
@@ -102,7 +87,6 @@ impl Member {
     /// # Safety
     /// As the MPI standard says of the call's arguments.
     pub(crate) unsafe fn serve(&mut self, call: &Call, amount: Amount) -> Result<i32> {
-        self.end_streak();
         // In MPI_Alltoallv each rank knows its own blocks only.
         let differs = call.collective == Collective::Alltoallv;
         if self.pace.due(self.private.size as u64, if differs { 0 } else { amount.block }) {
@@ -117,27 +101,7 @@ impl Member {
         if let (Some(head), Some(timer)) = (&mut self.head, &timer) {
             head.done(timer);
         }
-        if self.own == Some((call.collective, amount.block)) {
-            self.streak.begin(call, self.calls_ahead(amount.block));
-        }
         code
-    }
-
-    /// How many calls like the last one may come before the ranks agree again, or rank 0 times one.
-    fn calls_ahead(&self, block: u64) -> u64 {
-        let untimed = self.head.as_ref().map_or(u64::MAX, |head| head.untimed());
-        if watch::is_on() { 0 } else { self.pace.calls_ahead(self.private.size as u64, block).min(untimed) }
-    }
-
-    /// Counts what a streak took.
-    fn end_streak(&mut self) {
-        let calls = self.streak.end();
-        if let Some((_, block)) = self.own.filter(|_| calls > 0) {
-            self.pace.passed(calls, self.private.size as u64, block);
-            if let Some(head) = &mut self.head {
-                head.passed(calls);
-            }
-        }
     }
 
     /// This rank, as the watchdog names it.
@@ -278,7 +242,6 @@ impl Member {
     /// The communicator is freed, or MPI goes down: the last word of the job record, and the private
     /// communicator given back.
     pub(crate) fn leave(&mut self) -> i32 {
-        self.end_streak();
         if let Some(mut head) = self.head.take() {
             head.finish();
         }

@@ -12,48 +12,42 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 /// A communicator's member, or nothing where calls pass through for good: intercommunicators, and those of one rank or
 /// on one host.
-pub(crate) type Seat = Option<Mutex<Member>>;
+type Seat = Option<Mutex<Member>>;
 
 /// Grows whenever a communicator with a seat is freed: then a handle may come to mean another one.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 /// Every seat there is, for those that MPI_Finalize finds still taken.
 static SEATS: Mutex<Vec<Weak<Seat>>> = Mutex::new(Vec::new());
 
-/// The last communicator a thread called with, at which generation, and its seat.
-pub(crate) struct Last(Cell<(Option<MPI_Comm>, u64, *const Seat)>);
+thread_local! {
+    /// The last communicator this thread called with, at which generation, and its seat.
+    static LAST: Cell<(Option<MPI_Comm>, u64, *const Seat)> = const { Cell::new((None, 0, std::ptr::null())) };
+}
 
-impl Last {
-    pub(crate) const fn none() -> Last {
-        Last(Cell::new((None, 0, std::ptr::null())))
-    }
-
-    /// The seat of this communicator, if it is the last one.
-    pub(crate) fn seat(&self, comm: MPI_Comm) -> Option<&Seat> {
-        let (last, remembered, seat) = self.0.get();
-        let known = last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire);
-        // SAFETY: the attribute owns the seat until the communicator is freed, which no program may do during a
-        // collective on it.
-        known.then(|| unsafe { &*seat })
-    }
+/// Whether calls on this communicator are known to pass through. Asked first of all: such calls may take less than a
+/// microsecond.
+pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
+    let (last, remembered, seat) = LAST.get();
+    // SAFETY: as in `of`.
+    last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire) && unsafe { &*seat }.is_none()
 }
 
 /// This process's member of the call's communicator; `None` where calls pass through. The first time it is
 /// collective.
-pub(crate) fn of<'a>(call: &Call, last: &'a Last) -> Result<Option<MutexGuard<'a, Member>>> {
-    let seat = match last.seat(call.comm) {
-        Some(seat) => seat,
-        None => {
-            let seat = seat(call)?;
-            last.0.set((Some(call.comm), GENERATION.load(Ordering::Acquire), seat));
-            // SAFETY: as in `Last::seat`.
-            unsafe { &*seat }
-        }
+pub(crate) fn of<'a>(call: &Call) -> Result<Option<MutexGuard<'a, Member>>> {
+    let generation = GENERATION.load(Ordering::Acquire);
+    let (comm, remembered, last) = LAST.get();
+    let seat = if comm == Some(call.comm) && remembered == generation {
+        last
+    } else {
+        let seat = seat(call)?;
+        LAST.set((Some(call.comm), GENERATION.load(Ordering::Acquire), seat));
+        seat
     };
-    Ok(seat.as_ref().map(lock))
-}
-
-pub(crate) fn lock(member: &Mutex<Member>) -> MutexGuard<'_, Member> {
-    member.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    // SAFETY: the attribute owns the seat until the communicator is freed, which no program may do during a
+    // collective on it.
+    let seat: &'a Seat = unsafe { &*seat };
+    Ok(seat.as_ref().map(|member| member.lock().unwrap_or_else(|poisoned| poisoned.into_inner())))
 }
 
 fn seat(call: &Call) -> Result<*const Seat> {
@@ -97,7 +91,6 @@ fn key() -> Result<c_int> {
         check(unsafe { (mpi().call.Comm_create_keyval)(do_not_copy, delete, &mut key, std::ptr::null_mut()) }).map(|()| key)
     };
     let key = *KEY.get_or_init(|| {
-        crate::here::ask();
         let at_end = create(finalize).map_err(|e| e.0)?;
         // SAFETY: MPI_COMM_SELF and a key of ours; the value is not looked at.
         check(unsafe { (mpi().call.Comm_set_attr)(mpi().handle.comm_self, at_end, std::ptr::null_mut()) }).map_err(|e| e.0)?;
@@ -139,5 +132,5 @@ unsafe extern "C" fn finalize(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_v
 }
 
 fn leave(member: &Mutex<Member>) -> c_int {
-    lock(member).leave()
+    member.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).leave()
 }

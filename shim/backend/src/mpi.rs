@@ -22,7 +22,6 @@ unsafe extern "C" {
     static HEDDLE_STATUS_IGNORE: *mut MPI_Status;
     static HEDDLE_COMBINER_NAMED: c_int;
     static HEDDLE_KEYVAL_INVALID: c_int;
-    static HEDDLE_THREAD_MULTIPLE: c_int;
 }
 
 /// A function of the library, of the signature the caller gives it.
@@ -95,7 +94,6 @@ functions! {
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
-    Query_thread(*mut c_int);
     Sendrecv(*const c_void, c_int, MPI_Datatype, c_int, c_int, *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
     Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
     // MPI_Aint is an integer as wide as an address.
@@ -181,7 +179,6 @@ pub(crate) struct Mpi {
     pub(crate) status_ignore: *mut MPI_Status,
     pub(crate) combiner_named: c_int,
     pub(crate) keyval_invalid: c_int,
-    pub(crate) thread_multiple: c_int,
 }
 
 // SAFETY: function addresses and predefined handles, which MPI lets every thread use.
@@ -209,7 +206,6 @@ pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
             status_ignore: HEDDLE_STATUS_IGNORE,
             combiner_named: HEDDLE_COMBINER_NAMED,
             keyval_invalid: HEDDLE_KEYVAL_INVALID,
-            thread_multiple: HEDDLE_THREAD_MULTIPLE,
         }
     };
     MPI.get_or_init(|| mpi);

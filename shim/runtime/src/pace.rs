@@ -33,27 +33,14 @@ impl Pace {
     /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other one, and says whether
     /// an agreement comes before it.
     pub fn due(&mut self, ranks: u64, block: u64) -> bool {
-        self.passed(1, ranks, block);
+        self.done = self.done.saturating_add(1);
+        self.add(ranks, block);
         self.done >= self.until
     }
 
     /// Counts what a call moves whose size was not known when it was counted.
     pub fn add(&mut self, ranks: u64, block: u64) {
-        self.done = self.done.saturating_add(Pace::work(ranks, block) - 1);
-    }
-
-    /// How many calls with such blocks may come before an agreement is due.
-    pub fn calls_ahead(&self, ranks: u64, block: u64) -> u64 {
-        self.until.saturating_sub(1).saturating_sub(self.done) / Pace::work(ranks, block)
-    }
-
-    /// Counts calls that came before an agreement was due.
-    pub fn passed(&mut self, calls: u64, ranks: u64, block: u64) {
-        self.done = self.done.saturating_add(calls.saturating_mul(Pace::work(ranks, block)));
-    }
-
-    fn work(ranks: u64, block: u64) -> u64 {
-        (block.saturating_mul(ranks).saturating_mul(ranks) >> 12).saturating_add(1)
+        self.done = self.done.saturating_add(block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
     }
 
     /// Work done since the last agreement.
@@ -110,18 +97,6 @@ mod tests {
         assert!(!pace.due(4, 8));
         assert!(pace.due(4, 8));
         assert!(Pace::new(1000).due(16, 1 << 20));
-    }
-
-    #[test]
-    fn knows_how_many_calls_come_before_the_next_agreement() {
-        for (until, block) in [(1, 8), (2, 8), (100, 8), (100, 1 << 12), (5, 1 << 20)] {
-            let (mut one_by_one, mut at_once) = (Pace::new(until), Pace::new(until));
-            let ahead = at_once.calls_ahead(4, block);
-            assert!((0..ahead).all(|_| !one_by_one.due(4, block)), "{until} {block}");
-            at_once.passed(ahead, 4, block);
-            assert_eq!(at_once, one_by_one);
-            assert!(one_by_one.due(4, block), "{until} {block}: {ahead} calls");
-        }
     }
 
     #[test]

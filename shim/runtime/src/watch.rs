@@ -62,11 +62,6 @@ fn after(seconds: Option<&str>) -> Option<Watch> {
     Some(Watch { after: Duration::from_secs_f64(seconds), waiting: Mutex::default() })
 }
 
-/// Whether it was asked for.
-pub fn is_on() -> bool {
-    watch().is_some()
-}
-
 /// This thread has moved on, and waits for `what` now.
 pub fn waits(what: impl FnOnce() -> String) {
     if let Some(watch) = watch() {
