@@ -49,9 +49,6 @@ pub(crate) struct Member {
     pace: Pace,
     row: Row,
     follow: Option<Follow>,
-    /// The last kind of call that goes the library's own way for as long as the epoch is followed: what decides of it lies scattered in
-    /// memory, and a small call has none of it in its caches.
-    own: Option<(Collective, u64)>,
     wires: Wires,
     /// Rank 0 has more to do.
     head: Option<Box<Head>>,
@@ -76,8 +73,7 @@ impl Member {
             return check(private.free()).map(|()| None);
         }
         let head = (private.rank == 0).then(|| Box::new(Head::new(&hosts)));
-        let mut member =
-            Member { private, hosts, pace: Pace::new(1), row: Row::default(), follow: None, own: None, wires: Wires::default(), head };
+        let mut member = Member { private, hosts, pace: Pace::new(1), row: Row::default(), follow: None, wires: Wires::default(), head };
         member.agree()?;
         Ok(Some(member))
     }
@@ -93,7 +89,7 @@ impl Member {
             self.agree()?;
         }
         let amount = if differs { self.mean(amount)? } else { amount };
-        let way = if self.own == Some((call.collective, amount.block)) { Way::Native } else { self.way(call, amount)? };
+        let way = self.way(call, amount)?;
         watch::waits(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
         let timer = self.head.as_mut().map(|head| head.begin(call.collective, way, amount.block, self.follow.as_ref()));
         // SAFETY: passed on to the caller.
@@ -154,12 +150,10 @@ impl Member {
     fn way(&mut self, call: &Call, amount: Amount) -> Result<Way> {
         let Amount { block, fits } = amount;
         let Some(follow) = self.follow.as_ref().filter(|follow| block > 0 && fits && follow.takes_part(call.collective)) else {
-            self.own = fits.then_some((call.collective, block));
             return Ok(Way::Native);
         };
         let way = follow.way(call.collective, block, self.row.count(call.collective, block));
         if way.carrier() != Some(Carrier::Tcp) {
-            self.own = (way == Way::Native && !follow.takes_turns(call.collective)).then_some((call.collective, block));
             return Ok(way);
         }
         let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
@@ -223,7 +217,6 @@ impl Member {
                 }
                 self.wires.pace(&self.private, &follow);
                 self.follow = Some(follow);
-                self.own = None;
             }
             Err(problem) if same => self.stand_aside(problem),
             _ => self.stand_aside(Some("the ranks came to different plans; do all hosts have the same version of heddle?".into())),
@@ -233,7 +226,6 @@ impl Member {
 
     fn stand_aside(&mut self, problem: Option<String>) {
         self.follow = None;
-        self.own = None;
         if let Some(head) = &mut self.head {
             head.stands_aside(problem);
         }

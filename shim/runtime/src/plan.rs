@@ -191,11 +191,6 @@ impl Follow {
         }
     }
 
-    /// Whether calls of one kind go different ways in turn.
-    pub fn takes_turns(&self, collective: Collective) -> bool {
-        self.force.ways(collective).len() > 1
-    }
-
     /// Whether this collective may ask for connections: if forced to, and else where the topology says where every host is reached.
     pub fn may_connect(&self, collective: Collective) -> bool {
         !self.force.ways(collective).is_empty() || self.addresses.iter().all(Option::is_some)
