@@ -14,7 +14,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A peer that answers every datagram by a function, until dropped.
 struct Peer {
@@ -83,29 +83,30 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
         let whole = reply(request, &|asked| asked.to_vec());
         Some(whole[..whole.len() / 2].to_vec())
     });
-    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // It hears itself only; for everybody else the port is closed, and nobody can take it.
+    let closed = UdpSocket::bind("127.0.0.1:0").unwrap();
+    closed.connect(closed.local_addr().unwrap()).unwrap();
     let switches = [
         ("never", never.address, "good"),
         ("garbage", garbage.address, "good"),
         ("echo", echo.address, "good"),
         ("truncated", truncated.address, "good"),
-        ("closed", closed, "good"),
+        ("closed", closed.local_addr().unwrap(), "good"),
         ("deaf", never.address, "sha"),
         ("babble", garbage.address, "sha256"),
         ("real", snmpd.address, "good"),
     ];
-    let inventory = inventory(&switches);
-    let began = Instant::now();
+    let mut inventory = inventory(&switches);
+    inventory.timing.retries = 0;
     let observations = look(&inventory).await.unwrap();
-    let took = began.elapsed();
     assert!(is_whole(&observations, "real"));
+    let last = |switch: &str| observations.iter().filter(|o| o.reporter == switch).map(|o| o.at).max();
+    assert!(last("real") < last("never"), "the real one waits for one that is mute: {observations:#?}");
     for (name, ..) in switches.iter().filter(|(n, ..)| *n != "real") {
         let (table, problem) = failure(&observations, name);
         assert!(table.is_none() || *name == "truncated", "{name}: {problem}");
         assert!(problem.contains("127.0.0.1:"), "{name}: {problem}");
     }
-    // Two tries of 400 ms, whatever comes in meanwhile; the margin is for a busy machine.
-    assert!(took < Duration::from_secs(4), "{took:?}");
 }
 
 #[tokio::test]
@@ -122,23 +123,22 @@ async fn repeated_object_identifiers_end_the_table_not_the_look() {
 #[tokio::test]
 async fn a_table_without_end_is_given_up() {
     // Every answer is one more row, for ever.
-    let peer = Peer::liar(|asked| {
-        let next = |v: &VarBind| {
-            let mut arcs = v.oid.arcs().to_vec();
-            match arcs.len() {
-                0..=11 => arcs.push(1),
-                _ => *arcs.last_mut().unwrap() += 1,
-            }
-            VarBind::new(Oid::from_slice(&arcs), Value::Integer(1))
-        };
-        asked.iter().map(next).collect()
-    });
+    let next = |oid: &Oid| {
+        let mut arcs = oid.arcs().to_vec();
+        match arcs.len() {
+            0..=11 => arcs.push(1),
+            _ => *arcs.last_mut().unwrap() += 1,
+        }
+        Some((arcs, Value::Integer(1)))
+    };
+    let peer = Peer::new(move |request| Some(by_the_book(request, &next)));
     let mut inventory = inventory(&[("s0", peer.address, "good")]);
-    inventory.timing.timeout = Duration::from_millis(300);
+    inventory.timing.timeout = Duration::from_secs(2);
     inventory.timing.retries = 0;
     let client = &clients(&inventory).unwrap()[0].1;
     let Fact::Failed { table, problem } = client.read(Table::Bridge).await else { panic!("a table without end was read") };
-    assert!(table == Some(Table::Bridge) && problem.contains("answers too slowly") || problem.contains("without end"), "{problem}");
+    let given_up = problem.contains("answers too slowly") || problem.contains("without end");
+    assert!(table == Some(Table::Bridge) && given_up, "{problem}");
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@ mod real;
 
 use heddle_agent::{Client, clients, look};
 use inventory::observation::{Fact, Lldp, Table};
-use real::{Snmpd, failure, inventory, is_whole};
+use real::{Snmpd, failure, impatient, inventory, is_whole};
+use std::time::Duration;
 
 async fn client(snmpd: &Snmpd, credential: &str) -> Client {
     clients(&inventory(&[("s0", snmpd.address, credential)])).unwrap().remove(0).1
@@ -32,7 +33,7 @@ async fn a_switch_may_be_managed_over_ipv6_alone() {
         let observations = look(&inventory(&[("s0", snmpd.address, credential)])).await.unwrap();
         assert!(is_whole(&observations, "s0"), "{observations:#?}");
     }
-    let observations = look(&inventory(&[("s0", snmpd.address, "wrong")])).await.unwrap();
+    let observations = look(&impatient(&[("s0", snmpd.address, "wrong")])).await.unwrap();
     let (_, problem) = failure(&observations, "s0");
     assert!(problem.starts_with(&format!("no answer from [::1]:{} after 2 tries", snmpd.address.port())), "{problem}");
 }
@@ -49,8 +50,10 @@ async fn tables_that_are_not_served_are_empty_not_failures() {
 #[tokio::test]
 async fn wrong_credentials_are_named_and_the_rest_goes_on() {
     let snmpd = Snmpd::start();
-    let switches = [("s0", "good"), ("s1", "wrong"), ("s2", "wrongauth"), ("s3", "wrongpriv"), ("s4", "nobody"), ("s5", "sha256")];
-    let observations = look(&inventory(&switches.map(|(name, c)| (name, snmpd.address, c)))).await.unwrap();
+    let at = |(name, credential): (&'static str, &'static str)| (name, snmpd.address, credential);
+    let answered = [("s0", "good"), ("s2", "wrongauth"), ("s4", "nobody"), ("s5", "sha256")].map(at);
+    let unanswered = [("s1", "wrong"), ("s3", "wrongpriv")].map(at);
+    let observations = [look(&inventory(&answered)).await.unwrap(), look(&impatient(&unanswered)).await.unwrap()].concat();
     for whole in ["s0", "s5"] {
         assert!(is_whole(&observations, whole), "{whole}: {observations:#?}");
     }
@@ -69,7 +72,9 @@ async fn wrong_credentials_are_named_and_the_rest_goes_on() {
 #[tokio::test]
 async fn a_restart_that_forgets_the_engine_is_survived() {
     let snmpd = Snmpd::start();
-    let client = client(&snmpd, "sha256").await;
+    let mut inventory = inventory(&[("s0", snmpd.address, "sha256")]);
+    (inventory.timing.timeout, inventory.timing.retries) = (Duration::from_secs(5), 0);
+    let client = clients(&inventory).unwrap().remove(0).1;
     assert!(matches!(client.pulse().await, Fact::Pulse(_)));
     let _snmpd = snmpd.restart();
     // The refusal comes from an engine nobody knows yet, so the first poll may go unanswered; it ends the session.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Where the calling thread, and what it starts, is on the host.
 pub(crate) struct Switch {
-    /// Keeps the switch's namespace.
+    /// Keeps the switch's namespace, until its input ends.
     keeper: Child,
 }
 
@@ -18,7 +18,8 @@ pub(crate) const PORT_MAC: &str = "02:00:00:00:0a:03";
 /// Makes both ends: `eth0` here, `swp3` in the bridge `br0` there. STP says hello every second and forgets after 6 s.
 pub(crate) fn plug() -> Switch {
     unshare(CloneFlags::CLONE_NEWNET).expect("network namespaces need root: run this test as root");
-    let keeper = Command::new("unshare").args(["--net", "sleep", "120"]).spawn().expect("unshare of util-linux");
+    let mut keeper = Command::new("unshare");
+    let keeper = keeper.args(["--net", "cat"]).stdin(Stdio::piped()).spawn().expect("unshare of util-linux");
     let switch = Switch { keeper };
     until("the switch has a namespace of its own", || (switch.namespace() != namespace("self")).then_some(()));
     switch.run(
@@ -72,9 +73,9 @@ pub(crate) struct Lldpd {
 }
 
 impl Lldpd {
-    /// On the host, at its end of the cable.
+    /// On the host, at its end of the cable; the switch keeps what it said for long enough on a busy machine.
     pub(crate) fn on_host(name: &str) -> Lldpd {
-        Lldpd::start(&["env"], name, "eth0", 4)
+        Lldpd::start(&["env"], name, "eth0", 30)
     }
 
     fn start(before: &[&str], name: &str, ports: &str, hold: u32) -> Lldpd {
@@ -97,8 +98,10 @@ impl Lldpd {
     /// What it heard from neighbours: `lldp.eth0.chassis.name=n3`, a line each.
     pub(crate) fn neighbours(&self) -> String {
         let socket: PathBuf = self.folder.path().join("socket");
-        let shown = Command::new("lldpcli").arg("-u").arg(socket).args(["-f", "keyvalue", "show", "neighbors"]).output().unwrap();
-        String::from_utf8_lossy(&shown.stdout).into_owned()
+        until("lldpd can be asked", || {
+            let shown = Command::new("lldpcli").arg("-u").arg(&socket).args(["-f", "keyvalue", "show", "neighbors"]).output().unwrap();
+            shown.status.success().then(|| String::from_utf8_lossy(&shown.stdout).into_owned())
+        })
     }
 
     /// Ends it as an operator does: it says farewell.
@@ -130,7 +133,7 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(30), "not so within 30 s: {what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "not so within 60 s: {what}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }

@@ -30,8 +30,12 @@ impl Snmpd {
         Snmpd::start_on("127.0.0.1:0")
     }
 
-    /// The same at an address, or a free port of one.
+    /// The same at an address, or a free port of one. Somebody else may take the port before snmpd does, which ends it.
     pub(crate) fn start_on(address: &str) -> Snmpd {
+        (0..5).find_map(|_| Snmpd::try_on(address)).unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
+    }
+
+    fn try_on(address: &str) -> Option<Snmpd> {
         let address = UdpSocket::bind(address).unwrap().local_addr().unwrap();
         let folder = std::env::temp_dir().join(format!("heddle-snmpd-{}-{}", std::process::id(), address.port()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -46,26 +50,28 @@ impl Snmpd {
         old.child.wait().unwrap();
         std::fs::remove_dir_all(old.folder.join("state")).unwrap();
         old.child = run(old.address, &old.folder);
-        old.awake()
+        old.awake().expect("snmpd at the port it had before")
     }
 
-    fn awake(self) -> Snmpd {
+    /// Waits until it answers; none where it ends instead.
+    fn awake(mut self) -> Option<Snmpd> {
         let socket = UdpSocket::bind(SocketAddr::new(self.address.ip(), 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let log = |snmpd: &Snmpd| std::fs::read_to_string(snmpd.folder.join("log")).unwrap_or_default();
         let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(10) {
+        while began.elapsed() < Duration::from_secs(60) {
+            if self.child.try_wait().unwrap().is_some() {
+                eprintln!("snmpd ends at {}; its log: {}", self.address, log(&self));
+                return None;
+            }
             // GET sysUpTime.0 by hand: SNMPv2c, community c0mmunity.
             let get = b"\x30\x2a\x02\x01\x01\x04\x09c0mmunity\xa0\x1a\x02\x02\x2a\x2a\x02\x01\x00\x02\x01\x00\x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x05\x00";
             let _ = socket.send_to(get, self.address);
             if socket.recv(&mut [0; 1500]).is_ok() {
-                return self;
+                return Some(self);
             }
         }
-        panic!(
-            "snmpd does not answer on {}; its log: {}",
-            self.address,
-            std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
-        );
+        panic!("snmpd does not answer on {}; its log: {}", self.address, log(&self));
     }
 }
 
@@ -96,13 +102,13 @@ impl Drop for Snmpd {
     }
 }
 
-/// An inventory of switches by name, address and credential, with short patience. One agent may play several
+/// An inventory of switches by name, address and credential, with patience for a busy machine. One agent may play several
 /// switches, which no file could state.
 pub(crate) fn inventory(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
     let line = |(i, (name, _, snmp)): (usize, &(&str, SocketAddr, &str))| format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n");
     let stated: String = switches.iter().enumerate().map(line).collect();
     let text = format!(
-        "switches:\n{stated}timing: {{timeout: 400ms, retries: 1}}
+        "switches:\n{stated}timing: {{timeout: 10s, retries: 1}}
 snmp:
   good: {{version: 2c, community: c0mmunity}}
   wrong: {{version: 2c, community: gu3ssed}}
@@ -117,6 +123,13 @@ snmp:
     for (name, address, _) in switches {
         inventory.switches[*name].address = *address;
     }
+    inventory
+}
+
+/// The same with two tries of 400 ms, for those whose silence is waited for.
+pub(crate) fn impatient(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
+    let mut inventory = inventory(switches);
+    inventory.timing.timeout = Duration::from_millis(400);
     inventory
 }
 
