@@ -4,6 +4,7 @@
 use crate::secrets;
 use inventory::host_report::{Directions, HostReport};
 use inventory::plain;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
@@ -30,6 +31,9 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// Nor is what the controller says to a report it does not take.
 const LONGEST_REFUSAL: u64 = 1 << 12;
+
+/// Reasons told while the controller is away; what it says may be another thing each time.
+const REASONS: usize = 16;
 
 /// A token longer than this is another file.
 const LONGEST_TOKEN: usize = 4096;
@@ -141,7 +145,7 @@ impl Controller {
     }
 
     /// Brings the newest of `reports` whenever there is one, and hands on directions, until nobody makes reports any more. A
-    /// controller that is away is told in the log once, and once when it is back.
+    /// controller that is away is told in the log once for each reason, and once when it is back.
     pub async fn run(self, mut reports: watch::Receiver<Arc<HostReport>>, directions: watch::Sender<Directions>) {
         let mut away: Option<Away> = None;
         while reports.changed().await.is_ok() {
@@ -163,10 +167,9 @@ impl Controller {
                     }
                     Err(problem) => problem,
                 };
-                let away = away.get_or_insert_with(|| Away { since: Instant::now(), problem: String::new(), pause: FIRST_PAUSE });
-                if away.problem != problem {
+                let away = away.get_or_insert_with(Away::new);
+                if away.is_news(&problem) {
                     tracing::warn!("controller {}: {problem}; the newest report waits, tried again with growing pauses", self.address);
-                    away.problem = problem;
                 }
                 tokio::time::sleep(with_jitter(away.pause)).await;
                 away.pause = (away.pause * 2).min(LONGEST_PAUSE);
@@ -180,8 +183,20 @@ impl Controller {
 
 struct Away {
     since: Instant,
-    problem: String,
+    /// Why it was away, as far as told.
+    told: BTreeSet<String>,
     pause: Duration,
+}
+
+impl Away {
+    fn new() -> Away {
+        Away { since: Instant::now(), told: BTreeSet::new(), pause: FIRST_PAUSE }
+    }
+
+    /// Whether a reason is to be told.
+    fn is_news(&mut self, problem: &str) -> bool {
+        self.told.len() < REASONS && self.told.insert(problem.to_owned())
+    }
 }
 
 /// Why nothing came back, with what to do about it where that is known.

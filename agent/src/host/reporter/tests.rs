@@ -1,7 +1,7 @@
 use super::*;
 use inventory::host_report::Peer;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
 
 const TOKEN: &str = "a-secret-of-enough-letters";
@@ -12,6 +12,13 @@ fn server(listener: TcpListener, answers: Vec<&'static str>) -> JoinHandle<Vec<S
 }
 
 fn serve(listener: &TcpListener, answer: &str) -> String {
+    let (mut stream, asked) = request(listener);
+    stream.write_all(answer.as_bytes()).unwrap();
+    asked
+}
+
+/// A whole request, and where its answer goes.
+fn request(listener: &TcpListener) -> (TcpStream, String) {
     let (mut stream, _) = listener.accept().unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let mut asked = Vec::new();
@@ -23,8 +30,7 @@ fn serve(listener: &TcpListener, answer: &str) -> String {
             length.map_or_else(|| body.ends_with("0\r\n\r\n"), |n| body.len() >= n.parse().unwrap())
         });
         if whole.is_some() {
-            stream.write_all(answer.as_bytes()).unwrap();
-            return text;
+            return (stream, text);
         }
         let n = stream.read(&mut buffer).unwrap();
         assert!(n > 0, "the agent ended within {text}");
@@ -87,18 +93,27 @@ async fn while_the_controller_is_away_only_the_newest_report_waits() {
     let (state, reports) = watch::channel(report(0));
     let (directions, _) = watch::channel(Directions::default());
     let running = tokio::spawn(controller(listener.local_addr().unwrap()).run(reports, directions));
-    let answered = async |answer| {
-        let asked = server(listener.try_clone().unwrap(), vec![answer]);
-        tokio::task::spawn_blocking(|| asked.join().unwrap().remove(0)).await.unwrap()
+    let asked = async || {
+        let listener = listener.try_clone().unwrap();
+        tokio::task::spawn_blocking(move || request(&listener)).await.unwrap()
     };
     state.send_replace(report(1));
-    let first = answered(AWAY).await;
+    let (mut stream, first) = asked().await;
     assert!(first.contains("\"slots\":1,"), "{first}");
     (2..=50).for_each(|slots| drop(state.send_replace(report(slots))));
-    let second = answered(TAKEN).await;
+    stream.write_all(AWAY.as_bytes()).unwrap();
+    let (mut stream, second) = asked().await;
     assert!(second.contains("\"slots\":50,"), "{second}");
+    stream.write_all(TAKEN.as_bytes()).unwrap();
     drop(state);
     running.await.unwrap();
+}
+
+#[test]
+fn a_reason_that_comes_back_is_told_once_and_many_are_not_told_without_end() {
+    let mut away = Away::new();
+    assert_eq!(["timeout", "refused", "timeout", "refused"].map(|reason| away.is_news(reason)), [true, true, false, false]);
+    assert_eq!((0..1_000).filter(|n| away.is_news(&n.to_string())).count(), REASONS - 2);
 }
 
 #[test]
