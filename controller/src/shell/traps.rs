@@ -87,10 +87,15 @@ mod tests {
     use super::*;
     use std::net::UdpSocket;
     use std::process::Command;
+    use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-    /// A port that was free a moment ago.
+    /// Nothing is waited for longer, even on a busy machine.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// A free port beyond those that Linux gives away unasked, another one for each test.
     fn port() -> u16 {
-        UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+        static NEXT: AtomicU16 = AtomicU16::new(61_000);
+        std::iter::repeat_with(|| NEXT.fetch_add(1, Relaxed)).find(|port| UdpSocket::bind(("0.0.0.0", *port)).is_ok()).unwrap()
     }
 
     /// An inventory that hears traps at an address, or nowhere.
@@ -108,7 +113,7 @@ mod tests {
     }
 
     async fn next(queue: &mut mpsc::Receiver<Event>) -> Event {
-        tokio::time::timeout(Duration::from_secs(20), queue.recv()).await.expect("nothing came").unwrap()
+        tokio::time::timeout(LIMIT, queue.recv()).await.expect("nothing came").unwrap()
     }
 
     /// Sends a real trap and waits until it is heard.
@@ -141,7 +146,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), freed).await.expect("the port stays in use");
+        tokio::time::timeout(LIMIT, freed).await.expect("the port stays in use");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,8 +161,9 @@ mod tests {
         ear.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);
         let to = format!("127.0.0.1:{port}");
+        let once = ["-r", "0", "-t", "30"];
         let secure = ["-v3", "-u", "mon", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
-        let sent = Command::new("snmpinform").args(secure).args([&to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
+        let sent = Command::new("snmpinform").args(once).args(secure).args([&to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
         let sent = sent.expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
         assert!(sent.status.success(), "not acknowledged: {}", String::from_utf8_lossy(&sent.stderr));
         assert_eq!(next(&mut queue).await, Event::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapKind::Link });
@@ -166,8 +172,8 @@ mod tests {
     #[tokio::test]
     async fn a_port_in_use_is_told_once_and_taken_when_it_is_free() {
         let (events, mut queue) = mpsc::channel(16);
-        let other = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let port = other.local_addr().unwrap().port();
+        let port = port();
+        let other = UdpSocket::bind(("127.0.0.1", port)).unwrap();
         let mut ear = Ear::default();
         ear.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
         let problem = trouble(next(&mut queue).await).expect("the port is in use");
