@@ -44,7 +44,9 @@ impl Up {
         let hosts: Vec<(String, String)> = plan.hosts().map(|h| (h.name.clone(), h.data.unwrap().to_string())).collect();
         let agents = hosts.iter().map(|(host, _)| {
             let peers = hosts.iter().filter(|(other, _)| other != host).map(|(other, address)| format!("--peer={other}={address}"));
-            let own = ["timeout", "60", HEDDLE, "agent", "--once", "--listen", "1s", "--format", "json", "--name", host].map(str::to_owned);
+            // The agent itself gives up after 60 s.
+            let own =
+                ["timeout", "120", HEDDLE, "agent", "--once", "--listen", "1s", "--format", "json", "--name", host].map(str::to_owned);
             let agent: Command = self.lab.exec(host, own.into_iter().chain(peers));
             (host, spawned(agent, &folder.join(format!("{host}.json"))))
         });

@@ -117,11 +117,24 @@ impl Lab {
         }
     }
 
+    fn directory(&self) -> PathBuf {
+        PathBuf::from("/run/heddle-lab").join(&self.name)
+    }
+
+    /// Waits until the head node's init tells who it is: the other nodes are then still to come.
+    fn await_head(&self) {
+        let (head, end) = (self.directory().join("nodes/ctl.json"), Instant::now() + LIMIT);
+        while !head.exists() {
+            assert!(Instant::now() < end, "{} does not come", head.display());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Everything on this machine that carries the lab's name.
     fn left(&self) -> Vec<String> {
         let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|e| e.path());
         let mut left: Vec<String> = names.map(|p| p.display().to_string()).filter(|p| self.is_named_in(p)).collect();
-        let directory = PathBuf::from("/run/heddle-lab").join(&self.name);
+        let directory = self.directory();
         left.extend(directory.exists().then(|| directory.display().to_string()));
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         left.extend(mounts.lines().filter(|m| self.is_named_in(m)).map(str::to_owned));
@@ -178,7 +191,7 @@ fn a_lab_comes_up_is_what_the_file_says_and_leaves_nothing() {
     assert!(lab.refused(&["exec", "n99", "--", "true"]).contains("no such node; nodes: ctl, s0"));
     assert!(lab.refused(&["up", DEMO]).contains("already up"));
     assert!(lab.refused(&["exec", "ctl", "--", "no-such-program"]).contains("no-such-program"));
-    let inventory = fs::read_to_string(Path::new("/run/heddle-lab").join(&lab.name).join("inventory.yaml")).unwrap();
+    let inventory = fs::read_to_string(lab.directory().join("inventory.yaml")).unwrap();
     inventory::inventory_file::Inventory::parse("inventory.yaml", &inventory).unwrap();
     lab.down();
     assert!(lab.refused(&["status"]).contains("not up"));
@@ -271,7 +284,11 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
     assert!(said.contains("n1: from s0 swp3 to s1 swp4"), "{said}");
     lab.await_cable("n1", "s1", "forwarding");
     assert_eq!(lab.cable("n1", "s0"), "none");
-    assert!(changes("10.78.1.1") > before.0 && changes("10.78.1.2") > before.1);
+    let end = Instant::now() + LIMIT;
+    while changes("10.78.1.1") == before.0 || changes("10.78.1.2") == before.1 {
+        assert!(Instant::now() < end, "a change that not both switches count");
+        std::thread::sleep(Duration::from_millis(200));
+    }
     // Its own interface and address are still there, and so is the way to the others: MAC of n0 behind s1's trunk.
     assert!(lab.exec("n1", &["ip", "-br", "addr", "show", "eth0"]).contains("10.77.0.2/16"));
     lab.ok(&["cut", "s0-s1"]);
@@ -311,15 +328,23 @@ fn a_switch_port_holds_as_many_bytes_as_asked() {
 fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
     let _turn = turn();
     let lab = Lab::new("kill");
-    for moment in [50, 150, 400, 1500] {
+    let killed = |moment: &dyn Fn()| {
         let mut up = lab.command(&["up", TWO]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(moment));
+        moment();
         up.kill().unwrap();
         up.wait().unwrap();
-        if moment == 400 {
-            lab.down();
-        }
+    };
+    for moment in [50, 150, 400] {
+        killed(&|| std::thread::sleep(Duration::from_millis(moment)));
     }
+    lab.ok(&["down"]);
+    // An init on its way to its node finds that it is gone, and ends by itself.
+    let end = Instant::now() + LIMIT;
+    while !lab.left().is_empty() {
+        assert!(Instant::now() < end, "left over: {:#?}", lab.left());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    killed(&|| lab.await_head());
     assert_ne!(lab.left(), Vec::<String>::new(), "the last was killed in the middle of its work");
     lab.ok(&["up", TWO]);
     assert_eq!(lab.exec("n3", &["hostname"]), "n3\n");
@@ -350,17 +375,13 @@ fn a_demo_that_is_interrupted_takes_its_half_built_lab_down() {
     let mut command = Command::new(HEDDLE);
     command.args(["demo", "--text", "--name", &lab.name]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut demo = command.spawn().unwrap();
-    let state = PathBuf::from("/run/heddle-lab").join(&lab.name).join("state.json");
-    let end = Instant::now() + LIMIT;
-    while !state.exists() {
-        assert!(Instant::now() < end, "{} does not come", state.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    std::thread::sleep(Duration::from_millis(300));
-    let state: Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
+    lab.await_head();
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &demo.id().to_string()]).status().unwrap().success());
+    signal("-STOP");
+    let state: Value = serde_json::from_slice(&fs::read(lab.directory().join("state.json")).unwrap()).unwrap();
     assert_eq!(state["complete"], false, "the signal is to come while the lab is built");
-    let kill = Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    signal("-INT");
+    signal("-CONT");
     assert!(demo.wait().unwrap().success());
     assert_eq!(lab.left(), Vec::<String>::new());
 }
@@ -476,7 +497,7 @@ impl Lab {
 
     /// No process of the job is left: launcher, agents, daemons, ranks.
     fn await_no_rank(&self, program: &str) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + LIMIT;
         let job = |p: &String| ["mpirun", "mpiexec", "orted", "hydra", "agent", "session", program].iter().any(|w| p.contains(w));
         loop {
             let left: Vec<String> = self.processes().into_iter().filter(job).collect();

@@ -20,6 +20,9 @@ const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
 /// Nothing here takes longer, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 const MS: Duration = Duration::from_millis(1);
+/// How long a packet that is to arrive is waited for, and one that is not.
+const PATIENCE: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(3);
 
 impl Up {
     /// Takes it down and sees that nothing of its name is left.
@@ -53,19 +56,19 @@ impl Up {
     }
 
     /// A socket of a node, at a port of its own choice.
-    fn socket(&self, node: &str) -> UdpSocket {
+    fn socket(&self, node: &str, patience: Duration) -> UdpSocket {
         let open = || {
             let socket = UdpSocket::bind("0.0.0.0:0")?;
             setsockopt(&socket, RcvBufForce, &(16 << 20))?;
-            socket.set_read_timeout(Some(Duration::from_secs(3)))?;
+            socket.set_read_timeout(Some(patience))?;
             Ok(socket)
         };
         self.lab.within_network(node, open).unwrap()
     }
 
-    /// Round trips from one node to another, one after the other; they end where nothing arrives.
-    fn round_trips(&self, from: &str, to: &str) -> impl Iterator<Item = Duration> {
-        let (near, far) = (self.socket(from), self.socket(to));
+    /// Round trips from one node to another, one after the other; they end where nothing arrives for so long.
+    fn round_trips(&self, from: &str, to: &str, patience: Duration) -> impl Iterator<Item = Duration> {
+        let (near, far) = (self.socket(from, patience), self.socket(to, patience));
         let (sender, at) = (self.address(from), (self.address(to), far.local_addr().unwrap().port()));
         (0u32..).map_while(move |number| {
             let (began, mut octets) = (Instant::now(), [0; 4]);
@@ -83,7 +86,7 @@ impl Up {
     fn is_as_far(&self, from: &str, to: &str, expected: Duration) {
         let (end, most) = (Instant::now() + LIMIT, expected + expected / 2 + 10 * MS);
         let mut least = None;
-        for trip in self.round_trips(from, to).take_while(|_| Instant::now() < end) {
+        for trip in self.round_trips(from, to, PATIENCE).take_while(|_| Instant::now() < end) {
             assert!(trip >= expected, "{from} to {to}: {trip:?}, and its cables take {expected:?}");
             least = Some(least.map_or(trip, |least: Duration| least.min(trip)));
             if trip < most {
@@ -99,7 +102,7 @@ impl Up {
         let to = self.address(to);
         let ask = || {
             let icmp = socket(AddressFamily::Inet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Icmp)?;
-            setsockopt(&icmp, ReceiveTimeout, &TimeVal::new(3, 0))?;
+            setsockopt(&icmp, ReceiveTimeout, &TimeVal::new(PATIENCE.as_secs() as i64, 0))?;
             let probe = UdpSocket::bind("0.0.0.0:0")?;
             probe.set_ttl(ttl)?;
             probe.send_to(b"who is there", (to, 33_434))?;
@@ -120,9 +123,9 @@ impl Up {
     fn is_found_exactly(&self) {
         let plan = self.lab.plan().unwrap();
         let expected: BTreeSet<(String, u64)> = plan.cables.iter().map(|c| (named(&c.a, &c.b), c.rate.0)).collect();
-        let end = Instant::now() + LIMIT;
+        let (inventory, end) = (self.inventory("", ""), Instant::now() + LIMIT);
         let found = loop {
-            let found: Topology = serde_json::from_str(&self.discover(&self.lab.inventory_path(), "json", &[])).unwrap();
+            let found: Topology = serde_json::from_str(&self.discover(&inventory, "json", &[])).unwrap();
             let ends = |l: &inventory::topology::Link| {
                 let end = |node: &str, port: &str| lab::plan::End { node: node.into(), port: port.into() };
                 (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
@@ -190,7 +193,7 @@ fn a_router_that_is_not_listed_is_told_of(up: &Up) {
 fn cut_and_joined(up: &Up) {
     up.lab.cut("r0", "s1").unwrap();
     up.await_cable("r0", "s1", "down");
-    assert_eq!(up.round_trips("n0", "n4").next(), None);
+    assert_eq!(up.round_trips("n0", "n4", SILENCE).next(), None);
     up.lab.join("s1", "r0", None).unwrap();
     up.await_cable("r0", "s1", "forwarding");
     up.is_as_far("n0", "n4", 20 * MS);
@@ -253,7 +256,7 @@ fn three_clusters_are_two_routers_apart() {
     up.is_as_far("n1", "n5", 20 * MS);
     up.is_as_far("n2", "n4", 30 * MS);
     up.is_found_exactly();
-    let found = TopologyFile::parse("found", &up.discover(&up.lab.inventory_path(), "topology", &[])).unwrap();
+    let found = TopologyFile::parse("found", &up.discover(&up.inventory("", ""), "topology", &[])).unwrap();
     let ends = |file: &TopologyFile| file.links.iter().map(|l| BTreeSet::from([l.a.clone(), l.b.clone()])).collect::<BTreeSet<_>>();
     assert_eq!((&found.routers, ends(&found)), (&up.file.routers, ends(&up.file)));
     up.down();
@@ -265,7 +268,7 @@ fn a_long_cable_holds_its_rate_and_loses_changes_and_reorders_nothing() {
 links: [{a: s0, b: s1, rate: 100M, delay: 10ms}]";
     let up = Up::new("long", text);
     up.is_as_far("n0", "n1", 21 * MS);
-    let (near, far) = (up.socket("n0"), up.socket("n1"));
+    let (near, far) = (up.socket("n0", PATIENCE), up.socket("n1", PATIENCE));
     let to = (up.address("n1"), far.local_addr().unwrap().port());
     const COUNT: u32 = 20_000;
     let began = Instant::now();
