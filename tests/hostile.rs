@@ -159,7 +159,7 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
         std::thread::sleep(Duration::from_millis(50));
     }
     fs::write(at("shared/jobs/\u{1b}[2J\u{202e}.json"), "{}").unwrap();
-    daemon.wait_for("jobs");
+    daemon.wait_for("of its files are no job records");
 
     let body = |path: &str| daemon.get(path, "").split_once("\r\n\r\n").unwrap().1.to_owned();
     let snapshot = body("/v1/snapshot");

@@ -9,6 +9,7 @@ use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 const COMMUNITY: &str = "c0mmunity-Of-s0";
 const WRONG_COMMUNITY: &str = "c0mmunity-gu3ssed";
@@ -24,7 +25,30 @@ const SECRETS: [&str; 7] = [COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, WRONG_AUTH, 
 struct Snmpd(Child);
 
 impl Snmpd {
-    fn start(folder: &Path, port: u16) -> Snmpd {
+    /// Starts it at a port that all four addresses have free. Somebody else may take it first, which ends snmpd: then at another.
+    fn start(folder: &Path) -> (Snmpd, u16) {
+        let attempt = |_| {
+            let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let mut snmpd = Snmpd::at(folder, port);
+            snmpd.listens(port).then_some((snmpd, port))
+        };
+        (0..5).find_map(attempt).expect("snmpd ended at five ports")
+    }
+
+    /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp); not so where it ends.
+    fn listens(&mut self, port: u16) -> bool {
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.0.try_wait().unwrap().is_none() {
+            if fs::read_to_string("/proc/net/udp").unwrap().contains(&format!(" 0400007F:{port:04X} ")) {
+                return true;
+            }
+            assert!(Instant::now() < end, "snmpd does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
+    fn at(folder: &Path, port: u16) -> Snmpd {
         let conf = format!("rocommunity {COMMUNITY}\nsysName s0\ncreateUser mon SHA-256 {AUTH} AES {PRIV}\nrouser mon priv\n");
         fs::create_dir_all(folder.join("state")).unwrap();
         fs::write(folder.join("snmpd.conf"), conf).unwrap();
@@ -65,7 +89,7 @@ fn inventory(folder: &Path, port: u16) -> String {
   s1: {{address: 127.0.0.2:{port}, snmp: user}}
   s2: {{address: 127.0.0.3:{port}, snmp: inline}}
   s3: {{address: 127.0.0.4:{port}, snmp: wronguser}}
-timing: {{timeout: 200ms, retries: 0}}
+timing: {{timeout: 2s, retries: 0}}
 snmp:
   file: {{version: 2c, community: {{file: {}}}}}
   user: {{version: 3, user: mon, auth: {{protocol: sha256, key: {{env: HEDDLE_TEST_AUTH}}}}, priv: {{protocol: aes, key: {{credential: priv}}}}}}
@@ -106,8 +130,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     secret_file(&credentials, "priv", PRIV, 0o400);
     secret_file(&credentials, "heddle-token", WHOLE, 0o400);
     let agents = secret_file(dir.path(), "agents.token", AGENTS, 0o600);
-    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let snmpd = Snmpd::start(&folder, port);
+    let (snmpd, port) = Snmpd::start(&folder);
     let (file, journal) = (dir.path().join("inventory.yaml"), dir.path().join("journal"));
     fs::write(&file, inventory(dir.path(), port)).unwrap();
 
@@ -131,11 +154,13 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
         assert_silent("the answer to a report", &answer);
     }
     wait("epoch 1 published", || daemon.get("/v1/snapshot", &bearer(WHOLE)));
-    let snapshot = daemon.get("/v1/snapshot", &bearer(WHOLE));
-    let body = snapshot.split("\r\n\r\n").nth(1).unwrap();
-    let switches: serde_json::Value = serde_json::from_str::<serde_json::Value>(body).unwrap()["switches"].take();
-    let answers = |name: &str| switches.as_array().unwrap().iter().any(|s| s["name"] == name && s["problem"].is_null());
-    assert_eq!(["s0", "s1", "s2", "s3"].map(answers), [true, true, false, false], "{switches}");
+    wait("[true, true, false, false]", || {
+        let snapshot = daemon.get("/v1/snapshot", &bearer(WHOLE));
+        let body = snapshot.split("\r\n\r\n").nth(1).unwrap();
+        let switches: serde_json::Value = serde_json::from_str::<serde_json::Value>(body).unwrap()["switches"].take();
+        let answers = |name: &str| switches.as_array().unwrap().iter().any(|s| s["name"] == name && s["problem"].is_null());
+        format!("{:?} {switches}", ["s0", "s1", "s2", "s3"].map(answers))
+    });
 
     // It fails: tokens that are wrong, reports that are none, secrets that cannot be read any more.
     for path in ["/v1/snapshot", "/v1/topology", "/v1/epochs", "/metrics", "/healthz", "/v2"] {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tui::Message;
 
 /// An authority in a folder of its own, with the certificate of a controller on loopback.
@@ -38,14 +38,20 @@ impl Authority {
     }
 }
 
-/// What a viewer sees first.
+/// What a viewer sees first; that it had to wait is no answer.
 fn view(url: &str, ca: Option<&Path>) -> Message {
     let (tell, seen) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let (url, flag) = (url.to_owned(), Arc::clone(&stop));
     let authorities = ca.map(|ca| tui::authorities(ca).unwrap()).unwrap_or_default();
     std::thread::spawn(move || tui::source::follow(&url, None, &authorities, &flag, |m| tell.send(m).is_ok()));
-    let first = seen.recv_timeout(Duration::from_secs(20)).expect("a picture or a reason");
+    let end = Instant::now() + Duration::from_secs(60);
+    let first = loop {
+        match seen.recv_timeout(end.saturating_duration_since(Instant::now())).expect("a picture or a reason") {
+            Message::Lost(why) if why.contains("timeout") => {}
+            answer => break answer,
+        }
+    };
     stop.store(true, Ordering::Relaxed);
     first
 }

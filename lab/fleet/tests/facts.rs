@@ -146,7 +146,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// One look at everything the responder serves.
 async fn looked(responder: &Responder) -> Views {
-    let inventory = Inventory::parse("i.yaml", &responder.inventory(std::iter::empty(), "")).unwrap();
+    let inventory = Inventory::parse("i.yaml", &responder.inventory(std::iter::empty(), "timing: {timeout: 5s}\n")).unwrap();
     let mut views = Views::new();
     for observation in look(&inventory).await.unwrap() {
         if let Fact::Failed { .. } = observation.fact {
