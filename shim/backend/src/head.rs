@@ -11,7 +11,7 @@ use runtime::store::{Look, Store};
 use runtime::word::Word;
 use schedules::table::{Collective, Way};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Rank 0's part.
 #[derive(Debug)]
@@ -22,9 +22,6 @@ pub(crate) struct Head {
     looked: Option<Instant>,
     agreed: Instant,
     cost: Cost,
-    /// How many agreements there were, and what they took.
-    agreements: u32,
-    agreeing: Duration,
     began: Instant,
     joined: Instant,
     /// The epoch followed; 0 if none.
@@ -55,8 +52,6 @@ impl Head {
             looked: None,
             agreed: now,
             cost: Cost::default(),
-            agreements: 0,
-            agreeing: Duration::ZERO,
             began: now,
             joined: now,
             epoch: 0,
@@ -77,10 +72,7 @@ impl Head {
     /// The word has been heard.
     pub(crate) fn spoken(&mut self) {
         self.agreed = Instant::now();
-        let took = self.agreed - self.began;
-        self.cost.add(took);
-        self.agreements += 1;
-        self.agreeing += took;
+        self.cost.add(self.agreed - self.began);
     }
 
     fn look(&mut self) -> Word {
@@ -152,8 +144,9 @@ impl Head {
     }
 
     fn cost_of_agreeing(&self) -> String {
-        let (agreeing, lived) = (self.agreeing.as_secs_f64(), self.joined.elapsed().as_secs_f64());
-        format!("agreed {} times on the epoch: {agreeing:.4} s of {lived:.3} s, {:.2} %", self.agreements, 100.0 * agreeing / lived)
+        let (times, took) = self.cost.all();
+        let (took, lived) = (took.as_secs_f64(), self.joined.elapsed().as_secs_f64());
+        format!("agreed {times} times on the epoch: {took:.4} s of {lived:.3} s, {:.2} %", 100.0 * took / lived)
     }
 
     /// Job records are for show: a job that cannot write them hears of it only if it asked.

@@ -58,6 +58,7 @@ const REMEMBERED: usize = 5;
 pub struct Cost {
     last: [Duration; REMEMBERED],
     known: usize,
+    total: Duration,
 }
 
 impl Cost {
@@ -65,6 +66,12 @@ impl Cost {
     pub fn add(&mut self, took: Duration) {
         self.last[self.known % REMEMBERED] = took;
         self.known += 1;
+        self.total += took;
+    }
+
+    /// How many agreements there were, and what they took together.
+    pub fn all(&self) -> (usize, Duration) {
+        (self.known, self.total)
     }
 
     /// The median, of an even number the lower one; zero if nothing is known.
@@ -109,6 +116,7 @@ mod tests {
         assert_eq!(next(2000, ms(2000), ms(50)), 5000);
         assert_eq!(next(1, us(1), us(1)), 4);
     }
+
     /// The cost of an agreement, and what passes until the next one where a unit of work takes 10 us.
     fn agree(cost: &mut Cost, took: Duration, work: u32) -> u32 {
         cost.add(took);
@@ -132,6 +140,7 @@ mod tests {
             let took = Duration::from_micros(micros);
             let (mut cost, mut work) = (Cost::default(), 1);
             (0..20).for_each(|_| work = agree(&mut cost, took, work));
+            assert_eq!(cost.all(), (20, 20 * took));
             assert!(100 * took <= Duration::from_micros(10) * work, "{micros} us: {work}");
         }
     }
