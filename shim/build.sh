@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds libheddle.so, its backends, the benchmark program and the lab's libheddle-idle.so into target/PROFILE/lib/.
+# Builds libheddle.so, its helper, its backends, the benchmark program and the lab's libheddle-idle.so into target/PROFILE/lib/.
 #
 #   shim/build.sh [release|dev]
 #
@@ -22,8 +22,9 @@ place() {
 	mv "$lib/.$2.$$" "$lib/$2"
 }
 
-cargo build --locked --profile "$profile" -p heddle-shim -p heddle-idle
+cargo build --locked --profile "$profile" -p heddle-shim -p heddle-helper -p heddle-idle
 place "$target/$folder/libheddle.so" libheddle.so
+place "$target/$folder/heddle-helper" heddle-helper
 place "$target/$folder/libheddle_idle.so" libheddle-idle.so
 for mpi in openmpi mpich; do
 	MPICC=mpicc.$mpi CARGO_TARGET_DIR=$target/mpi-$mpi cargo build --locked --profile "$profile" -p heddle-backend -p heddle-bench

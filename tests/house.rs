@@ -14,6 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("heddle-fleet", &["heddle-inventory"]),
     ("heddle-shim", &[]),
     ("heddle-runtime", &["heddle-schedules", "heddle-inventory"]),
+    ("heddle-helper", &["heddle-runtime"]),
     ("heddle-backend", &["heddle-runtime", "heddle-schedules", "heddle-inventory"]),
     ("heddle-bench", &[]),
     ("heddle", &["heddle-inventory", "heddle-schedules", "heddle-agent", "heddle-controller", "heddle-tui", "heddle-lab"]),

@@ -1,4 +1,5 @@
-/* Sockets open on each rank: before a communicator's first large calls, while it lives, and after it is freed. */
+/* Sockets open on each rank: before a communicator's first large calls, with a duplicate of it, with the same ranks in another order, and
+   after that is freed. */
 #include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -58,12 +59,16 @@ int main(int argc, char **argv)
 	int before = settled();
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 	call(comm);
+	int twice = settled();
+	MPI_Comm_free(&comm);
+	MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+	call(comm);
 	int with = settled();
 	MPI_Comm_free(&comm);
 	int after = settled();
-	int own[2] = {with - before, after - before}, *all = malloc(size * sizeof own);
-	MPI_Gather(own, 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
+	int own[3] = {twice - before, with - before, after - before}, *all = malloc(size * sizeof own);
+	MPI_Gather(own, 3, MPI_INT, all, 3, MPI_INT, 0, MPI_COMM_WORLD);
 	for (int r = 0; rank == 0 && r < size; r++)
-		printf("rank %d: %d more, then %d\n", r, all[2 * r], all[2 * r + 1]);
+		printf("rank %d: %d more, %d more, then %d\n", r, all[3 * r], all[3 * r + 1], all[3 * r + 2]);
 	MPI_Finalize();
 }

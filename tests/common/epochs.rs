@@ -14,6 +14,9 @@ links: [{a: s0, b: s1}, {a: s1, b: s2}]
 
 /// Each way at every size, so that small programs take the runtime's own.
 pub(crate) const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
+/// The table decides from the first call on, which a program of few calls would not live to see.
+#[allow(dead_code, reason = "not each test file needs it")]
+pub(crate) const AT_ONCE: (&str, &str) = ("HEDDLE_AFTER", "0");
 /// The same over the runtime's own connections.
 pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
 

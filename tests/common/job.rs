@@ -72,7 +72,7 @@ impl<'a> Job<'a> {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
         command.arg("shim/tests/host.sh").arg(program).args(arguments);
-        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
+        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "HEDDLE_AFTER", "LD_PRELOAD"] {
             command.env_remove(name);
         }
         let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();

@@ -5,7 +5,11 @@
 //! call, so the next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
 //! Where a schedule has barriers, each part between two of them is carried out on its own.
 use crate::call::{Blocks, Call, Outgoing};
-use crate::private::{Data, Private, Requests, Result};
+use crate::data::Data;
+use crate::requests::Requests;
+use crate::result::Result;
+use crate::twin::Twin;
+use crate::within::Within;
 use runtime::watch;
 use schedules::slice::{Step, Token};
 use schedules::table::Collective;
@@ -30,18 +34,18 @@ enum Done {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, private: &Private, parts: &[Vec<Step>]) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &Call, within: &Within, twin: &Twin, parts: &[Vec<Step>]) -> Result<()> {
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { Outgoing::of(call, private) }?;
+    let outgoing = unsafe { Outgoing::of(call, within.size) }?;
     let incoming = call.received()?;
-    let me = private.rank as u32;
+    let me = within.rank as u32;
     // If its own block does not fit, others still wait for what this rank sends.
     // SAFETY: passed on to the caller.
-    let copied = if outgoing.own_block_moves() { unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), DATA) } } else { Ok(()) };
-    let outcome = private.part_by_part(parts, |steps| {
+    let copied = if outgoing.own_block_moves() { unsafe { outgoing.to(me).copy(incoming.of_rank(me)) } } else { Ok(()) };
+    let outcome = within.part_by_part(parts, |steps| {
         let mut exchange = Exchange {
             collective: call.collective,
-            private,
+            twin,
             steps,
             outgoing: &outgoing,
             incoming,
@@ -59,7 +63,7 @@ pub(crate) unsafe fn alltoall(call: &Call, private: &Private, parts: &[Vec<Step>
 /// A call under way.
 struct Exchange<'a> {
     collective: Collective,
-    private: &'a Private,
+    twin: &'a Twin,
     steps: &'a [Step],
     outgoing: &'a Outgoing,
     incoming: Blocks,
@@ -115,7 +119,7 @@ impl Exchange<'_> {
         parts.extend(
             next.map(|at| (self.steps[at].phase, format!("the block of rank {}", self.steps[at].receive_from.unwrap_or_default()))),
         );
-        watch::in_phases(&format!("rank {} in {}", self.private.rank, self.collective), &parts, phases)
+        watch::in_phases(&format!("rank {} in {}", self.twin.rank, self.collective), &parts, phases)
     }
 
     fn happened(&mut self, event: Done) -> Result<()> {
@@ -147,7 +151,7 @@ impl Exchange<'_> {
                 self.done.push(done);
             } else {
                 // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
-                self.requests.add(unsafe { self.private.receive(block, from as c_int, DATA) }?, done);
+                self.requests.add(unsafe { self.twin.receive(block, from as c_int, DATA) }?, done);
             }
             break;
         }
@@ -165,7 +169,7 @@ impl Exchange<'_> {
         let wait = &steps[self.send].wait;
         for token in wait {
             // SAFETY: no buffer.
-            self.requests.add(unsafe { self.private.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Token(token.peer));
+            self.requests.add(unsafe { self.twin.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Token(token.peer));
         }
         self.tokens = wait.len();
         if self.tokens == 0 { self.send_now() } else { Ok(()) }
@@ -178,7 +182,7 @@ impl Exchange<'_> {
                 self.done.push(done);
             } else {
                 // SAFETY: the buffer stays as it is during the call, and the call waits for every request.
-                self.requests.add(unsafe { self.private.send(block, to as c_int, DATA) }?, done);
+                self.requests.add(unsafe { self.twin.send(block, to as c_int, DATA) }?, done);
             }
         }
         Ok(())
@@ -187,7 +191,7 @@ impl Exchange<'_> {
     fn give(&mut self, tokens: &[Token]) -> Result<()> {
         for token in tokens {
             // SAFETY: no buffer.
-            self.requests.add(unsafe { self.private.send(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Given);
+            self.requests.add(unsafe { self.twin.send(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Given);
         }
         Ok(())
     }

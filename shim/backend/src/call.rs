@@ -1,6 +1,9 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
-use crate::mpi::{SUCCESS, mpi};
-use crate::private::{Data, Failed, Private, Result, check};
+use crate::data::Data;
+use crate::datatype::{Shape, size_if_valid};
+use crate::mpi::mpi;
+use crate::quiet::quietly;
+use crate::result::{Failed, Result, check};
 use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use schedules::table::Collective;
 use std::ffi::{c_int, c_void};
@@ -84,6 +87,15 @@ pub(crate) struct Amount {
     pub(crate) block: u64,
     /// Whether every block is small enough to be served.
     pub(crate) fits: bool,
+    /// Whether each rank knows its own blocks only, as in MPI_Alltoallv.
+    pub(crate) differs: bool,
+}
+
+impl Amount {
+    /// The block as far as it is the same on all ranks.
+    pub(crate) fn known_to_all(self) -> u64 {
+        if self.differs { 0 } else { self.block }
+    }
 }
 
 impl Call<'_> {
@@ -99,47 +111,33 @@ impl Call<'_> {
         self.send.at.cast_const() == mpi().in_place
     }
 
-    /// What this rank receives: the same on every rank, because the type signatures of all sends and receives are equal, which
-    /// counts alone are not. Only in MPI_Alltoallv each rank has its own. `None` if an argument is wrong in a way the
+    /// What this rank receives from each of `size` ranks: the same on every rank, because the type signatures of all sends and receives are
+    /// equal, which counts alone are not. Only in MPI_Alltoallv each rank has its own. `None` if an argument is wrong in a way the
     /// library finds too: it then raises the error as it always does. Nothing a correct program may do on some ranks
     /// alone may lead there, such as passing one base, `MPI_BOTTOM` perhaps, for both buffers.
     ///
     /// # Safety
-    /// As the MPI standard says of the arguments.
-    pub(crate) unsafe fn amount(&self) -> Option<Amount> {
-        let null = mpi().handle.datatype_null;
-        let ranks = self.ranks()?;
+    /// As the MPI standard says of the arguments, on an intracommunicator.
+    pub(crate) unsafe fn amount(&self, size: usize) -> Option<Amount> {
+        let equal = matches!(self.receive.counts, Counts::Each(_));
+        let ranks = if equal { 1 } else { size };
         let wrong = |side: &Side| {
             // SAFETY: passed on to the caller.
-            side.datatype == null || side.counts.lacks_an_array() || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
+            side.counts.lacks_an_array() || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
         };
-        if wrong(&self.receive) || (!self.in_place() && wrong(&self.send)) {
+        if wrong(&self.receive) || (!self.in_place() && (wrong(&self.send) || size_if_valid(self.send.datatype, self.comm).is_none())) {
             return None;
         }
-        let size = size_of(self.receive.datatype).ok()?;
+        let octets = size_if_valid(self.receive.datatype, self.comm)?;
         let (mut total, mut fits) = (0u64, true);
-        let most = if self.in_place() || !matches!(self.receive.counts, Counts::Each(_)) { MOST_IN_PLACE } else { MOST };
+        let most = if self.in_place() || !equal { MOST_IN_PLACE } else { MOST };
         for rank in 0..ranks {
             // SAFETY: passed on to the caller.
-            let block = size.saturating_mul(unsafe { self.receive.counts.of_rank(rank) } as u64);
+            let block = octets.saturating_mul(unsafe { self.receive.counts.of_rank(rank) } as u64);
             total = total.saturating_add(block);
             fits &= block <= most;
         }
-        Some(Amount { block: total.div_ceil(ranks as u64), fits })
-    }
-
-    /// How many blocks a side has to be asked for: those of all ranks, or one for all. `None` for intercommunicators, whose
-    /// arrays are of another length.
-    fn ranks(&self) -> Option<usize> {
-        if let Counts::Each(_) = self.receive.counts {
-            return Some(1);
-        }
-        let (mut inter, mut size) = (0, 0);
-        // SAFETY: a communicator of the application and places for the results.
-        let known = unsafe {
-            check((mpi().call.Comm_test_inter)(self.comm, &mut inter)).and_then(|()| check((mpi().call.Comm_size)(self.comm, &mut size)))
-        };
-        (known.is_ok() && inter == 0).then(|| size.max(1) as usize)
+        Some(Amount { block: total.div_ceil(ranks as u64), fits, differs: self.collective == Collective::Alltoallv })
     }
 
     /// Where each rank's block is received.
@@ -153,13 +151,6 @@ impl Call<'_> {
     }
 }
 
-fn size_of(datatype: MPI_Datatype) -> Result<u64> {
-    let mut size = 0;
-    // SAFETY: a datatype of the application and a place for the result.
-    let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };
-    if code == SUCCESS { u64::try_from(size).map_err(|_| Failed(::mpi::ffi::MPI_ERR_TYPE as c_int)) } else { Err(Failed(code)) }
-}
-
 /// A block a rank, of one datatype.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocks {
@@ -171,10 +162,8 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     fn of(side: Side) -> Result<Blocks> {
-        let (mut lower, mut extent) = (0isize, 0isize);
-        // SAFETY: a datatype of the application and places for the results.
-        check(unsafe { (mpi().call.Type_get_extent)(side.datatype, &mut lower, &mut extent) })?;
-        Ok(Blocks { side, extent, empty: size_of(side.datatype)? == 0 })
+        let Shape { size, extent, .. } = Shape::of(side.datatype)?;
+        Ok(Blocks { side, extent, empty: size == 0 })
     }
 
     /// The block of a rank of the communicator. The address is only computed: an absolute datatype may be far from it.
@@ -198,23 +187,23 @@ pub(crate) enum Outgoing {
 impl Outgoing {
     /// # Safety
     /// As the MPI standard says of the call's arguments.
-    pub(crate) unsafe fn of(call: &Call, private: &Private) -> Result<Outgoing> {
+    pub(crate) unsafe fn of(call: &Call, size: c_int) -> Result<Outgoing> {
         if !call.in_place() {
             return Ok(Outgoing::Buffer(call.sent()?));
         }
         let blocks = call.received()?;
         let mut bytes = Vec::new();
         let mut ends = vec![0];
-        for rank in 0..private.size as u32 {
+        for rank in 0..size as u32 {
             let (block, begin) = (blocks.of_rank(rank), bytes.len());
-            let room = private.pack_size(block.count, block.datatype)?;
+            let room = pack_size(block, call.comm)?;
             if bytes.try_reserve(room).is_err() {
                 return Err(Failed(::mpi::ffi::MPI_ERR_NO_MEM as c_int));
             }
             bytes.resize(begin + room, 0);
             let mut position = 0;
             // SAFETY: passed on to the caller.
-            unsafe { private.pack(block, &mut bytes[begin..], &mut position) }?;
+            unsafe { pack(block, call.comm, &mut bytes[begin..], &mut position) }?;
             bytes.truncate(begin + position.max(0) as usize);
             ends.push(bytes.len());
         }
@@ -236,4 +225,22 @@ impl Outgoing {
     pub(crate) fn own_block_moves(&self) -> bool {
         matches!(self, Outgoing::Buffer(_))
     }
+}
+
+/// Packs `data` behind `position` of `into`, which moves on.
+///
+/// # Safety
+/// The buffer must hold what its datatype says.
+unsafe fn pack(data: Data, comm: MPI_Comm, into: &mut [u8], position: &mut c_int) -> Result<()> {
+    let (room, at) = (into.len().min(c_int::MAX as usize) as c_int, into.as_mut_ptr().cast());
+    // SAFETY: passed on to the caller; MPI writes at most `room` bytes.
+    quietly(comm, || check(unsafe { (mpi().call.Pack)(data.at, data.count, data.datatype, at, room, position, comm) }))
+}
+
+/// Room [`pack`] needs.
+fn pack_size(data: Data, comm: MPI_Comm) -> Result<usize> {
+    let mut size = 0;
+    // SAFETY: a valid datatype and a place for the result.
+    quietly(comm, || check(unsafe { (mpi().call.Pack_size)(data.count, data.datatype, comm, &mut size) }))?;
+    Ok(size.max(0) as usize)
 }

@@ -2,7 +2,7 @@
 //! counts, which also a library without large counts can be called by.
 use crate::call::{Call, Counts, Side};
 use crate::mpi::mpi;
-use crate::private::{Result, check};
+use crate::result::{Result, check};
 use crate::serve;
 use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use schedules::table::Collective;

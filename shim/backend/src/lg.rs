@@ -5,9 +5,13 @@
 //! has: those are small. Receives are posted at once.
 //! Messages between two ranks are sent and asked for in the order of steps, and every message of a call is awaited in that call.
 use crate::call::Call;
+use crate::data::Data;
 use crate::mpi::mpi;
 use crate::octets::{self, room};
-use crate::private::{Data, Private, Requests, Result};
+use crate::requests::Requests;
+use crate::result::Result;
+use crate::twin::Twin;
+use crate::within::Within;
 use runtime::watch;
 use schedules::lg::slice::{Outbound, Slice, Source};
 use std::ffi::c_int;
@@ -26,20 +30,20 @@ enum Done {
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, private: &Private, slice: &Slice, at_once: usize, block: usize) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &Call, within: &Within, twin: &Twin, slice: &Slice, at_once: usize, block: usize) -> Result<()> {
     // SAFETY: passed on to the caller.
     unsafe {
-        octets::alltoall(call, private, block, |own, places| {
+        octets::alltoall(call, within, block, |own, places| {
             let received = slice.receives.iter().map(|parcel| room(parcel.blocks.len() * block)).collect::<Result<_>>()?;
             let came = vec![false; slice.receives.len()];
-            Exchange { private, slice, block, own, places, received, came, at_once, under_way: Vec::new(), requests: Requests::new() }.run()
+            Exchange { twin, slice, block, own, places, received, came, at_once, under_way: Vec::new(), requests: Requests::new() }.run()
         })
     }
 }
 
 /// A call under way.
 struct Exchange<'a, 'b> {
-    private: &'a Private,
+    twin: &'a Twin,
     slice: &'a Slice,
     block: usize,
     /// This rank's blocks, by receiver.
@@ -69,7 +73,7 @@ impl Exchange<'_, '_> {
         for (number, message) in self.received.iter_mut().enumerate() {
             let (at, from) = (octets(message.as_mut_ptr(), message.len()), self.slice.receives[number].peer);
             // SAFETY: the message is left alone until it has come, and the call waits for every request.
-            self.requests.add(unsafe { self.private.receive(at, from as c_int, DATA) }?, Done::Received(number));
+            self.requests.add(unsafe { self.twin.receive(at, from as c_int, DATA) }?, Done::Received(number));
         }
         let slice = self.slice;
         let (mut sends, mut events) = (slice.sends.iter().enumerate().peekable(), Vec::new());
@@ -80,7 +84,7 @@ impl Exchange<'_, '_> {
                 let mut message = self.pack(next)?;
                 let at = octets(message.as_mut_ptr(), message.len());
                 // SAFETY: the message stays as it is until it is sent.
-                self.requests.add(unsafe { self.private.send(at, next.parcel.peer as c_int, DATA) }?, Done::Sent(number));
+                self.requests.add(unsafe { self.twin.send(at, next.parcel.peer as c_int, DATA) }?, Done::Sent(number));
                 self.under_way.push((number, message));
             }
             if self.requests.is_empty() {
@@ -117,7 +121,7 @@ impl Exchange<'_, '_> {
     /// Puts the blocks that end here where they belong; the others stay until they are passed on.
     fn arrived(&mut self, number: usize) {
         self.came[number] = true;
-        let me = self.private.rank as u32;
+        let me = self.twin.rank as u32;
         let blocks = self.slice.receives[number].blocks.iter().zip(self.received[number].chunks_exact(self.block));
         for (block, octets) in blocks.filter(|(block, _)| block.dst == me) {
             self.places[block.src as usize].copy_from_slice(octets);
@@ -132,7 +136,7 @@ impl Exchange<'_, '_> {
             (None, Some(next)) => format!("its message before the one to rank {} to go", next.parcel.peer),
             (None, None) => "its last message to go".to_owned(),
         };
-        format!("rank {} in alltoall, blocks passed on: {what}", self.private.rank)
+        format!("rank {} in alltoall, blocks passed on: {what}", self.twin.rank)
     }
 }
 

@@ -2,17 +2,20 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`mpi`] | the library's functions and handles |
+//! | [`mpi`], [`result`] | the library's functions, handles and codes |
 //! | [`entries`] | what the front calls |
-//! | [`call`] | one call of the application, block by block |
-//! | [`private`] | a communicator of the runtime's own |
+//! | [`call`], [`data`], [`datatype`] | one call of the application, block by block, and what its datatypes are |
+//! | [`quiet`] | heddle's own errors never reach the application's handlers |
+//! | [`communicators`] | what is known of each communicator: nothing, until its calls are worth a look |
 //! | [`meeting`] | whether all members have the runtime |
-//! | [`members`] | which member belongs to which communicator |
-//! | [`member`] | what a process knows of a communicator, and the agreements |
-//! | [`head`] | what rank 0 does beside |
+//! | [`process_set`], [`registry`] | what the same members follow together, on however many communicators |
+//! | [`root_rank`] | what rank 0 does beside |
+//! | [`within`] | agreements among the ranks of a call |
+//! | [`twin`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`aapc`], [`lg`], [`ring`] | the collectives themselves |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`wires`] | the same over the runtime's own TCP connections |
+//! | [`location`] | where this library lies |
 //!
 //! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no
 //! way back to the library's own routine.
@@ -20,20 +23,29 @@
 
 mod aapc;
 mod call;
+mod communicators;
+mod data;
+mod datatype;
 mod entries;
-mod head;
 mod lg;
+mod location;
 mod meeting;
-mod member;
-mod members;
 mod mpi;
 mod octets;
-mod private;
+mod process_set;
+mod quiet;
+mod registry;
+mod requests;
+mod result;
 mod ring;
+mod root_rank;
+mod twin;
 mod wires;
+mod within;
 
 use self::call::Call;
 use self::mpi::{Find, mpi};
+use self::result::{Failed, Result};
 use runtime::watch;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -76,31 +88,45 @@ pub(crate) unsafe fn serve(call: &Call) -> c_int {
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn outermost(call: &Call) -> c_int {
-    let passes = OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null || members::known_to_pass_through(call.comm);
-    // SAFETY: passed on to the caller.
-    let Some(amount) = (if passes { None } else { unsafe { call.amount() } }) else {
+    if OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null || communicators::known_to_pass_through(call.comm) {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
-    };
+    }
     guarded("a collective", || {
-        let served = members::of(call).and_then(|member| match member {
-            // SAFETY: passed on to the caller.
-            Some(mut member) => unsafe { member.serve(call, amount) },
-            None => {
-                watch::goes_on();
-                // SAFETY: passed on to the caller.
-                Ok(unsafe { call.native() })
-            }
-        });
+        let state = match communicators::of(call.comm) {
+            Ok(state) => state,
+            // The library has told the error handler.
+            Err(Failed(code)) => return code,
+        };
+        // SAFETY: passed on to the caller.
+        let served = unsafe { through(call, state) };
         watch::goes_on();
-        // The library's own routine has told the error handler already; what failed on the runtime's
-        // communicator is told here.
+        // The library's own routine has told the error handler already; what failed in heddle's own calls
+        // is told here.
         served.unwrap_or_else(|failed| {
             // SAFETY: the application's communicator and a code of the library.
             unsafe { (mpi().call.Comm_call_errhandler)(call.comm, failed.0) };
             failed.0
         })
     })
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn through(call: &Call, state: &communicators::CommState) -> Result<c_int> {
+    let within = state.within(call.comm);
+    // SAFETY: passed on to the caller.
+    let amount = if state.passes() { None } else { unsafe { call.amount(within.size as usize) } };
+    let set = amount.map_or(Ok(None), |amount| state.process_set(call, amount))?;
+    match (set, amount) {
+        // SAFETY: passed on to the caller.
+        (Some(set), Some(amount)) => unsafe { process_set::lock(&set).serve(call, &within, amount) },
+        _ => {
+            watch::goes_on();
+            // SAFETY: passed on to the caller.
+            Ok(unsafe { call.native() })
+        }
+    }
 }
 
 /// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never come: the

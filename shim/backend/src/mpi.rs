@@ -4,7 +4,7 @@
 //! do not: linking them would name a library file, and the process may run the same MPI under another name.
 #![allow(non_snake_case)] // MPI's names
 
-use mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
+use mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Request, MPI_Status};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -22,6 +22,7 @@ unsafe extern "C" {
     static HEDDLE_STATUS_IGNORE: *mut MPI_Status;
     static HEDDLE_COMBINER_NAMED: c_int;
     static HEDDLE_KEYVAL_INVALID: c_int;
+    static HEDDLE_THREAD_MULTIPLE: c_int;
 }
 
 /// A function of the library, of the signature the caller gives it.
@@ -79,6 +80,8 @@ functions! {
     Comm_create_keyval(CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);
     Comm_free(*mut MPI_Comm);
     Comm_get_attr(MPI_Comm, c_int, *mut c_void, *mut c_int);
+    Comm_get_errhandler(MPI_Comm, *mut MPI_Errhandler);
+    Comm_group(MPI_Comm, *mut MPI_Group);
     Comm_rank(MPI_Comm, *mut c_int);
     Comm_remote_size(MPI_Comm, *mut c_int);
     Comm_set_attr(MPI_Comm, c_int, *mut c_void);
@@ -86,7 +89,10 @@ functions! {
     Comm_size(MPI_Comm, *mut c_int);
     Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
     Comm_test_inter(MPI_Comm, *mut c_int);
+    Errhandler_free(*mut MPI_Errhandler);
     Get_processor_name(*mut c_char, *mut c_int);
+    Group_free(*mut MPI_Group);
+    Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
     Iallgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm, *mut MPI_Request);
     Ibarrier(MPI_Comm, *mut MPI_Request);
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
@@ -94,7 +100,7 @@ functions! {
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
-    Sendrecv(*const c_void, c_int, MPI_Datatype, c_int, c_int, *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
+    Query_thread(*mut c_int);
     Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
     // MPI_Aint is an integer as wide as an address.
     Type_get_envelope(MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
@@ -112,6 +118,7 @@ functions! {
     Alltoallv_c(
         *const c_void, *const MPI_Count, *const isize, MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, MPI_Datatype, MPI_Comm
     );
+    Type_get_envelope_c(MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int);
 }
 
 /// Predefined handles: integers in MPICH, addresses inside the library in Open MPI.
@@ -122,6 +129,8 @@ pub(crate) struct Handles {
     pub(crate) datatype_null: MPI_Datatype,
     pub(crate) comm_null: MPI_Comm,
     pub(crate) comm_self: MPI_Comm,
+    pub(crate) comm_world: MPI_Comm,
+    pub(crate) group_null: MPI_Group,
     pub(crate) request_null: MPI_Request,
     pub(crate) errors_return: MPI_Errhandler,
 }
@@ -139,6 +148,8 @@ impl Handles {
             datatype_null: MPI_Datatype(address(c"ompi_mpi_datatype_null")?.cast()),
             comm_null: MPI_Comm(address(c"ompi_mpi_comm_null")?.cast()),
             comm_self: MPI_Comm(address(c"ompi_mpi_comm_self")?.cast()),
+            comm_world: MPI_Comm(address(c"ompi_mpi_comm_world")?.cast()),
+            group_null: MPI_Group(address(c"ompi_mpi_group_null")?.cast()),
             request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
             errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
         })
@@ -152,6 +163,8 @@ impl Handles {
             static HEDDLE_DATATYPE_NULL: MPI_Datatype;
             static HEDDLE_COMM_NULL: MPI_Comm;
             static HEDDLE_COMM_SELF: MPI_Comm;
+            static HEDDLE_COMM_WORLD: MPI_Comm;
+            static HEDDLE_GROUP_NULL: MPI_Group;
             static HEDDLE_REQUEST_NULL: MPI_Request;
             static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
         }
@@ -163,6 +176,8 @@ impl Handles {
                 datatype_null: HEDDLE_DATATYPE_NULL,
                 comm_null: HEDDLE_COMM_NULL,
                 comm_self: HEDDLE_COMM_SELF,
+                comm_world: HEDDLE_COMM_WORLD,
+                group_null: HEDDLE_GROUP_NULL,
                 request_null: HEDDLE_REQUEST_NULL,
                 errors_return: HEDDLE_ERRORS_RETURN,
             })
@@ -179,6 +194,7 @@ pub(crate) struct Mpi {
     pub(crate) status_ignore: *mut MPI_Status,
     pub(crate) combiner_named: c_int,
     pub(crate) keyval_invalid: c_int,
+    pub(crate) thread_multiple: c_int,
 }
 
 // SAFETY: function addresses and predefined handles, which MPI lets every thread use.
@@ -206,6 +222,7 @@ pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
             status_ignore: HEDDLE_STATUS_IGNORE,
             combiner_named: HEDDLE_COMBINER_NAMED,
             keyval_invalid: HEDDLE_KEYVAL_INVALID,
+            thread_multiple: HEDDLE_THREAD_MULTIPLE,
         }
     };
     MPI.get_or_init(|| mpi);

@@ -1,12 +1,11 @@
 //! Blocks as octets, whatever their datatypes are: the application's own memory where it is plain, else a copy.
 use crate::call::{Call, Outgoing};
+use crate::data::Data;
+use crate::datatype::Shape;
 use crate::mpi::mpi;
-use crate::private::{Data, Failed, Private, Result, check};
-use ::mpi::ffi::MPI_Datatype;
+use crate::result::{Failed, Result};
+use crate::within::Within;
 use std::ffi::c_int;
-
-/// The tag of a message to itself.
-pub(crate) const OWN: c_int = 1;
 
 /// An all-to-all in which `exchange` fills the second blocks from the first ones of all ranks, each `block` octets long; the rank's own is
 /// copied here.
@@ -15,40 +14,25 @@ pub(crate) const OWN: c_int = 1;
 /// As the MPI standard says of the call's arguments.
 pub(crate) unsafe fn alltoall(
     call: &Call,
-    private: &Private,
+    within: &Within,
     block: usize,
     exchange: impl FnOnce(&[&[u8]], &mut [&mut [u8]]) -> Result<()>,
 ) -> Result<()> {
-    let me = private.rank as u32;
+    let me = within.rank as u32;
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { Outgoing::of(call, private) }?;
+    let outgoing = unsafe { Outgoing::of(call, within.size) }?;
     let incoming = call.received()?;
     // If its own block does not fit, others still wait for what this rank sends.
     // SAFETY: passed on to the caller.
-    let copied = if outgoing.own_block_moves() { unsafe { private.copy(outgoing.to(me), incoming.of_rank(me), OWN) } } else { Ok(()) };
-    let ranks = 0..private.size as u32;
+    let copied = if outgoing.own_block_moves() { unsafe { outgoing.to(me).copy(incoming.of_rank(me)) } } else { Ok(()) };
+    let ranks = 0..within.size as u32;
     // SAFETY: passed on to the caller.
-    let packed = unsafe { Packed::of(ranks.clone().map(|rank| outgoing.to(rank)), private, block) }?;
+    let packed = unsafe { Packed::of(ranks.clone().map(|rank| outgoing.to(rank)), block) }?;
     let mut places = Places::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
     // SAFETY: the application leaves both buffers alone during the call, and its blocks do not overlap.
     exchange(&packed.blocks(), &mut unsafe { places.blocks() })?;
     // SAFETY: passed on to the caller.
-    unsafe { places.unpack(private, me) }.and(copied)
-}
-
-/// Whether elements of this type lie in memory octet by octet, one behind the other, in the order they are sent.
-fn is_plain(datatype: MPI_Datatype) -> Result<bool> {
-    let call = &mpi().call;
-    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-    let (mut lower, mut extent, mut size) = (0isize, 0isize, 0);
-    // SAFETY: a datatype of the application and places for the results.
-    unsafe {
-        check((call.Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut types, &mut combiner))?;
-        check((call.Type_get_extent)(datatype, &mut lower, &mut extent))?;
-        check((call.Type_size_x)(datatype, &mut size))?;
-    }
-    // Pairs such as MPI_DOUBLE_INT are predefined and have a gap.
-    Ok(combiner == mpi().combiner_named && lower == 0 && extent as i64 == size)
+    unsafe { places.unpack(me) }.and(copied)
 }
 
 /// Blocks to send as octets: the application's own memory where it is plain, else a copy.
@@ -62,16 +46,16 @@ struct Packed {
 impl Packed {
     /// # Safety
     /// The buffers must hold what their datatypes say, and stay as they are as long as this lives.
-    unsafe fn of(blocks: impl Iterator<Item = Data>, private: &Private, length: usize) -> Result<Packed> {
+    unsafe fn of(blocks: impl Iterator<Item = Data>, length: usize) -> Result<Packed> {
         let blocks: Vec<Data> = blocks.collect();
-        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.packed) || is_plain(blocks[0].datatype)?;
+        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.packed) || Shape::of(blocks[0].datatype)?.plain;
         if plain {
             return Ok(Packed { at: blocks.iter().map(|b| b.at.cast_const().cast()).collect(), length, _copy: Vec::new() });
         }
         let mut copy = room(length.saturating_mul(blocks.len()))?;
         for (block, place) in blocks.iter().zip(copy.chunks_exact_mut(length)) {
             // SAFETY: passed on to the caller.
-            unsafe { private.flatten(*block, place) }?;
+            unsafe { block.copy(octets_of(place)) }?;
         }
         Ok(Packed { at: copy.chunks_exact(length).map(<[u8]>::as_ptr).collect(), length, _copy: copy })
     }
@@ -92,7 +76,7 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn of(blocks: impl Iterator<Item = Data>, length: usize) -> Result<Places> {
         let blocks: Vec<Data> = blocks.collect();
-        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.byte) || is_plain(blocks[0].datatype)?;
+        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.byte) || Shape::of(blocks[0].datatype)?.plain;
         let aside = if plain { None } else { Some(room(length.saturating_mul(blocks.len()))?) };
         Ok(Places { blocks, length, aside })
     }
@@ -111,23 +95,23 @@ impl Places {
     ///
     /// # Safety
     /// The buffer must hold what its datatype says.
-    pub(crate) unsafe fn pack(&mut self, private: &Private, rank: u32) -> Result<()> {
+    pub(crate) unsafe fn pack(&mut self, rank: u32) -> Result<()> {
         let Some(aside) = &mut self.aside else { return Ok(()) };
         let begin = rank as usize * self.length;
         // SAFETY: passed on to the caller.
-        unsafe { private.flatten(self.blocks[rank as usize], &mut aside[begin..begin + self.length]) }
+        unsafe { self.blocks[rank as usize].copy(octets_of(&aside[begin..begin + self.length])) }
     }
 
     /// Puts what came aside where it belongs; the block of `me` is there.
     ///
     /// # Safety
     /// The buffers must have room for what their datatypes say.
-    pub(crate) unsafe fn unpack(&self, private: &Private, me: u32) -> Result<()> {
+    pub(crate) unsafe fn unpack(&self, me: u32) -> Result<()> {
         let Some(aside) = &self.aside else { return Ok(()) };
         for (rank, (block, octets)) in (0..).zip(self.blocks.iter().zip(aside.chunks_exact(self.length))) {
             if rank != me {
                 // SAFETY: passed on to the caller.
-                unsafe { private.copy(octets_of(octets), *block, OWN) }?;
+                unsafe { octets_of(octets).copy(*block) }?;
             }
         }
         Ok(())
@@ -148,15 +132,4 @@ pub(crate) fn room(octets: usize) -> Result<Vec<u8>> {
     room.try_reserve_exact(octets).map_err(|_| no_memory())?;
     room.resize(octets, 0);
     Ok(room)
-}
-
-impl Private {
-    /// Copies a block's elements one behind the other. By a message to itself: MPI_Pack of MPICH refuses `MPI_BOTTOM`.
-    ///
-    /// # Safety
-    /// The buffer must hold what its datatype says.
-    unsafe fn flatten(&self, block: Data, into: &mut [u8]) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        unsafe { self.copy(block, octets_of(into), OWN) }
-    }
 }

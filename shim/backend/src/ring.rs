@@ -1,7 +1,9 @@
 //! MPI_Allgather and MPI_Allgatherv along a ring, over point-to-point messages: each rank sends its own block to the next rank,
 //! then each block it got from the one before, as soon as it is there. A block of nothing is not sent.
 use crate::call::Call;
-use crate::private::{Private, Requests, Result};
+use crate::requests::Requests;
+use crate::result::Result;
+use crate::twin::Twin;
 use runtime::watch;
 use std::ffi::c_int;
 
@@ -21,12 +23,12 @@ enum Done {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> Result<()> {
+pub(crate) unsafe fn allgather(call: &Call, twin: &Twin, ring: &[u32]) -> Result<()> {
     let blocks = call.received()?;
-    let me = private.rank as u32;
+    let me = twin.rank as u32;
     // If its own block does not fit, others still wait for what this rank passes on.
     // SAFETY: passed on to the caller.
-    let copied = if call.in_place() { Ok(()) } else { unsafe { private.copy(call.sent()?.of_rank(0), blocks.of_rank(me), DATA) } };
+    let copied = if call.in_place() { Ok(()) } else { unsafe { call.sent()?.of_rank(0).copy(blocks.of_rank(me)) } };
     let n = ring.len();
     let place = ring.iter().position(|&rank| rank == me).unwrap_or(0);
     let (next, previous) = (ring[(place + 1) % n] as c_int, ring[(place + n - 1) % n] as c_int);
@@ -46,7 +48,7 @@ pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> 
         while posted < n && posted < here + AHEAD {
             if !come[posted] {
                 // SAFETY: the application leaves the buffer alone during the call, and the call waits for every request.
-                requests.add(unsafe { private.receive(block(posted), previous, DATA) }?, Done::Received(posted));
+                requests.add(unsafe { twin.receive(block(posted), previous, DATA) }?, Done::Received(posted));
             }
             posted += 1;
         }
@@ -54,7 +56,7 @@ pub(crate) unsafe fn allgather(call: &Call, private: &Private, ring: &[u32]) -> 
             let block = block(sent);
             if block.count > 0 {
                 // SAFETY: this block has come and is not received again; the call waits for every request.
-                requests.add(unsafe { private.send(block, next, DATA) }?, Done::Sent);
+                requests.add(unsafe { twin.send(block, next, DATA) }?, Done::Sent);
                 sending += 1;
             }
             sent += 1;

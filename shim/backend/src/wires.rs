@@ -1,8 +1,8 @@
 //! The TCP path of a communicator: made when a call first asks for it, with the consent of all ranks.
 use crate::call::Call;
-use crate::mpi::{SUCCESS, mpi};
 use crate::octets::{self, Places};
-use crate::private::{Failed, Private, Result};
+use crate::result::{Failed, Result};
+use crate::within::Within;
 use runtime::plan::Follow;
 use runtime::tcp::greeting::Secret;
 use runtime::tcp::{Broken, Door, Mesh, descriptors};
@@ -27,16 +27,15 @@ pub(crate) enum Wires {
 
 impl Wires {
     /// Whether the connections stand; they are made now if nobody tried before. Collective.
-    pub(crate) fn up(&mut self, private: &Private, follow: &Follow) -> Result<bool> {
+    pub(crate) fn up(&mut self, within: &Within, follow: &Follow) -> Result<bool> {
         if let Wires::Untried = self {
-            let (mesh, problem) = connect(private, follow)?;
-            let own = [u8::from(mesh.is_some())];
-            let everybody = private.gather_all(&own)?.iter().all(|&up| up == 1);
+            let (mesh, problem) = connect(within, follow)?;
+            let everybody = within.everywhere(mesh.is_some())?;
             if let (false, Some(problem)) = (everybody, problem) {
                 say::once(&format!("TCP path: {problem}; MPI point-to-point carries the blocks"));
             }
             *self = mesh.filter(|_| everybody).map_or(Wires::Refused, Wires::Up);
-            self.pace(private, follow);
+            self.pace(within.rank as u32, follow);
         }
         Ok(self.mesh().is_some())
     }
@@ -46,19 +45,19 @@ impl Wires {
     }
 
     /// Sends at the rates of this epoch's links.
-    pub(crate) fn pace(&mut self, private: &Private, follow: &Follow) {
+    pub(crate) fn pace(&mut self, rank: u32, follow: &Follow) {
         if let Wires::Up(mesh) = self {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
-            let _ = mesh.pace(|rank| follow.rate(private.rank as u32, rank));
+            let _ = mesh.pace(|other| follow.view.rate(rank, other));
         }
     }
 }
 
 /// This rank's connections, or why it has none. Collective.
-fn connect(private: &Private, follow: &Follow) -> Result<(Option<Mesh>, Option<String>)> {
-    let me = private.rank as u32;
-    let address = follow.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
-    let address = address.and_then(|address| descriptors::enough(Mesh::descriptors(private.size as u32)).map(|()| address));
+fn connect(within: &Within, follow: &Follow) -> Result<(Option<Mesh>, Option<String>)> {
+    let me = within.rank as u32;
+    let address = follow.view.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
+    let address = address.and_then(|address| descriptors::enough(Mesh::descriptors(within.size as u32)).map(|()| address));
     let door = address.and_then(|address| Door::open(address).map_err(|e| format!("{address}: {e}")));
     let mut own = [0; DOOR];
     if let Ok(door) = &door {
@@ -69,13 +68,13 @@ fn connect(private: &Private, follow: &Follow) -> Result<(Option<Mesh>, Option<S
         own = [0; DOOR]; // Without a secret no door is opened.
     }
     let patience = settings::patience(|name| std::env::var(name).ok());
-    let all = private.gather_all(&own)?;
-    private.broadcast(&mut secret)?;
+    let all = within.gather_all(&own)?;
+    within.broadcast(&mut secret)?;
     let doors: Option<Vec<SocketAddr>> = all.chunks(DOOR).map(read).collect();
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
         (Ok(_), None) => (None, (me == 0).then(|| "some rank cannot be called; it says why".to_owned())),
-        (Ok(door), Some(doors)) => match door.connect(me, &doors, &Secret(secret), patience, || private.progress()) {
+        (Ok(door), Some(doors)) => match door.connect(me, &doors, &Secret(secret), patience, || within.progress()) {
             Ok(mesh) => (Some(mesh), None),
             Err(e) => (None, Some(e.to_string())),
         },
@@ -102,12 +101,12 @@ fn read(octets: &[u8]) -> Option<SocketAddr> {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, private: &Private, mesh: &mut Mesh, parts: &[Vec<Step>], block: usize) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &Call, within: &Within, mesh: &mut Mesh, parts: &[Vec<Step>], block: usize) -> Result<()> {
     // SAFETY: passed on to the caller.
     unsafe {
-        octets::alltoall(call, private, block, |sends, receives| {
-            private.part_by_part(parts, |steps| {
-                mesh.alltoall(steps, sends, receives, &mut || private.progress()).map_err(|broken| failed(&broken))
+        octets::alltoall(call, within, block, |sends, receives| {
+            within.part_by_part(parts, |steps| {
+                mesh.alltoall(steps, sends, receives, &mut || within.progress()).map_err(|broken| failed(&broken))
             })
         })
     }
@@ -115,35 +114,25 @@ pub(crate) unsafe fn alltoall(call: &Call, private: &Private, mesh: &mut Mesh, p
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn allgather(call: &Call, private: &Private, mesh: &mut Mesh, ring: &[u32], block: usize) -> Result<()> {
-    let me = private.rank as u32;
+pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, ring: &[u32], block: usize) -> Result<()> {
+    let me = within.rank as u32;
     let incoming = call.received()?;
     if !call.in_place() {
         // SAFETY: passed on to the caller.
-        unsafe { private.copy(call.sent()?.of_rank(0), incoming.of_rank(me), octets::OWN) }?;
+        unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }?;
     }
-    let mut places = Places::of((0..private.size as u32).map(|rank| incoming.of_rank(rank)), block)?;
+    let mut places = Places::of((0..within.size as u32).map(|rank| incoming.of_rank(rank)), block)?;
     // SAFETY: passed on to the caller.
-    unsafe { places.pack(private, me) }?;
+    unsafe { places.pack(me) }?;
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not overlap.
-    let outcome = mesh.ring(ring, &mut unsafe { places.blocks() }, &mut || private.progress());
+    let outcome = mesh.ring(ring, &mut unsafe { places.blocks() }, &mut || within.progress());
     outcome.map_err(|broken| failed(&broken))?;
     // SAFETY: passed on to the caller.
-    unsafe { places.unpack(private, me) }
+    unsafe { places.unpack(me) }
 }
 
 /// What has begun cannot be undone: the application hears of it as of any failure of its MPI library.
 fn failed(broken: &Broken) -> Failed {
     say::line(&format!("TCP path: {broken}; the call failed"));
     Failed(::mpi::ffi::MPI_ERR_OTHER as c_int)
-}
-
-impl Private {
-    /// Lets the library move on with what else is under way: the application may have messages pending on which another rank waits
-    /// before it comes to this call.
-    fn progress(&self) -> bool {
-        let mut flag = 0;
-        // SAFETY: places for the results; no message on this communicator has this tag.
-        unsafe { (mpi().call.Iprobe)(0, 0, self.handle(), &mut flag, mpi().status_ignore) == SUCCESS }
-    }
 }

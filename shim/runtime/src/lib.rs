@@ -1,31 +1,37 @@
 //! The MPI-free half of the runtime: what it reads, what it plans, what it chooses, what it reports.
 //!
 //! ```text
-//! rank 0:   shared directory --store--> Word --(broadcast)--> every rank: plan --> Follow | aside
+//! rank 0:   shared directory --helper--> Word --(broadcast)--> every rank: Prospect --plan, at the first call that needs it--> Follow
 //! a call:   block size --Follow::way--> native | aapc | bundled | lg | ring;  pace: is it time to agree again?;  record: what it took
 //! ```
 //!
 //! | module | one idea |
 //! |---|---|
 //! | [`settings`] | the environment, as rank 0 sees it |
-//! | [`store`] | rank 0's view of the shared directory |
+//! | [`directory`] | the shared directory, by way of a process that may wait for it |
 //! | [`word`] | what rank 0 tells the others |
-//! | [`plan`] | a communicator's own schedule out of an epoch |
+//! | [`worth`] | when a communicator has done enough for heddle to look at it |
+//! | [`view`] | a process set on the tree of an epoch |
+//! | [`plan`] | its own schedule out of an epoch |
 //! | `clusters` | which of its ranks form a cluster, for LG |
 //! | [`pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
 //! | [`decided`] | which decisions are news |
 //! | [`watch`] | the watchdog: what a rank waits for |
+//! | `signals` | threads that take no signals |
 //! | [`say`] | the few lines it writes to standard error |
 mod clusters;
 pub mod decided;
+pub mod directory;
 pub mod pace;
 pub mod plan;
 pub mod record;
 pub mod say;
 pub mod settings;
-pub mod store;
+mod signals;
 pub mod tcp;
+pub mod view;
 pub mod watch;
 pub mod word;
+pub mod worth;

@@ -1,24 +1,20 @@
-//! A communicator's own schedule out of an epoch: its hosts' part of the tree, with its ranks as leaves.
+//! A process set's own schedule out of an epoch.
 //!
-//! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it.
+//! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it. They plan when a call first
+//! may go another way than the library's: a [`Prospect`] tells that from the decision table alone.
 use crate::clusters;
 use crate::settings::Force;
-use inventory::tree::{Tree, TreeError};
-use inventory::{BitsPerSec, Bytes};
+use crate::view::{Problem, View};
+use inventory::Bytes;
 use schedules::alltoall::Algorithm;
 use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
 use schedules::sync::scheme::Scheme;
 use schedules::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
-use schedules::verify::{self, Violation};
-use schedules::{allgather, alltoall, bound, bundled, lg};
+use schedules::verify;
+use schedules::{allgather, alltoall, bundled, lg};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::IpAddr;
-
-/// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
-/// 30 MB at this many ranks.
-pub const MOST_RANKS: usize = 1024;
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
@@ -28,20 +24,62 @@ const MOST_TOGETHER: u64 = 1 << 30;
 const WIDE: &str =
     "; trunks are faster than host links: all-to-all stays the library's unless `heddle tune` finds better, or HEDDLE_FORCE=aapc";
 
-/// An epoch as one rank of one communicator follows it.
+/// An epoch before anything is planned.
+#[derive(Debug)]
+pub struct Prospect {
+    lean: Lean,
+    table: Table,
+    force: Force,
+}
+
+impl Prospect {
+    /// An epoch under `mpi`.
+    pub fn new(lean: Lean, mpi: Mpi, force: Force) -> Prospect {
+        Prospect { table: lean.table.clone().under(mpi), lean, force }
+    }
+
+    /// Whether a call with blocks of this size may go another way than the library's.
+    pub fn may_differ(&self, collective: Collective, block: u64) -> bool {
+        let forced = self.force.ways(collective);
+        let own = |way: Way| way != Way::Native;
+        if forced.is_empty() { own(self.table.choose(collective, Bytes(block))) } else { forced.iter().copied().any(own) }
+    }
+
+    /// Whether a call of this collective may, at some size.
+    pub fn takes_part(&self, collective: Collective) -> bool {
+        takes_part(&self.table, &self.force, collective)
+    }
+
+    /// Why a call goes the library's way, in a few words.
+    pub fn why(&self, collective: Collective, block: u64) -> String {
+        let decided = self.table.entry(collective, Bytes(block)).filter(|_| self.force.ways(collective).is_empty());
+        decided.map_or_else(|| "forced".to_owned(), |entry| entry.grounds.to_string())
+    }
+
+    /// Plans for the process set whose rank `r` runs on `hosts[r]`, and keeps what `rank` needs.
+    ///
+    /// # Errors
+    /// [`Problem`], the same on every rank.
+    pub fn plan(&self, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
+        Follow::plan(&self.lean, self.table.clone(), &self.force, hosts, rank)
+    }
+}
+
+fn takes_part(table: &Table, force: &Force, collective: Collective) -> bool {
+    let forced = force.ways(collective);
+    let own = |way: Way| way != Way::Native && way.serves(collective);
+    if forced.is_empty() { table.entries(collective).iter().any(|entry| own(entry.way)) } else { forced.iter().copied().any(own) }
+}
+
+/// An epoch as one rank of a process set follows it.
 #[derive(Debug)]
 pub struct Follow {
-    /// The epoch's number.
-    pub epoch: u64,
+    /// The process set on the epoch's tree.
+    pub view: View,
     /// What is followed, in one line.
     pub summary: String,
     table: Table,
     force: Force,
-    hosts: Tree,
-    ranks: Vec<u32>,
-    /// The host of each rank, and the hosts' addresses.
-    host_of: Vec<u32>,
-    addresses: Vec<Option<IpAddr>>,
     steps: Vec<(Scheme, Vec<Vec<Step>>)>,
     ring: Vec<u32>,
     /// Empty where the ranks span no clusters, or neither the table nor the forced way asks for it.
@@ -51,62 +89,12 @@ pub struct Follow {
     digest: u64,
 }
 
-/// Why a communicator cannot follow an epoch.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
-    /// The epoch's own tree is none, or lacks a host.
-    #[error("epoch {epoch}: {error}")]
-    Tree {
-        /// The epoch's number.
-        epoch: u64,
-        /// What is wrong.
-        error: TreeError,
-    },
-    /// There is no network between the ranks.
-    #[error("all ranks are on host \"{0}\"; there is no network to schedule")]
-    OneHost(String),
-    /// Too many ranks to plan for.
-    #[error("communicator of {0} ranks: plans are made for at most {MOST_RANKS}")]
-    TooMany(usize),
-    /// The planner made a mistake.
-    #[error("epoch {epoch}: the plan for this communicator is wrong ({violation}); please report this")]
-    Wrong {
-        /// The epoch's number.
-        epoch: u64,
-        /// What the verifier found.
-        violation: Box<Violation>,
-    },
-}
-
-impl Problem {
-    /// Whether an operator wants to hear of it.
-    pub fn is_news(&self) -> bool {
-        !matches!(self, Problem::OneHost(_))
-    }
-}
-
 impl Follow {
-    /// Plans for the communicator whose rank `r` runs on `hosts[r]` under `mpi`, and keeps what `rank` needs.
-    ///
-    /// # Errors
-    /// [`Problem`], the same on every rank.
-    pub fn plan(lean: &Lean, mpi: Mpi, force: &Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
-        if hosts.len() > MOST_RANKS {
-            return Err(Problem::TooMany(hosts.len()));
-        }
-        let epoch = lean.number;
-        let tree = |error| Problem::Tree { epoch, error };
-        let whole = lean.topology.tree().map_err(tree)?;
-        let members = members(&whole, hosts).map_err(tree)?;
-        if let [(only, _)] = members.as_slice() {
-            return Err(Problem::OneHost(only.clone()));
-        }
-        let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
-        let hosts = whole.restrict(&names).map_err(tree)?;
-        let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
-
-        let mut table = lean.table.clone().under(mpi);
-        let wide = Algorithm::fitting(&leaves) == Algorithm::Capacity;
+    fn plan(lean: &Lean, mut table: Table, force: &Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
+        let view = View::of(lean, hosts)?;
+        let View { epoch, hosts, leaves, host_of, .. } = &view;
+        let epoch = *epoch;
+        let wide = Algorithm::fitting(leaves) == Algorithm::Capacity;
         if wide {
             // What was measured elsewhere was so where all links are alike.
             for entries in [&mut table.alltoall, &mut table.alltoallv] {
@@ -114,34 +102,33 @@ impl Follow {
             }
         }
         let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
-        let ring = allgather::plan(&leaves);
-        verify::allgather(&leaves, &ring).map_err(wrong)?;
+        let ring = allgather::plan(leaves);
+        verify::allgather(leaves, &ring).map_err(wrong)?;
         let mut digest = DefaultHasher::new();
         (epoch, &force, &ring.ring).hash(&mut digest);
         (&table.alltoall, &table.allgather, &table.alltoallv, &table.allgatherv).hash(&mut digest);
         let mut steps = Vec::new();
         let mut phases = 0;
         for scheme in schemes(&table, force) {
-            let plan = alltoall::plan(&leaves, scheme);
-            verify::alltoall(&leaves, &plan).map_err(wrong)?;
+            let plan = alltoall::plan(leaves, scheme);
+            verify::alltoall(leaves, &plan).map_err(wrong)?;
             (&plan.phases, &plan.syncs).hash(&mut digest);
             phases = plan.phases.len();
             steps.push((scheme, between_barriers(scheme, phases, slice::of(&plan, rank))));
         }
-        let host_of = host_of(&members);
         let mut bundle = lg::slice::Slice::default();
         if ways(&table, force).any(|way| way == Way::Bundled) {
-            let phases = alltoall::plan(&hosts, SyncKind::None).phases;
+            let phases = alltoall::plan(hosts, SyncKind::None).phases;
             phases.hash(&mut digest);
-            bundle = bundled::slice(&host_of, &phases, rank);
+            bundle = bundled::slice(host_of, &phases, rank);
         }
         let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
         let mut lg = lg::slice::Slice::default();
         if ways(&table, force).any(|way| way == Way::Lg) {
-            match clusters::of_ranks(&lean.topology, &hosts, &leaves, &host_of) {
+            match clusters::of_ranks(&lean.topology, hosts, leaves, host_of) {
                 Ok(clusters) => {
-                    let plan = lg::plan(&leaves, &clusters, None);
-                    verify::lg(&leaves, &plan).map_err(wrong)?;
+                    let plan = lg::plan(leaves, &clusters, None);
+                    verify::lg(leaves, &plan).map_err(wrong)?;
                     summary += &format!("; lg among {} clusters, {} steps", plan.clusters.len(), plan.steps.len());
                     // Planned from what is in the digest already: the tree, whose ring it is, and the clusters.
                     plan.clusters.iter().for_each(|cluster| cluster.hosts.hash(&mut digest));
@@ -153,21 +140,8 @@ impl Follow {
         if wide && table.alltoall.iter().all(|entry| entry.way == Way::Native) {
             summary += WIDE;
         }
-        Ok(Follow {
-            epoch,
-            summary,
-            table,
-            force: force.clone(),
-            host_of,
-            addresses: names.iter().map(|name| lean.topology.hosts.get(*name)?.address).collect(),
-            ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
-            hosts,
-            steps,
-            ring: ring.ring,
-            lg,
-            bundle,
-            digest: digest.finish() | 1,
-        })
+        let (force, digest) = (force.clone(), digest.finish() | 1);
+        Ok(Follow { view, summary, table, force, steps, ring: ring.ring, lg, bundle, digest })
     }
 
     /// The same on all ranks that made the same plan; never 0.
@@ -185,15 +159,15 @@ impl Follow {
     fn can(&self, way: Way, block: u64) -> bool {
         let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
         match way {
-            Way::Lg => self.lg.steps > 0 && together(self.host_of.len() as u64),
-            Way::Bundled => together(bundled::most_blocks(&self.host_of)),
+            Way::Lg => self.lg.steps > 0 && together(self.view.host_of.len() as u64),
+            Way::Bundled => together(bundled::most_blocks(&self.view.host_of)),
             _ => true,
         }
     }
 
     /// Whether this collective may ask for connections: if forced to, and else where the topology says where every host is reached.
     pub fn may_connect(&self, collective: Collective) -> bool {
-        !self.force.ways(collective).is_empty() || self.addresses.iter().all(Option::is_some)
+        !self.force.ways(collective).is_empty() || self.view.has_all_addresses()
     }
 
     /// The way in the place of one that needs connections which cannot be had.
@@ -215,9 +189,7 @@ impl Follow {
 
     /// Whether a call of this collective may go another way than the library's, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
-        let forced = self.force.ways(collective);
-        let own = |way: Way| way != Way::Native && way.serves(collective);
-        if forced.is_empty() { self.table.entries(collective).iter().any(|entry| own(entry.way)) } else { forced.iter().copied().any(own) }
+        takes_part(&self.table, &self.force, collective)
     }
 
     /// This rank's steps of the all-to-all, in as many parts as its barriers divide it into; none where the table never asks for that
@@ -239,29 +211,6 @@ impl Follow {
     /// The ranks in the order of the allgather's ring.
     pub fn ring(&self) -> &[u32] {
         &self.ring
-    }
-
-    /// A rank's address on the network, where the topology says it.
-    pub fn address(&self, rank: u32) -> Option<IpAddr> {
-        self.addresses[*self.host_of.get(rank as usize)? as usize]
-    }
-
-    /// The slowest link's rate on the way from one rank to another; `None` within a host.
-    pub fn rate(&self, from: u32, to: u32) -> Option<BitsPerSec> {
-        let (from, to) = (*self.host_of.get(from as usize)?, *self.host_of.get(to as usize)?);
-        let mut slowest = None;
-        self.hosts.path(from, to, |edge| {
-            slowest = Some(slowest.map_or(self.hosts.rate(edge / 2), |r: BitsPerSec| r.min(self.hosts.rate(edge / 2))))
-        });
-        slowest
-    }
-
-    /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks, what the mean one would take.
-    pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
-        match collective {
-            Collective::Alltoall | Collective::Alltoallv => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
-            Collective::Allgather | Collective::Allgatherv => bound::allgather_seconds(&self.hosts, &self.ranks, block),
-        }
     }
 }
 
@@ -295,43 +244,10 @@ fn between_barriers(scheme: Scheme, phases: usize, steps: Vec<Step>) -> Vec<Vec<
     parts
 }
 
-/// The communicator's hosts as the topology names them, in the order of their first rank, with their ranks.
-fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
-    let known: std::collections::HashMap<&str, usize> = tree.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
-    let mut place = vec![None; tree.host_names().len()];
-    let mut members: Vec<(String, Vec<u32>)> = Vec::new();
-    for (rank, host) in hosts.iter().enumerate() {
-        // MPI may say "n3.cluster.example" where the inventory says "n3".
-        let short = host.split('.').next().unwrap_or(host);
-        let number = *known.get(host.as_str()).or_else(|| known.get(short)).ok_or_else(|| TreeError::Unknown(host.clone()))?;
-        let at = *place[number].get_or_insert_with(|| {
-            members.push((tree.host_names()[number].clone(), Vec::new()));
-            members.len() - 1
-        });
-        members[at].1.push(rank as u32);
-    }
-    Ok(members)
-}
-
-/// The number of each rank's host.
-fn host_of(members: &[(String, Vec<u32>)]) -> Vec<u32> {
-    let mut host_of = vec![0; members.iter().map(|(_, ranks)| ranks.len()).sum()];
-    for (host, (_, ranks)) in (0..).zip(members) {
-        ranks.iter().for_each(|&rank| host_of[rank as usize] = host);
-    }
-    host_of
-}
-
-/// The tree with rank `r` as its leaf number `r`.
-fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree, TreeError> {
-    // A blank keeps these apart from the names of switches and hosts, which cannot hold one.
-    let ranks: Vec<(String, u32)> = (0..).zip(host_of(members)).map(|(rank, host): (u32, u32)| (format!("rank {rank}"), host)).collect();
-    hosts.with_ranks(&ranks)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::MOST_RANKS;
     use inventory::TopologyFile;
 
     const PAIR: &str =
@@ -344,7 +260,7 @@ mod tests {
 
     fn plan(rate: &str, force: Force, hosts: &[&str], rank: u32) -> Result<Follow, Problem> {
         let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-        Follow::plan(&lean(rate), Mpi::Mpich, &force, &hosts, rank)
+        Prospect::new(lean(rate), Mpi::Mpich, force).plan(&hosts, rank)
     }
 
     fn peers(follow: &Follow) -> Vec<u32> {
@@ -377,6 +293,15 @@ mod tests {
     }
 
     #[test]
+    fn what_may_differ_is_known_without_a_plan() {
+        let prospect = |force: &str| Prospect::new(lean("1G"), Mpi::Mpich, Force::parse(force).unwrap());
+        let differs = |force: &str, collective, block| prospect(force).may_differ(collective, block);
+        assert!(!differs("", Collective::Alltoall, 8) && differs("", Collective::Alltoall, 1 << 20));
+        assert!(differs("ring", Collective::Allgather, 8) && !differs("native", Collective::Alltoall, 1 << 20));
+        assert!(!prospect("").takes_part(Collective::Alltoallv) && prospect("aapc").takes_part(Collective::Alltoallv));
+    }
+
+    #[test]
     fn over_faster_trunks_the_library_goes_unless_forced_and_then_several_messages_at_once() {
         let hosts = ["w", "x", "y", "z"];
         let follow = plan("10G", Force::default(), &hosts, 0).unwrap();
@@ -399,9 +324,8 @@ mod tests {
             let mut lean = lean("10M");
             lean.topology = TopologyFile::parse("pair.yaml", &(PAIR.replace("RATE", "10M") + clusters)).unwrap();
             let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-            let plans =
-                (0..hosts.len() as u32).map(|rank| Follow::plan(&lean, Mpi::Mpich, &Force::parse(force).unwrap(), &hosts, rank).unwrap());
-            plans.collect::<Vec<_>>()
+            let prospect = Prospect::new(lean, Mpi::Mpich, Force::parse(force).unwrap());
+            (0..hosts.len() as u32).map(|rank| prospect.plan(&hosts, rank).unwrap()).collect::<Vec<_>>()
         };
         let both = ["w", "w", "x", "z", "y"];
         let declared = "\nclusters: {east: [y, z], west: [w, x]}";

@@ -1,15 +1,15 @@
-//! The job record rank 0 writes into the shared directory's `jobs/`, for the controller and the terminal.
+//! The job record that rank 0 of a process set has written into the shared directory's `jobs/`, for the controller and the terminal.
 //!
-//! It must cost next to nothing: where calls come every few microseconds one in many is timed, and the file is
-//! written at most twice a second, or less often where writing is slow. Only a timed call can have it written, so in
+//! It must cost next to nothing: where calls come every few microseconds one in many is timed, and the record is
+//! sent at most twice a second, or less often where that is slow. Only a timed call can have it sent, so in
 //! a program that calls once a second each call is timed, however short.
+use crate::directory::client::{self, SharedDirectory};
 use inventory::{Bytes, Millis};
 use schedules::job::{CallTotal, JobRecord};
 use schedules::table::{Collective, Way};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Written at most this often.
@@ -24,15 +24,14 @@ const MOST_STRIDE: u32 = 1024;
 /// Different block sizes counted on their own; any further ones are counted under the next lower power of two.
 const MOST_SIZES: usize = 32;
 
-/// Counts what a communicator does. Only its rank 0 has one.
+/// Counts what a process set does. Only its rank 0 has one.
 #[derive(Debug)]
 pub struct Recorder {
     record: JobRecord,
-    file: Option<PathBuf>,
+    directory: Option<Arc<Mutex<SharedDirectory>>>,
     totals: Vec<Total>,
     last: usize,
     next_write: Instant,
-    problem: Option<String>,
     /// Seconds that timing one call costs here.
     timing: f64,
     /// When the last timed call ended, and calls of any kind begun since.
@@ -65,16 +64,15 @@ pub struct Timer {
 }
 
 impl Recorder {
-    /// Starts a record; `jobs` is the folder it is written to. It need not be there yet.
-    pub fn new(record: JobRecord, jobs: Option<&Path>) -> Recorder {
-        let file = jobs.map(|jobs| jobs.join(format!("{}.json", record.id)));
+    /// Starts a record, which goes to the shared directory, if there is one.
+    pub fn new(record: JobRecord, directory: Option<Arc<Mutex<SharedDirectory>>>) -> Recorder {
         let (timing, timed_at) = (timing(), Instant::now());
         let next_write = timed_at + WRITE_INTERVAL;
-        Recorder { record, file, totals: Vec::new(), last: 0, next_write, problem: None, timing, timed_at, calls_since: 0 }
+        Recorder { record, directory, totals: Vec::new(), last: 0, next_write, timing, timed_at, calls_since: 0 }
     }
 
-    /// From now on the communicator follows `epoch`, or stands aside for a reason. `bound` gives the seconds a
-    /// collective with blocks of a size would take at the payload bound. Written at once.
+    /// From now on the process set follows `epoch`, or stands aside for a reason. `bound` gives the seconds a
+    /// collective with blocks of a size would take at the payload bound. Sent at once.
     pub fn follows(&mut self, epoch: u64, aside: Option<String>, bound: impl Fn(Collective, Bytes) -> f64) {
         for total in &mut self.totals {
             total.bound_each = bound(total.collective, Bytes(total.block));
@@ -96,33 +94,28 @@ impl Recorder {
         Timer { total, started: (counted.until_timed == 0).then(Instant::now) }
     }
 
-    /// It has ended. Gives whether the record was written.
-    pub fn done(&mut self, timer: &Timer) -> bool {
-        timer.started.is_some_and(|started| self.timed(timer.total, started, Instant::now()))
+    /// It has ended.
+    pub fn done(&mut self, timer: &Timer) {
+        if let Some(started) = timer.started {
+            self.timed(timer.total, started, Instant::now());
+        }
     }
 
-    fn timed(&mut self, total: usize, started: Instant, ended: Instant) -> bool {
+    fn timed(&mut self, total: usize, started: Instant, ended: Instant) {
         let total = &mut self.totals[total];
         total.seconds += (ended - started).as_secs_f64() * f64::from(total.stride);
         total.stride = stride(total.stride, self.timing, self.calls_since, ended - self.timed_at);
         total.until_timed = total.stride;
         (self.timed_at, self.calls_since) = (ended, 0);
-        let due = ended >= self.next_write;
-        if due {
+        if ended >= self.next_write {
             self.write();
         }
-        due
     }
 
-    /// The last write: the communicator is freed.
+    /// The last write: the job ends.
     pub fn finish(&mut self) {
         self.record.finished = true;
         self.write();
-    }
-
-    /// What went wrong with the last write, once.
-    pub fn problem(&mut self) -> Option<String> {
-        self.problem.take()
     }
 
     /// What has been counted so far.
@@ -164,17 +157,11 @@ impl Recorder {
         self.last
     }
 
-    /// Replaces the file. A reader sees the old one or the new one, never half of one. What fails is tried again when the
-    /// next write is due.
     fn write(&mut self) {
         let began = Instant::now();
         self.record();
-        if let Some(file) = &self.file {
-            self.problem = match replace(file, &self.record) {
-                // Nobody has published here yet: that is told where epochs are looked for.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-                written => written.err().map(|e| format!("{}: {e}; the controller does not hear of this job", file.display())),
-            };
+        if let (Some(directory), Ok(json)) = (&self.directory, serde_json::to_vec(&self.record)) {
+            client::lock(directory).write(&format!("{}.json", self.record.id), json);
         }
         let ended = Instant::now();
         self.next_write = ended + WRITE_INTERVAL.max((ended - began) * WRITE_COST);
@@ -211,20 +198,7 @@ fn timing() -> f64 {
     2.0 * (last - began).as_secs_f64() / f64::from(READS)
 }
 
-/// Everybody may write to the folder: what somebody left under the new file's name, a link perhaps, is removed and never
-/// written through.
-fn replace(file: &Path, record: &JobRecord) -> io::Result<()> {
-    let new = file.with_extension("new");
-    // Mostly it is not there. If it stays, the next line says so.
-    let _ = fs::remove_file(&new);
-    let mut out = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&new)?;
-    let written = out.write_all(&serde_json::to_vec(record)?).and_then(|()| fs::rename(&new, file));
-    written.inspect_err(|_| {
-        let _ = fs::remove_file(&new);
-    })
-}
-
-/// The record of a communicator whose rank `r` runs on `hosts[r]`; `number` is its number in this process.
+/// The record of a process set whose rank `r` runs on `hosts[r]`; `number` is its number in this process.
 pub fn start(hosts: &[String], number: u32, mpi: &str) -> JobRecord {
     let started = now();
     let mut distinct: Vec<String> = Vec::new();
@@ -275,45 +249,9 @@ pub fn now() -> Millis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
-    use tempfile::TempDir;
 
-    /// A folder for records, which is not there yet, and a recorder that writes to it.
-    fn recorder() -> (TempDir, PathBuf, Recorder) {
-        let dir = TempDir::new().unwrap();
-        let jobs = dir.path().join("jobs");
-        let recorder = Recorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, "mpich"), Some(&jobs));
-        (dir, jobs, recorder)
-    }
-
-    fn follow(recorder: &mut Recorder, epoch: u64) {
-        recorder.follows(epoch, None, |_, _| 0.0);
-    }
-
-    fn written(recorder: &Recorder) -> JobRecord {
-        serde_json::from_slice(&fs::read(recorder.file.as_ref().unwrap()).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn a_folder_that_comes_later_gets_the_record() {
-        let (_dir, jobs, mut recorder) = recorder();
-        follow(&mut recorder, 0);
-        assert_eq!(recorder.problem(), None);
-        fs::create_dir(jobs).unwrap();
-        follow(&mut recorder, 1);
-        assert_eq!(written(&recorder).epoch, 1);
-    }
-
-    #[test]
-    fn a_write_that_failed_is_tried_again() {
-        let (_dir, _, mut recorder) = recorder();
-        let file = recorder.file.clone().unwrap();
-        fs::create_dir_all(&file).unwrap();
-        follow(&mut recorder, 1);
-        assert!(recorder.problem().unwrap().contains(&*file.to_string_lossy()));
-        fs::remove_dir(&file).unwrap();
-        follow(&mut recorder, 2);
-        assert_eq!((recorder.problem(), written(&recorder).epoch), (None, 2));
+    fn recorder() -> Recorder {
+        Recorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, "mpich"), None)
     }
 
     /// Carries out calls of 2 µs, one each `period`, on a clock of the test's own; gives how many were timed.
@@ -332,9 +270,9 @@ mod tests {
 
     #[test]
     fn rare_calls_are_all_timed_and_frequent_ones_seldom() {
-        let (_dir, _, mut recorder) = recorder();
+        let mut recorder = recorder();
         let mut clock = recorder.timed_at + Duration::from_secs(1);
-        (recorder.timing, recorder.file) = (100e-9, None);
+        recorder.timing = 100e-9;
         assert_eq!(call(&mut recorder, &mut clock, 60, Duration::from_secs(1)), 60);
         let timed = call(&mut recorder, &mut clock, 100_000, Duration::from_micros(4));
         assert!((9_000..11_000).contains(&timed), "one in ten takes a 400th of the time: {timed}");
@@ -351,20 +289,5 @@ mod tests {
         assert_eq!(stride(1, 4e-6, 1, micro), 2);
         assert_eq!(stride(1000, 4e-6, 1000, 1000 * micro), MOST_STRIDE);
         assert_eq!(stride(MOST_STRIDE, 4e-6, MOST_STRIDE, Duration::from_secs(1000)), 1);
-    }
-
-    #[test]
-    fn a_link_in_its_place_is_not_followed() {
-        let (dir, jobs, mut recorder) = recorder();
-        let (precious, file) = (dir.path().join("precious"), recorder.file.clone().unwrap());
-        fs::create_dir(jobs).unwrap();
-        fs::write(&precious, "as it was").unwrap();
-        for name in [file.clone(), file.with_extension("new")] {
-            symlink(&precious, name).unwrap();
-        }
-        follow(&mut recorder, 1);
-        assert_eq!((recorder.problem(), written(&recorder).epoch), (None, 1));
-        assert_eq!(fs::read_to_string(precious).unwrap(), "as it was");
-        assert!(fs::symlink_metadata(file).unwrap().is_file());
     }
 }

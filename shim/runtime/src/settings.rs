@@ -94,6 +94,11 @@ impl Force {
         Ok(Force { alltoall: of(Collective::Alltoall), alltoallv: of(Collective::Alltoallv), allgather: of(Collective::Allgather) })
     }
 
+    /// Whether anything is forced.
+    pub fn is_any(&self) -> bool {
+        *self != Force::default()
+    }
+
     /// The ways this collective is forced to go in turn; none where the table decides.
     pub fn ways(&self, collective: Collective) -> &[Way] {
         match collective {

@@ -1,6 +1,6 @@
 //! The watchdog, off unless `HEDDLE_WATCHDOG` names a number of seconds: a thread that says what a rank waits for when it has waited that
 //! long. It looks only at what the waiting thread wrote down before, so it works where MPI itself hangs.
-use crate::say;
+use crate::{say, signals};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
@@ -46,12 +46,13 @@ fn watch() -> Option<&'static Watch> {
     let watch = WATCH.get_or_init(|| after(std::env::var("HEDDLE_WATCHDOG").ok().as_deref())).as_ref()?;
     THREAD.get_or_init(|| {
         // Without a thread it says nothing; the job is not worse off for it.
-        let _ = thread::Builder::new().name("heddle-watchdog".into()).spawn(move || {
+        let look = move || {
             loop {
                 thread::sleep(watch.after / 4);
                 watch.overdue(Instant::now()).iter().for_each(|line| say::line(line));
             }
-        });
+        };
+        let _ = signals::without(|| thread::Builder::new().name("heddle-watchdog".into()).spawn(look));
     });
     Some(watch)
 }

@@ -1,4 +1,4 @@
-//! Rank 0's view of the shared directory. It only ever reads whole files, checks every digest, and when
+//! Epochs out of the shared directory. It only ever reads whole files, checks every digest, and when
 //! anything is wrong it says so and keeps nothing.
 use schedules::epoch::{Lean, Pointer};
 use std::fs::OpenOptions;

@@ -1,0 +1,218 @@
+//! What this process knows of each communicator of the application: an attribute on it, so that MPI itself says
+//! when it goes, and a short memory per thread, because looking an attribute up costs as much as a small collective may.
+//!
+//! A communicator costs next to nothing until the calls on it are worth a look ([`runtime::worth`]). A duplicate shares what its parent has,
+//! count and process set alike, because all calls on both are made by the same ranks in one order; only threads that
+//! call at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is on its own.
+use crate::call::{Amount, Call};
+use crate::mpi::{SUCCESS, mpi};
+use crate::process_set::{self, ProcessSet};
+use crate::quiet::quietly;
+use crate::result::{Failed, Result, check};
+use crate::within::Within;
+use crate::{registry, root_rank};
+use ::mpi::ffi::MPI_Comm;
+use runtime::worth::{Step, Worth};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// A communicator and its duplicates.
+pub(crate) struct CommState {
+    /// This process's rank and how many there are.
+    rank: c_int,
+    size: c_int,
+    /// Calls pass through for good: the above, and where all ranks are on one host or not all have the runtime.
+    passes: AtomicBool,
+    stage: Mutex<Stage>,
+}
+
+enum Stage {
+    Counting(Worth),
+    Joined(Arc<Mutex<ProcessSet>>),
+}
+
+/// Grows whenever a communicator is freed: then a handle may come to mean another one.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+/// Every state there is, for those that MPI_Finalize finds still there.
+static STATES: Mutex<Vec<Weak<CommState>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// The last communicator this thread called with, at which generation, and its state.
+    static LAST: Cell<(Option<MPI_Comm>, u64, *const CommState)> = const { Cell::new((None, 0, std::ptr::null())) };
+}
+
+/// Whether calls on this communicator are known to pass through. Asked first of all: such calls may take less than a
+/// microsecond.
+pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
+    let (last, remembered, state) = LAST.get();
+    // SAFETY: as in `of`.
+    last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire) && unsafe { &*state }.passes()
+}
+
+/// What this process knows of a communicator.
+pub(crate) fn of<'a>(comm: MPI_Comm) -> Result<&'a CommState> {
+    let generation = GENERATION.load(Ordering::Acquire);
+    let (last, remembered, state) = LAST.get();
+    let state = if last == Some(comm) && remembered == generation {
+        state
+    } else {
+        let state = attribute(comm)?;
+        LAST.set((Some(comm), GENERATION.load(Ordering::Acquire), state));
+        state
+    };
+    // SAFETY: the attribute owns the state until the communicator is freed, which no program may do during a
+    // collective on it.
+    Ok(unsafe { &*state })
+}
+
+impl CommState {
+    /// Of a communicator that no attribute is on yet. A communicator of one rank, or of two groups, has nobody to exchange blocks with in
+    /// heddle's ways.
+    fn of(comm: MPI_Comm) -> Result<CommState> {
+        let (mut inter, mut rank, mut size) = (0, 0, 0);
+        // SAFETY: a communicator of the application and places for the results.
+        unsafe {
+            check((mpi().call.Comm_test_inter)(comm, &mut inter))?;
+            check((mpi().call.Comm_rank)(comm, &mut rank))?;
+            check((mpi().call.Comm_size)(comm, &mut size))?;
+        }
+        let passes = AtomicBool::new(inter != 0 || size < 2);
+        Ok(CommState { rank, size, passes, stage: Mutex::new(Stage::Counting(Worth::default())) })
+    }
+
+    /// The communicator during a call on it.
+    pub(crate) fn within(&self, comm: MPI_Comm) -> Within {
+        Within { comm, rank: self.rank, size: self.size }
+    }
+
+    /// Whether calls pass through for good.
+    pub(crate) fn passes(&self) -> bool {
+        self.passes.load(Ordering::Relaxed)
+    }
+
+    /// Counts a call; gives the process set that serves it, if one does. The call at which that is first asked for is collective.
+    pub(crate) fn process_set(&self, call: &Call, amount: Amount) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
+        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let worth = match &mut *stage {
+            Stage::Joined(set) => return Ok(Some(Arc::clone(set))),
+            Stage::Counting(worth) => worth,
+        };
+        match worth.count(self.size as u64, amount.known_to_all()) {
+            Step::Pass => return Ok(None),
+            Step::Prepare => {
+                if self.rank == 0 {
+                    root_rank::prepare();
+                }
+                return Ok(None);
+            }
+            Step::Look => {}
+        }
+        let joined = process_set::join(&self.within(call.comm))?;
+        match &joined {
+            Some(set) => *stage = Stage::Joined(Arc::clone(set)),
+            None => self.passes.store(true, Ordering::Relaxed),
+        }
+        Ok(joined)
+    }
+
+    fn joined(&self) -> Option<Arc<Mutex<ProcessSet>>> {
+        match &*self.stage.lock().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Joined(set) => Some(Arc::clone(set)),
+            Stage::Counting(_) => None,
+        }
+    }
+}
+
+/// The attribute's value, set now if there is none.
+fn attribute(comm: MPI_Comm) -> Result<*const CommState> {
+    let mpi = mpi();
+    let key = key()?;
+    let (mut value, mut found): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
+    // What is no communicator at all is told here, as the library would tell it, and once.
+    // SAFETY: a communicator of the application, a key of ours and places for the results.
+    check(unsafe { (mpi.call.Comm_get_attr)(comm, key, (&raw mut value).cast(), &mut found) })?;
+    if found != 0 {
+        return Ok(value.cast_const().cast());
+    }
+    let state = Arc::new(CommState::of(comm)?);
+    lock_states().push(Arc::downgrade(&state));
+    let value = Arc::into_raw(state);
+    // SAFETY: as above; `forget` takes the value back.
+    quietly(comm, || check(unsafe { (mpi.call.Comm_set_attr)(comm, key, value.cast_mut().cast()) }))?;
+    Ok(value)
+}
+
+/// The attribute's key. The first call also asks MPI to be told when it goes down: attributes of MPI_COMM_SELF
+/// are deleted first thing in MPI_Finalize (MPI-4.1 section 11.2.4).
+fn key() -> Result<c_int> {
+    static KEY: OnceLock<std::result::Result<c_int, c_int>> = OnceLock::new();
+    let create = |copy, delete| {
+        let mut key = mpi().keyval_invalid;
+        // SAFETY: two callbacks of the right kind and a place for the result.
+        check(unsafe { (mpi().call.Comm_create_keyval)(copy, delete, &mut key, std::ptr::null_mut()) }).map(|()| key)
+    };
+    let key = *KEY.get_or_init(|| {
+        let at_end = create(do_not_copy, finalize).map_err(|e| e.0)?;
+        let own = mpi().handle.comm_self;
+        // SAFETY: MPI_COMM_SELF and a key of ours; the value is not looked at.
+        quietly(own, || check(unsafe { (mpi().call.Comm_set_attr)(own, at_end, std::ptr::null_mut()) })).map_err(|e| e.0)?;
+        create(share, forget).map_err(|e| e.0)
+    });
+    key.map_err(Failed)
+}
+
+fn lock_states() -> MutexGuard<'static, Vec<Weak<CommState>>> {
+    STATES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Open MPI refuses a null copy function.
+unsafe extern "C" fn do_not_copy(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void, _: *mut c_void, flag: *mut c_int) -> c_int {
+    // SAFETY: MPI passes a place for the flag.
+    unsafe { *flag = 0 };
+    SUCCESS
+}
+
+/// The communicator is duplicated.
+unsafe extern "C" fn share(_: MPI_Comm, _: c_int, _: *mut c_void, value: *mut c_void, copy: *mut c_void, flag: *mut c_int) -> c_int {
+    let state: *const CommState = value.cast_const().cast();
+    // SAFETY: the value `attribute` set, which lives as long as the parent.
+    let shared = !process_set::threads_call_at_once() || unsafe { &*state }.passes();
+    // SAFETY: MPI passes places for the flag and for a value, and gives that back to `forget`, once.
+    unsafe {
+        *flag = c_int::from(shared);
+        if shared {
+            Arc::increment_strong_count(state);
+            *copy.cast::<*const CommState>() = state;
+        }
+    }
+    SUCCESS
+}
+
+/// The communicator is freed.
+unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+    // SAFETY: the value `attribute` or `share` set, given back once.
+    let state: Arc<CommState> = unsafe { Arc::from_raw(value.cast_const().cast()) };
+    crate::guarded("the end of a communicator", || {
+        if let Some(state) = Arc::into_inner(state) {
+            lock_states().retain(|other| other.strong_count() > 0);
+            if let Some(set) = state.joined() {
+                registry::released(&set);
+            }
+        }
+        SUCCESS
+    })
+}
+
+/// MPI goes down. Communicators that were never freed, like MPI_COMM_WORLD, are left while MPI still works: neither
+/// library can free a communicator from within the end of another one at that time.
+unsafe extern "C" fn finalize(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    crate::guarded("the end of the job", || {
+        let states: Vec<Arc<CommState>> = lock_states().iter().filter_map(Weak::upgrade).collect();
+        states.iter().filter_map(|state| state.joined()).chain(registry::all()).for_each(|set| process_set::lock(&set).leave());
+        root_rank::goodbye();
+        SUCCESS
+    })
+}

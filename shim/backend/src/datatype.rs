@@ -1,0 +1,80 @@
+//! What heddle asks about the application's datatypes. A question that fails is heddle's own trouble: the call then goes to the
+//! library, which raises what there is to raise.
+use crate::mpi::{SUCCESS, mpi};
+use crate::result::{Failed, Result, check};
+use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
+use std::ffi::c_int;
+
+/// Octets of an element; `None` for what cannot be a datatype. `comm` is the call's.
+pub(crate) fn size_if_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> Option<u64> {
+    if datatype == mpi().handle.datatype_null || !is_valid(datatype, comm) {
+        return None;
+    }
+    size(datatype).ok()
+}
+
+/// Questions about a datatype that fail are told to the handler of MPI_COMM_WORLD or MPI_COMM_SELF, which is perhaps not the call's.
+/// This one belongs to a communicator, which can be kept quiet; what is predefined needs none.
+#[cfg(mpich)]
+fn is_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> bool {
+    /// The first octet of a handle: which kind of object (3: a datatype), and where it lies (1: in the library).
+    const PREDEFINED: u32 = 0x4c;
+    let mut size = 0;
+    datatype.0 as u32 >> 24 == PREDEFINED
+        // SAFETY: MPICH checks handles before it follows them.
+        || crate::quiet::quietly(comm, || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) } == SUCCESS)
+}
+
+/// Handles are addresses: nothing tells a wrong one, but null.
+#[cfg(open_mpi)]
+fn is_valid(datatype: MPI_Datatype, _: MPI_Comm) -> bool {
+    !datatype.0.is_null()
+}
+
+fn size(datatype: MPI_Datatype) -> Result<u64> {
+    let mut size = 0;
+    // SAFETY: a datatype of the application and a place for the result.
+    let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };
+    if code == SUCCESS { u64::try_from(size).map_err(|_| Failed(::mpi::ffi::MPI_ERR_TYPE as c_int)) } else { Err(Failed(code)) }
+}
+
+/// How elements of a type lie in memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) size: u64,
+    /// Bytes from an element to the next: negative where a datatype's extent is.
+    pub(crate) extent: isize,
+    /// Whether elements lie octet by octet, one behind the other, in the order they are sent.
+    pub(crate) plain: bool,
+}
+
+impl Shape {
+    /// Of a datatype that is known to be one.
+    pub(crate) fn of(datatype: MPI_Datatype) -> Result<Shape> {
+        let (mut lower, mut extent) = (0isize, 0isize);
+        // SAFETY: a datatype of the application and places for the results.
+        check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
+        let size = size(datatype)?;
+        // Pairs such as MPI_DOUBLE_INT are predefined and have a gap.
+        let plain = lower == 0 && extent as u64 == size && is_predefined(datatype);
+        Ok(Shape { size, extent, plain })
+    }
+}
+
+/// By the form with large counts where the library has it: the other one refuses types that were made with large counts (MPI-4.0, 5.1.13).
+fn is_predefined(datatype: MPI_Datatype) -> bool {
+    let mpi = mpi();
+    let mut combiner = mpi.combiner_named.wrapping_add(1);
+    let code = if let Some(large) = mpi.large.Type_get_envelope_c {
+        let mut numbers: [MPI_Count; 4] = [0; 4];
+        let [integers, addresses, counts, types] = &mut numbers;
+        // SAFETY: a datatype of the application and places for the results.
+        unsafe { large(datatype, integers, addresses, counts, types, &mut combiner) }
+    } else {
+        let mut numbers: [c_int; 3] = [0; 3];
+        let [integers, addresses, types] = &mut numbers;
+        // SAFETY: as above.
+        unsafe { (mpi.call.Type_get_envelope)(datatype, integers, addresses, types, &mut combiner) }
+    };
+    code == SUCCESS && combiner == mpi.combiner_named
+}

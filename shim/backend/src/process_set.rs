@@ -1,0 +1,406 @@
+//! What this process knows as a member of a process set: the members of a communicator, of its duplicates, and of others that have the
+//! same members in the same order. They follow an epoch together, and agree on it at calls on any of these communicators.
+use crate::call::{Amount, Call};
+use crate::meeting::{self, Known};
+use crate::mpi::mpi;
+use crate::result::{Result, check};
+use crate::root_rank::RootRank;
+use crate::twin::Twin;
+use crate::wires::{self, Wires};
+use crate::within::Within;
+use crate::{aapc, lg, registry, ring};
+use runtime::pace::Pace;
+use runtime::plan::{Follow, Prospect};
+use runtime::settings::{self, Force};
+use runtime::word::Word;
+use runtime::{say, watch};
+use schedules::epoch::Lean;
+use schedules::table::{Carrier, Collective, Mpi, Way};
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// The library this backend is compiled for.
+const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
+/// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
+const NAME: usize = 256;
+/// A call over TCP needs a packed copy, if its type has gaps.
+const MOST_OVER_TCP: u64 = 1 << 30;
+
+/// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in turn.
+#[derive(Debug, Default)]
+struct Row {
+    kind: Option<(Collective, u64)>,
+    calls: u64,
+}
+
+impl Row {
+    /// Counts a call; gives how many of its kind came just before.
+    fn count(&mut self, collective: Collective, block: u64) -> u64 {
+        let same = self.kind.replace((collective, block)) == Some((collective, block));
+        self.calls = if same { self.calls + 1 } else { 0 };
+        self.calls
+    }
+}
+
+/// What is followed.
+#[derive(Debug, Default)]
+enum Followed {
+    /// The library's own routines run.
+    #[default]
+    Nothing,
+    /// An epoch for which nobody has asked for another way yet.
+    Unplanned(Box<Prospect>),
+    Planned(Box<Follow>),
+}
+
+/// Whether there is a communicator of the runtime's own for messages.
+#[derive(Debug, Default)]
+enum Messages {
+    #[default]
+    Untried,
+    Over(Twin),
+    /// The library had none to give to some rank; nobody tries again.
+    Refused,
+}
+
+/// A process set, as one of its processes knows it.
+#[derive(Debug)]
+pub(crate) struct ProcessSet {
+    rank: u32,
+    /// The host of each rank.
+    hosts: Vec<String>,
+    pace: Pace,
+    row: Row,
+    followed: Followed,
+    messages: Messages,
+    wires: Wires,
+    /// Rank 0 has more to do.
+    root: Option<Box<RootRank>>,
+}
+
+/// Whether threads of this process may call MPI at once: then calls on two communicators have no common order.
+pub(crate) fn threads_call_at_once() -> bool {
+    static MULTIPLE: OnceLock<bool> = OnceLock::new();
+    *MULTIPLE.get_or_init(|| {
+        let mut provided = 0;
+        // SAFETY: a place for the result.
+        let code = unsafe { (mpi().call.Query_thread)(&mut provided) };
+        check(code).is_err() || provided == mpi().thread_multiple
+    })
+}
+
+pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
+    set.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Some communicator's members did not all come: others are not waited for that long again.
+static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
+
+/// The process set of a communicator's members, who meet now; `None` if not all of them come, or if all are on one
+/// host, where no epoch ever gives them a network to schedule. Collective.
+pub(crate) fn join(within: &Within) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
+    let patience = settings::patience(|name| std::env::var(name).ok());
+    let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) { Duration::ZERO } else { patience };
+    let size = within.size;
+    watch::waits(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
+    let members = if threads_call_at_once() { None } else { registry::members(within)? };
+    let living = members.as_ref().and_then(registry::find);
+    let hosts = members.as_ref().and_then(registry::hosts);
+    let known = Known {
+        set: living.as_ref().map_or(0, |(number, _)| *number),
+        hosts: hosts.is_some(),
+        unused: members.as_ref().map_or(0, |members| registry::unused_number(members, within.rank)),
+    };
+    let Some(common) = meeting::meet(within, patience, known)? else {
+        if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
+            not_everybody(within, patience);
+        }
+        return Ok(None);
+    };
+    if let Some((number, set)) = living
+        && common.set == number
+    {
+        return Ok(Some(set));
+    }
+    let hosts = match hosts {
+        Some(hosts) if common.hosts => hosts,
+        _ => ask_hosts(within)?,
+    };
+    if let Some(members) = &members {
+        registry::remember_hosts(members, &hosts);
+    }
+    if hosts.iter().all(|host| *host == hosts[0]) {
+        return Ok(None);
+    }
+    let mut set = ProcessSet::new(within, hosts);
+    set.agree(within)?;
+    let set = Arc::new(Mutex::new(set));
+    if let Some(members) = members {
+        registry::keep(members, common.unused, &set);
+    }
+    Ok(Some(set))
+}
+
+/// The host of each member, as MPI calls it. Collective.
+fn ask_hosts(within: &Within) -> Result<Vec<String>> {
+    let (mut name, mut length) = ([0u8; NAME], 0);
+    // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
+    check(unsafe { (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length) })?;
+    Ok(within.gather_all(&name)?.chunks(NAME).map(text).collect())
+}
+
+fn text(name: &[u8]) -> String {
+    let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+/// Two ranks say it, in case rank 0 is the one without the runtime.
+fn not_everybody(within: &Within, patience: Duration) {
+    if within.rank < 2 {
+        say::once(&format!(
+            "communicator of {} ranks: not all came to a collective within {} s (HEDDLE_PATIENCE); one is late, or heddle is loaded \
+             on some of them only; the MPI library's own routines run on it. Load heddle on all ranks or on none: where some lack it, \
+             non-blocking collectives of the program may fail",
+            within.size,
+            patience.as_secs_f64()
+        ));
+    }
+}
+
+impl ProcessSet {
+    fn new(within: &Within, hosts: Vec<String>) -> ProcessSet {
+        let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts)));
+        ProcessSet {
+            rank: within.rank as u32,
+            hosts,
+            pace: Pace::new(1),
+            row: Row::default(),
+            followed: Followed::Nothing,
+            messages: Messages::Untried,
+            wires: Wires::default(),
+            root,
+        }
+    }
+
+    /// Carries one call out. Collective.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    pub(crate) unsafe fn serve(&mut self, call: &Call, within: &Within, amount: Amount) -> Result<i32> {
+        if self.pace.due(self.hosts.len() as u64, amount.known_to_all()) {
+            self.agree(within)?;
+        }
+        let amount = if amount.differs { self.mean(within, amount)? } else { amount };
+        let way = self.way(call, within, amount)?;
+        watch::waits(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
+        let followed = &self.followed;
+        let why = || followed.why(call.collective, amount.block, way);
+        let timer = self.root.as_mut().map(|root| root.begin(call.collective, way, amount.block, why));
+        // SAFETY: passed on to the caller.
+        let code = unsafe { self.carry_out(call, within, way, amount.block as usize) };
+        if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
+            root.done(timer);
+        }
+        code
+    }
+
+    /// This rank, as the watchdog names it.
+    fn me(&self) -> String {
+        format!("rank {} on {}", self.rank, self.hosts[self.rank as usize])
+    }
+
+    /// What all ranks together move, where each of them knows its own part; this rank's own where nobody needs to know. Collective.
+    fn mean(&mut self, within: &Within, own: Amount) -> Result<Amount> {
+        if !self.followed.takes_part(Collective::Alltoallv) {
+            return Ok(own);
+        }
+        let told = if own.fits { own.block } else { u64::MAX };
+        let all = within.gather_all(&told.to_le_bytes())?;
+        let all = all.chunks_exact(8).map(|octets| octets.iter().rev().fold(0, |n, &octet| n << 8 | u64::from(octet)));
+        let (mut sum, mut fits) = (0u64, true);
+        all.for_each(|block| {
+            fits &= block < u64::MAX;
+            sum = sum.saturating_add(block);
+        });
+        let ranks = self.hosts.len() as u64;
+        let block = sum.div_ceil(ranks);
+        self.pace.add(ranks, block);
+        Ok(Amount { block, fits, ..own })
+    }
+
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn carry_out(&mut self, call: &Call, within: &Within, way: Way, block: usize) -> Result<i32> {
+        let (Followed::Planned(follow), true) = (&self.followed, way != Way::Native) else {
+            // SAFETY: passed on to the caller.
+            return Ok(unsafe { call.native() });
+        };
+        let mesh = self.wires.mesh().filter(|_| way.carrier() == Some(Carrier::Tcp));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (way, mesh, &self.messages) {
+                (Way::Aapc { sync, .. }, Some(mesh), _) => wires::alltoall(call, within, mesh, follow.steps(sync), block)?,
+                (_, Some(mesh), _) => wires::allgather(call, within, mesh, follow.ring(), block)?,
+                (Way::Lg, _, Messages::Over(twin)) => lg::alltoall(call, within, twin, follow.lg(), 1, block)?,
+                (Way::Aapc { sync, .. }, _, Messages::Over(twin)) => aapc::alltoall(call, within, twin, follow.steps(sync))?,
+                (Way::Bundled, _, Messages::Over(twin)) => lg::alltoall(call, within, twin, follow.bundle(), usize::MAX, block)?,
+                (_, _, Messages::Over(twin)) => ring::allgather(call, twin, follow.ring())?,
+                _ => return Ok(call.native()),
+            }
+        }
+        Ok(crate::mpi::SUCCESS)
+    }
+
+    /// The same on every rank. Plans, connects and makes what else the way asks for, where it does so first. Collective.
+    fn way(&mut self, call: &Call, within: &Within, amount: Amount) -> Result<Way> {
+        let Amount { block, fits, .. } = amount;
+        if block == 0 || !fits || !self.followed.may_differ(call.collective, block) {
+            return Ok(Way::Native);
+        }
+        self.plan(within)?;
+        let Followed::Planned(follow) = &self.followed else { return Ok(Way::Native) };
+        let mut way = follow.way(call.collective, block, self.row.count(call.collective, block));
+        if way.carrier() == Some(Carrier::Tcp) {
+            watch::waits(|| format!("rank {}: the connections of all ranks", within.rank));
+            let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
+            let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
+            if connects && self.wires.up(within, follow)? {
+                return Ok(way);
+            }
+            way = follow.way_without_tcp(call.collective, block, way);
+        }
+        Ok(if way == Way::Native || self.messages.up(within)? { way } else { Way::Native })
+    }
+
+    /// Rank 0 tells what it has heard of the shared directory. Collective.
+    fn agree(&mut self, within: &Within) -> Result<()> {
+        watch::waits(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
+        let mut header = [0u8; 8];
+        let mut body = Vec::new();
+        if let Some(root) = &mut self.root {
+            let (word, next) = root.speak(self.pace.done());
+            body = word.to_bytes();
+            header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
+            header[4..].copy_from_slice(&next.to_le_bytes());
+        }
+        within.broadcast(&mut header)?;
+        let [length, next] = [&header[..4], &header[4..]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        body.resize(length as usize, 0);
+        within.broadcast(&mut body)?;
+        if let Some(root) = &mut self.root {
+            root.spoken();
+        }
+        self.pace = Pace::new(next);
+        match Word::from_bytes(&body) {
+            Word::Keep => {}
+            Word::Aside(problem) => self.stand_aside(problem),
+            Word::Follow { lean, force } => self.take_up(&lean, force),
+        }
+        Ok(())
+    }
+
+    /// What rank 0 has read every rank can read: they have the same octets.
+    fn take_up(&mut self, lean: &[u8], force: Force) {
+        match Lean::from_bytes(lean) {
+            Ok(lean) => {
+                self.followed = Followed::Unplanned(Box::new(Prospect::new(lean, MPI, force)));
+                if let Some(root) = &mut self.root {
+                    root.follows();
+                }
+            }
+            Err(e) => self.stand_aside(e.to_string()),
+        }
+    }
+
+    /// Plans, if nobody has, and makes sure that all ranks have the same plan. Planning only computes, so a panic in it may be caught.
+    /// Collective.
+    fn plan(&mut self, within: &Within) -> Result<()> {
+        let Followed::Unplanned(prospect) = &self.followed else { return Ok(()) };
+        let planned = catch_unwind(AssertUnwindSafe(|| prospect.plan(&self.hosts, self.rank).map_err(|e| e.to_string())))
+            .unwrap_or_else(|_| Err("planning for this communicator failed; please report this".into()));
+        watch::waits(|| format!("{}: the plans of all ranks", self.me()));
+        let own = planned.as_ref().map_or(0, Follow::digest).to_le_bytes();
+        let same = within.gather_all(&own)?.chunks(own.len()).all(|digest| digest == own);
+        match planned {
+            Ok(follow) if same => {
+                if let Some(root) = &mut self.root {
+                    root.planned(&follow);
+                }
+                self.wires.pace(within.rank as u32, &follow);
+                self.followed = Followed::Planned(Box::new(follow));
+            }
+            Err(problem) if same => self.stand_aside(problem),
+            _ => self.stand_aside("the ranks came to different plans; do all hosts have the same version of heddle?".into()),
+        }
+        Ok(())
+    }
+
+    fn stand_aside(&mut self, problem: String) {
+        self.followed = Followed::Nothing;
+        if let Some(root) = &mut self.root {
+            root.stands_aside(problem);
+        }
+    }
+
+    /// No communicator has it any more, but the next one may: what it holds is given back, what it knows stays.
+    pub(crate) fn rest(&mut self) {
+        self.wires = Wires::default();
+        if let Messages::Over(mut twin) = std::mem::take(&mut self.messages) {
+            twin.free();
+        }
+    }
+
+    /// Nobody has it any more, or MPI goes down: the last word of the job record, and what it holds given back.
+    pub(crate) fn leave(&mut self) {
+        if let Some(mut root) = self.root.take() {
+            root.finish();
+        }
+        self.rest();
+    }
+}
+
+impl Followed {
+    fn may_differ(&self, collective: Collective, block: u64) -> bool {
+        match self {
+            Followed::Nothing => false,
+            Followed::Unplanned(prospect) => prospect.may_differ(collective, block),
+            Followed::Planned(follow) => follow.takes_part(collective),
+        }
+    }
+
+    fn takes_part(&self, collective: Collective) -> bool {
+        match self {
+            Followed::Nothing => false,
+            Followed::Unplanned(prospect) => prospect.takes_part(collective),
+            Followed::Planned(follow) => follow.takes_part(collective),
+        }
+    }
+
+    /// Why a call goes a way, for people.
+    fn why(&self, collective: Collective, block: u64, way: Way) -> String {
+        match self {
+            Followed::Nothing => String::new(),
+            Followed::Unplanned(prospect) => prospect.why(collective, block),
+            Followed::Planned(follow) => follow.why(collective, block, way),
+        }
+    }
+}
+
+impl Messages {
+    /// Whether there is such a communicator; it is made now if nobody tried before. Collective.
+    fn up(&mut self, within: &Within) -> Result<bool> {
+        if let Messages::Untried = self {
+            let twin = Twin::of(within).ok();
+            let everywhere = within.everywhere(twin.is_some())?;
+            if !everywhere {
+                say::once("the MPI library has no communicator left for heddle; its own routines run");
+            }
+            // Where a rank has none, those of the others stay as they are: to give one back takes all its members.
+            *self = twin.filter(|_| everywhere).map_or(Messages::Refused, Messages::Over);
+        }
+        Ok(matches!(self, Messages::Over(_)))
+    }
+}

@@ -1,0 +1,74 @@
+//! Messages under way on the runtime's own communicators.
+use crate::mpi::{SUCCESS, mpi};
+use crate::result::{Failed, Result};
+use ::mpi::ffi::{MPI_Request, MPI_Status};
+use std::ffi::c_int;
+
+/// Requests under way, each with what it means to the caller.
+#[derive(Debug)]
+pub(crate) struct Requests<T> {
+    requests: Vec<MPI_Request>,
+    meaning: Vec<T>,
+    indices: Vec<c_int>,
+    statuses: Vec<MPI_Status>,
+    /// The first that went wrong.
+    failed: Option<Failed>,
+}
+
+impl<T: Copy + Ord> Requests<T> {
+    pub(crate) fn new() -> Requests<T> {
+        Requests { requests: Vec::new(), meaning: Vec::new(), indices: Vec::new(), statuses: Vec::new(), failed: None }
+    }
+
+    pub(crate) fn add(&mut self, request: MPI_Request, meaning: T) {
+        self.requests.push(request);
+        self.meaning.push(meaning);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// What is under way.
+    pub(crate) fn meanings(&self) -> &[T] {
+        &self.meaning
+    }
+
+    /// Waits until some are complete and puts their meanings, sorted, into `completed`. One that went wrong, a message longer than its
+    /// place perhaps, is complete too: others wait for what this rank does next. [`Requests::outcome`] tells of it.
+    pub(crate) fn wait_some(&mut self, completed: &mut Vec<T>) -> Result<()> {
+        let mpi = mpi();
+        let mut count = 0;
+        completed.clear();
+        let under_way = self.requests.len();
+        self.indices.resize(under_way, 0);
+        // SAFETY: a status is plain data, written by MPI before it is read here.
+        self.statuses.resize_with(under_way, || unsafe { std::mem::zeroed() });
+        let (requests, indices, statuses) = (self.requests.as_mut_ptr(), self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
+        // SAFETY: the arrays hold as many entries as are said.
+        let code = unsafe { (mpi.call.Waitsome)(under_way as c_int, requests, &mut count, indices, statuses) };
+        if code != SUCCESS {
+            // "See the statuses": say what failed, not that something did.
+            let told = self.statuses.iter().take(count.max(0) as usize).map(|s| s.MPI_ERROR).find(|&e| e != SUCCESS);
+            self.failed.get_or_insert(Failed(told.unwrap_or(code)));
+        }
+        // Not what `indices` says: where one has failed, Open MPI frees each other that has, and does not tell.
+        for at in (0..under_way).rev() {
+            if self.requests[at] == mpi.handle.request_null {
+                self.requests.swap_remove(at);
+                completed.push(self.meaning.swap_remove(at));
+            }
+        }
+        if completed.is_empty() {
+            // Nothing moves on any more.
+            return Err(self.failed.unwrap_or(Failed(::mpi::ffi::MPI_ERR_OTHER as c_int)));
+        }
+        completed.sort_unstable();
+        Ok(())
+    }
+
+    /// How it went, when all are complete.
+    pub(crate) fn outcome(&self) -> Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}

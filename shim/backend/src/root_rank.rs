@@ -1,0 +1,243 @@
+//! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record written. None of that waits for a file.
+use crate::location::beside_this_library;
+use inventory::Bytes;
+use runtime::decided::Decided;
+use runtime::directory::client::{self, News, SharedDirectory};
+use runtime::pace::{self, Cost};
+use runtime::plan::Follow;
+use runtime::record::{self, Recorder, Timer};
+use runtime::say;
+use runtime::settings::{Force, Settings};
+use runtime::view::View;
+use runtime::word::Word;
+use runtime::worth;
+use schedules::epoch::Lean;
+use schedules::table::{Collective, Way};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Who wants a way from the first call on waits for the epoch this long.
+const FIRST_CALL_WAITS: Duration = Duration::from_secs(10);
+/// The last job record is waited for this long, so that it is there when the job has ended; a stalled directory is not waited for.
+const LAST_RECORD: Duration = Duration::from_millis(500);
+
+const NO_DIRECTORY: &str = "HEDDLE_DIR is not set: it names the directory the controller publishes to";
+
+/// Rank 0's part.
+#[derive(Debug)]
+pub(crate) struct RootRank {
+    settings: Settings,
+    directory: Option<Arc<Mutex<SharedDirectory>>>,
+    /// The news of the directory that the members know.
+    seen: u64,
+    hosts: Vec<String>,
+    recorder: Recorder,
+    looked: Option<Instant>,
+    agreed: Instant,
+    cost: Cost,
+    began: Instant,
+    joined: Instant,
+    /// What is followed, and by whom.
+    view: Option<View>,
+    /// Why it stands aside, as the members last heard.
+    aside: Option<String>,
+    /// What `HEDDLE_VERBOSE=2` has told of.
+    decided: Decided,
+}
+
+/// The environment, read once.
+fn settings() -> Settings {
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+    let read = || {
+        let (settings, problem) = Settings::read(|name| std::env::var(name).ok());
+        if let Some(problem) = problem {
+            say::once(&problem);
+        }
+        settings
+    };
+    SETTINGS.get_or_init(read).clone()
+}
+
+fn directory(settings: &Settings) -> Option<Arc<Mutex<SharedDirectory>>> {
+    settings.dir.as_deref().map(|dir| client::of_this_process(dir, &beside_this_library("heddle-helper")))
+}
+
+/// Has the shared directory looked at, for a process set that may be made soon.
+pub(crate) fn prepare() {
+    if let Some(directory) = directory(&settings()) {
+        client::lock(&directory).look(0);
+    }
+}
+
+/// The job ends: its records are written.
+pub(crate) fn goodbye() {
+    if let Some(directory) = RUNNING.get() {
+        client::lock(directory).flush(LAST_RECORD);
+        complain(directory, settings().verbose);
+    }
+}
+
+/// The directory of this process, once a process set has it.
+static RUNNING: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
+
+/// Job records are for show: a job that cannot write them hears of it only if it asked. That the directory stalls it hears once.
+fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
+    for complaint in client::lock(directory).complaints() {
+        if complaint.concerns_epochs || verbose > 0 {
+            say::once(&complaint.text);
+        }
+    }
+}
+
+impl RootRank {
+    pub(crate) fn new(hosts: &[String]) -> RootRank {
+        static PROCESS_SETS: AtomicU32 = AtomicU32::new(1);
+        let settings = settings();
+        let directory = directory(&settings);
+        if let Some(directory) = &directory {
+            RUNNING.get_or_init(|| Arc::clone(directory));
+            if worth::from_the_first_call() {
+                client::lock(directory).wait_for_news(FIRST_CALL_WAITS);
+            }
+        }
+        let number = PROCESS_SETS.fetch_add(1, Ordering::Relaxed);
+        let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
+        let recorder = Recorder::new(record::start(hosts, number, mpi), directory.clone());
+        let now = Instant::now();
+        RootRank {
+            settings,
+            directory,
+            seen: 0,
+            hosts: hosts.to_vec(),
+            recorder,
+            looked: None,
+            agreed: now,
+            cost: Cost::default(),
+            began: now,
+            joined: now,
+            view: None,
+            aside: None,
+            decided: Decided::default(),
+        }
+    }
+
+    /// Rank 0's word for an agreement after `work`, and how much work until the next one.
+    pub(crate) fn speak(&mut self, work: u64) -> (Word, u32) {
+        self.began = Instant::now();
+        let next = pace::next(work, self.began - self.agreed, self.cost.usual());
+        let due = self.looked.is_none_or(|at| self.began - at >= pace::INTERVAL / 2);
+        let word = if due { self.look() } else { Word::Keep };
+        (word, next)
+    }
+
+    /// The word has been heard.
+    pub(crate) fn spoken(&mut self) {
+        self.agreed = Instant::now();
+        self.cost.add(self.agreed - self.began);
+    }
+
+    fn look(&mut self) -> Word {
+        self.looked = Some(self.began);
+        let Some(directory) = &self.directory else { return self.unusable(NO_DIRECTORY.to_owned()) };
+        let news = client::lock(directory).look(self.seen);
+        complain(directory, self.settings.verbose);
+        match news {
+            None => Word::Keep,
+            Some((version, news)) => {
+                self.seen = version;
+                match news {
+                    News::Unusable(problem) => self.unusable(problem),
+                    News::Epoch(lean) => self.found(&lean),
+                }
+            }
+        }
+    }
+
+    fn unusable(&mut self, problem: String) -> Word {
+        match &self.view {
+            Some(view) => {
+                say::once(&format!("{problem}; epoch {} stays", view.epoch));
+                Word::Keep
+            }
+            None if self.aside.as_ref() == Some(&problem) => Word::Keep,
+            None => Word::Aside(problem),
+        }
+    }
+
+    /// An epoch is there. What keeps these hosts from following it is found here, before anybody plans.
+    fn found(&mut self, octets: &[u8]) -> Word {
+        let view = Lean::from_bytes(octets).map_err(|e| e.to_string()).and_then(|lean| match View::of(&lean, &self.hosts) {
+            Err(problem) if !problem.is_news() => Err(String::new()),
+            view => view.map_err(|e| e.to_string()),
+        });
+        match view {
+            Ok(view) => {
+                self.view = Some(view);
+                Word::Follow { lean: octets.to_vec(), force: self.settings.force.clone() }
+            }
+            Err(problem) => {
+                self.view = None;
+                Word::Aside(problem)
+            }
+        }
+    }
+
+    /// The members follow what was found.
+    pub(crate) fn follows(&mut self) {
+        let Some(view) = &self.view else { return };
+        if self.settings.verbose > 0 {
+            let forced = if self.settings.force == Force::default() { "" } else { ", way forced by HEDDLE_FORCE or HEDDLE_TURNS" };
+            say::line(&format!("follows {}{forced}", view.summary()));
+        }
+        self.aside = None;
+        self.recorder.follows(view.epoch, None, |collective, block| view.bound_seconds(collective, block));
+    }
+
+    /// The members have planned.
+    pub(crate) fn planned(&mut self, follow: &Follow) {
+        if self.settings.verbose > 0 {
+            say::line(&format!("planned {}", follow.summary));
+        }
+    }
+
+    /// `problem`: what an operator should hear, if anything.
+    pub(crate) fn stands_aside(&mut self, problem: String) {
+        if !problem.is_empty() {
+            say::once(&format!("{problem}; the MPI library's own routines run"));
+        }
+        self.view = None;
+        self.recorder.follows(0, Some(problem.clone()).filter(|problem| !problem.is_empty()), |_, _| 0.0);
+        self.aside = Some(problem);
+    }
+
+    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, why: impl FnOnce() -> String) -> Timer {
+        let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
+        if self.settings.verbose > 1 && epoch > 0 && self.decided.is_news(collective, block, way, epoch) {
+            say::line(&format!("{collective} of {block} B a block: {way}, {}, epoch {epoch}", why()));
+        }
+        let view = &self.view;
+        let bound = |collective, block: Bytes| view.as_ref().map_or(0.0, |view| view.bound_seconds(collective, block));
+        self.recorder.begin(collective, way, block, bound)
+    }
+
+    pub(crate) fn done(&mut self, timer: &Timer) {
+        self.recorder.done(timer);
+    }
+
+    pub(crate) fn finish(&mut self) {
+        self.recorder.finish();
+        if self.settings.verbose > 0 {
+            for line in self.recorder.lines() {
+                say::line(&line);
+            }
+            say::line(&self.cost_of_agreeing());
+        }
+    }
+
+    fn cost_of_agreeing(&self) -> String {
+        let (times, took) = self.cost.all();
+        let (took, lived) = (took.as_secs_f64(), self.joined.elapsed().as_secs_f64());
+        format!("agreed {times} times on the epoch: {took:.4} s of {lived:.3} s, {:.2} %", 100.0 * took / lived)
+    }
+}

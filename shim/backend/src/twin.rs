@@ -1,0 +1,64 @@
+//! A communicator of the runtime's own, with the members of the application's: its messages can never meet the application's, and its
+//! errors come back as codes.
+//!
+//! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call first goes over the library's
+//! point-to-point, and serves all communicators of a process set.
+use crate::data::Data;
+use crate::mpi::{SUCCESS, mpi};
+use crate::quiet::quietly;
+use crate::result::{Result, check};
+use crate::within::Within;
+use ::mpi::ffi::{MPI_Comm, MPI_Request};
+use std::ffi::c_int;
+
+/// The communicator, and this rank in it.
+#[derive(Debug)]
+pub(crate) struct Twin {
+    comm: MPI_Comm,
+    pub(crate) rank: c_int,
+}
+
+// SAFETY: communicator handles are process-wide; MPI_THREAD_MULTIPLE lets any thread use them.
+unsafe impl Send for Twin {}
+
+impl Twin {
+    /// Splits, not duplicates: duplicating would run the application's attribute callbacks. Collective.
+    pub(crate) fn of(within: &Within) -> Result<Twin> {
+        let mpi = mpi();
+        let mut twin = Twin { comm: mpi.handle.comm_null, rank: within.rank };
+        // SAFETY: a valid intracommunicator and a place for the result.
+        quietly(within.comm, || check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) }))?;
+        // SAFETY: the communicator just made.
+        check(unsafe { (mpi.call.Comm_set_errhandler)(twin.comm, mpi.handle.errors_return) })?;
+        Ok(twin)
+    }
+
+    /// Gives the communicator back, once.
+    pub(crate) fn free(&mut self) -> c_int {
+        if self.comm == mpi().handle.comm_null {
+            return SUCCESS;
+        }
+        // SAFETY: a communicator this made and nobody else knows; MPI sets the handle to null.
+        unsafe { (mpi().call.Comm_free)(&mut self.comm) }
+    }
+
+    /// # Safety
+    /// The buffer must stay as it is until the request is complete.
+    pub(crate) unsafe fn send(&self, data: Data, to: c_int, tag: c_int) -> Result<MPI_Request> {
+        let mpi = mpi();
+        let mut request = mpi.handle.request_null;
+        // SAFETY: passed on to the caller.
+        check(unsafe { (mpi.call.Isend)(data.at, data.count, data.datatype, to, tag, self.comm, &mut request) })?;
+        Ok(request)
+    }
+
+    /// # Safety
+    /// The buffer must be left alone until the request is complete.
+    pub(crate) unsafe fn receive(&self, data: Data, from: c_int, tag: c_int) -> Result<MPI_Request> {
+        let mpi = mpi();
+        let mut request = mpi.handle.request_null;
+        // SAFETY: passed on to the caller.
+        check(unsafe { (mpi.call.Irecv)(data.at, data.count, data.datatype, from, tag, self.comm, &mut request) })?;
+        Ok(request)
+    }
+}

@@ -1,0 +1,47 @@
+//! `heddle-helper DIR`: reads and writes the shared directory for a rank, which starts it with a socket as standard input.
+//!
+//! A process that waits for a stalled file system cannot be ended, and what it holds stays held. So this one holds nothing of the
+//! rank's: no descriptor, no session, no working directory, and it is nobody's child, so that neither the rank nor its launcher waits
+//! for it (measured with a frozen ext4 and a stopped FUSE server under both launchers: docs/live-change.md).
+#![allow(unsafe_code, reason = "fork and close_range have no safe wrapper")]
+
+use runtime::directory::service;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("heddle-helper: the MPI runtime starts this program; it has no use of its own");
+        return ExitCode::from(2);
+    };
+    close_what_was_inherited();
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        0 => {}
+        -1 => return ExitCode::FAILURE,
+        _ => return ExitCode::SUCCESS,
+    }
+    // It cannot fail in a process that was just made.
+    let _ = nix::unistd::setsid();
+    let _ = std::env::set_current_dir("/");
+    // SAFETY: the rank gave it as standard input, and nothing else here uses that.
+    let rank = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
+    if service::serve(&dir, rank).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Launchers wait for whoever holds a pipe or socket that they gave to the rank.
+fn close_what_was_inherited() {
+    // By its number: older C libraries do not name this call.
+    // SAFETY: nothing in this process uses a descriptor above standard error.
+    if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } == 0 {
+        return;
+    }
+    // Linux before 5.9.
+    let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")
+        .map(|listed| listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+        .unwrap_or_default();
+    // SAFETY: as above; the listing's own descriptor is closed already.
+    open.into_iter().filter(|&descriptor| descriptor > 2).for_each(|descriptor| _ = unsafe { libc::close(descriptor) });
+}

@@ -1,0 +1,246 @@
+//! The rank's end. Nothing here waits for a file: what the helper has said is taken, what it is asked for it answers later.
+use super::service::STALLED;
+use super::wire::{self, Incoming};
+use super::{Report, Request};
+use crate::signals;
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::socket::{MsgFlags, recv};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A helper that takes nothing for so long is given up: its main thread waits for nobody.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The helper is asked this often at most.
+const ASK: Duration = Duration::from_millis(125);
+/// Between two looks of a rank that waits for its helper.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What is known of the epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// The current one, as [`schedules::epoch::Lean`] in bytes.
+    Epoch(Arc<[u8]>),
+    /// There is none that could be used, and why.
+    Unusable(String),
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    /// For people.
+    pub text: String,
+    /// Whether the job hears of no new epoch because of it, or only the controller of no job record.
+    pub concerns_epochs: bool,
+}
+
+/// The shared directory of this process.
+#[derive(Debug)]
+pub struct SharedDirectory {
+    path: PathBuf,
+    helper: Option<UnixStream>,
+    /// Why the helper could not be started, once that is known.
+    failed: Arc<OnceLock<String>>,
+    incoming: Incoming,
+    asked: Option<Instant>,
+    /// Grows with each piece of news.
+    version: u64,
+    news: Option<News>,
+    sent: u64,
+    written: u64,
+    stalled: bool,
+    complaints: Vec<Complaint>,
+}
+
+/// The one of this process, opened by the first call. It touches no file itself, and returns before the helper runs.
+pub fn of_this_process(path: &Path, helper: &Path) -> Arc<Mutex<SharedDirectory>> {
+    static OPENED: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
+    Arc::clone(OPENED.get_or_init(|| Arc::new(Mutex::new(SharedDirectory::open(path, helper)))))
+}
+
+/// Locks it.
+pub fn lock(directory: &Mutex<SharedDirectory>) -> MutexGuard<'_, SharedDirectory> {
+    directory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SharedDirectory {
+    fn open(path: &Path, helper: &Path) -> SharedDirectory {
+        let mut directory = SharedDirectory {
+            path: path.to_owned(),
+            helper: None,
+            failed: Arc::default(),
+            incoming: Incoming::default(),
+            asked: None,
+            version: 0,
+            news: None,
+            sent: 0,
+            written: 0,
+            stalled: false,
+            complaints: Vec::new(),
+        };
+        match start(path, helper, Arc::clone(&directory.failed)) {
+            Ok(stream) => directory.helper = Some(stream),
+            Err(e) => directory.lost(&format!("{}: {e}", helper.display())),
+        }
+        directory
+    }
+
+    /// What is new since version `seen`, with its version. Has the helper look on.
+    pub fn look(&mut self, seen: u64) -> Option<(u64, News)> {
+        self.hear();
+        if self.asked.is_none_or(|at| at.elapsed() >= ASK) {
+            self.asked = Some(Instant::now());
+            self.ask(&Request::Look);
+        }
+        self.news.clone().filter(|_| self.version != seen).map(|news| (self.version, news))
+    }
+
+    /// Waits until there is any news, at most so long: for somebody who wants a way to be taken from the first call on.
+    pub fn wait_for_news(&mut self, at_most: Duration) {
+        self.wait(at_most, |directory| directory.news.is_some());
+    }
+
+    /// Has a job record written.
+    pub fn write(&mut self, name: &str, json: Vec<u8>) {
+        self.hear();
+        if self.ask(&Request::Record { name: name.to_owned(), json }) {
+            self.sent += 1;
+        }
+    }
+
+    /// Waits until all records are written, at most so long, and not at all for a directory that is known to be stalled.
+    pub fn flush(&mut self, at_most: Duration) {
+        self.wait(at_most, |directory| directory.written >= directory.sent || directory.stalled);
+    }
+
+    /// What went wrong, each thing once.
+    pub fn complaints(&mut self) -> Vec<Complaint> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn wait(&mut self, at_most: Duration, enough: impl Fn(&SharedDirectory) -> bool) {
+        let began = Instant::now();
+        self.look(0);
+        while !enough(self) && self.helper.is_some() && began.elapsed() < at_most {
+            thread::sleep(PAUSE);
+            self.look(0);
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> bool {
+        let Some(helper) = &self.helper else { return false };
+        match wire::send(helper, request) {
+            Ok(()) => true,
+            Err(e) => {
+                self.lost(&e.to_string());
+                false
+            }
+        }
+    }
+
+    /// Takes what has come. Of a message that has begun the rest is on its way.
+    fn hear(&mut self) {
+        let began = Instant::now();
+        let mut octets = [0; 16 << 10];
+        while let Some(helper) = &self.helper {
+            match recv(helper.as_raw_fd(), &mut octets, MsgFlags::MSG_DONTWAIT) {
+                Ok(0) => self.lost("it ended"),
+                Ok(count) => {
+                    self.incoming.add(&octets[..count]);
+                    self.take_in();
+                }
+                Err(Errno::EAGAIN) if !self.incoming.is_partial() => return,
+                Err(Errno::EAGAIN | Errno::EINTR) if began.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(e) => self.lost(&e.to_string()),
+            }
+        }
+    }
+
+    fn take_in(&mut self) {
+        loop {
+            match self.incoming.next() {
+                Ok(Some(report)) => self.heard(report),
+                Ok(None) => return,
+                Err(e) => return self.lost(&e.to_string()),
+            }
+        }
+    }
+
+    fn heard(&mut self, report: Report) {
+        match report {
+            Report::Epoch(lean) => self.is_news(News::Epoch(lean.into())),
+            Report::Unusable(problem) => self.is_news(News::Unusable(problem)),
+            Report::Written { records, problem } => {
+                self.written = records;
+                self.complaints.extend(problem.map(|text| Complaint { text, concerns_epochs: false }));
+            }
+            Report::Stalled => {
+                self.stalled = true;
+                self.complain(format!(
+                    "{}: the shared directory does not answer for {} s; the job goes on without it, and hears of no new epoch until it does",
+                    self.path.display(),
+                    STALLED.as_secs()
+                ));
+            }
+            Report::GoesOn => self.stalled = false,
+        }
+    }
+
+    fn complain(&mut self, text: String) {
+        self.complaints.push(Complaint { text, concerns_epochs: true });
+    }
+
+    fn is_news(&mut self, news: News) {
+        self.version += 1;
+        self.news = Some(news);
+    }
+
+    /// There is no helper any more: what is followed stays.
+    fn lost(&mut self, how: &str) {
+        self.helper = None;
+        let how = self.failed.get().map_or(how, String::as_str);
+        let problem = format!("{}: the process that reads it for this job is lost ({how})", self.path.display());
+        if self.news.is_none() {
+            self.is_news(News::Unusable(problem));
+        } else {
+            self.complain(format!("{problem}; the epoch stays, and the controller hears no more of this job"));
+        }
+    }
+}
+
+/// Starts the helper; gives the socket to it. Another thread waits for it to run: the program may lie on a file system that is slow.
+fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Result<UnixStream> {
+    let (ours, its) = UnixStream::pair()?;
+    // A program that has closed its standard streams must not find this in their place.
+    let ours = fcntl(&ours, FcntlArg::F_DUPFD_CLOEXEC(3))?;
+    let ours = UnixStream::from(owned(ours));
+    ours.set_write_timeout(Some(PATIENCE))?;
+    let mut command = Command::new(helper);
+    // Relative to where the rank is now; its helper goes elsewhere.
+    command.arg(std::path::absolute(path)?).stdin(Stdio::from(OwnedFd::from(its))).stdout(Stdio::null()).stderr(Stdio::null()).env_clear();
+    let name = helper.display().to_string();
+    let run = move || {
+        // Nobody but this thread waits for it: it leaves a process behind that is no child of this one, and ends.
+        let ended = command.spawn().and_then(|mut child| child.wait());
+        drop(command);
+        match ended {
+            Ok(status) if !status.success() => _ = failed.set(format!("{name}: {status}")),
+            Err(e) if e.raw_os_error() != Some(libc::ECHILD) => _ = failed.set(format!("{name}: {e}")),
+            _ => {}
+        }
+    };
+    signals::without(|| thread::Builder::new().name("heddle-start".into()).spawn(run))?;
+    Ok(ours)
+}
+
+#[allow(unsafe_code, reason = "fcntl gives a bare number")]
+fn owned(descriptor: std::os::fd::RawFd) -> OwnedFd {
+    // SAFETY: fcntl has just made it, and nobody else has it.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}

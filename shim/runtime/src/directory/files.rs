@@ -1,0 +1,39 @@
+//! Job records as files. Everybody may write to their folder.
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Replaces the file. A reader sees the old one or the new one, never half of one. What somebody left under the new file's name, a link
+/// perhaps, is removed and never written through.
+pub(super) fn replace(file: &Path, octets: &[u8]) -> io::Result<()> {
+    let new = file.with_extension("new");
+    // Mostly it is not there. If it stays, the next line says so.
+    let _ = fs::remove_file(&new);
+    let mut out = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&new)?;
+    let written = out.write_all(octets).and_then(|()| fs::rename(&new, file));
+    written.inspect_err(|_| {
+        let _ = fs::remove_file(&new);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let dir = TempDir::new().unwrap();
+        let (precious, file) = (dir.path().join("precious"), dir.path().join("job.json"));
+        fs::write(&precious, "as it was").unwrap();
+        for name in [file.clone(), file.with_extension("new")] {
+            symlink(&precious, name).unwrap();
+        }
+        replace(&file, b"record").unwrap();
+        assert_eq!(fs::read_to_string(precious).unwrap(), "as it was");
+        assert!(fs::symlink_metadata(&file).unwrap().is_file());
+        assert_eq!(fs::read(&file).unwrap(), b"record");
+    }
+}

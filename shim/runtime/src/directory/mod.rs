@@ -1,0 +1,50 @@
+//! The shared directory, which no rank touches itself.
+//!
+//! A file system may stop answering: an NFS server reboots, an operator freezes a volume. A thread that waits for it cannot even be
+//! killed, and its process does not end before the file system goes on. So a rank starts a process of its own, `heddle-helper`, which
+//! reads and writes for it, and exchanges messages with that over a socket. The helper holds no other descriptor of the rank, so
+//! neither the rank nor its launcher waits for it.
+//!
+//! ```text
+//! rank 0 --Look, Record--> helper --read, write--> shared directory
+//!        <--Epoch, Written, Stalled--
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`client`] | the rank's end: it never waits for a file |
+//! | [`service`] | the helper's end |
+//! | [`store`] | epochs out of the directory |
+//! | `files` | job records into it |
+//! | `wire` | messages on the socket |
+pub mod client;
+mod files;
+pub mod service;
+pub mod store;
+mod wire;
+
+use serde::{Deserialize, Serialize};
+
+/// What a rank asks of its helper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Request {
+    /// Look for epochs for a while.
+    Look,
+    /// Write this job record, in place of an older one of the same name.
+    Record { name: String, json: Vec<u8> },
+}
+
+/// What the helper tells its rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Report {
+    /// A new epoch, as [`schedules::epoch::Lean`] in bytes.
+    Epoch(Vec<u8>),
+    /// There is no epoch that could be used, and why.
+    Unusable(String),
+    /// So many job records have been dealt with, and what was wrong with the last one.
+    Written { records: u64, problem: Option<String> },
+    /// The directory has not answered for [`service::STALLED`].
+    Stalled,
+    /// It answers again.
+    GoesOn,
+}

@@ -1,0 +1,174 @@
+//! The helper's end: one thread reads epochs, one writes job records, and the main one hears the rank, which it can do however long the
+//! file system leaves the other two waiting.
+use super::store::{Look, Store};
+use super::wire::{self, Incoming};
+use super::{Report, Request, files};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often epochs are looked for, while the rank wants it.
+const EVERY: Duration = Duration::from_millis(250);
+/// A rank that has not asked for so long is busy elsewhere.
+const WANTED: Duration = Duration::from_secs(2);
+/// After so long without an answer the directory counts as stalled.
+pub const STALLED: Duration = Duration::from_secs(5);
+/// How often that is looked at.
+const CHECK: Duration = Duration::from_millis(500);
+/// The rank is gone: so long the helper tries to write what it left.
+const LAST_WORDS: Duration = Duration::from_secs(600);
+
+/// What the threads share.
+#[derive(Debug, Default)]
+struct Desk {
+    /// When the rank last asked for epochs.
+    asked: Option<Instant>,
+    /// Records to be written, by name.
+    records: BTreeMap<String, Vec<u8>>,
+    /// Records that came, and those dealt with: overwritten ones too.
+    came: u64,
+    done: u64,
+    /// Since when a thread has been waiting for the file system.
+    reading: Option<Instant>,
+    writing: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    desk: Mutex<Desk>,
+    changed: Condvar,
+    rank: Mutex<UnixStream>,
+}
+
+impl Shared {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, desk: MutexGuard<'a, Desk>, at_most: Duration) -> MutexGuard<'a, Desk> {
+        self.changed.wait_timeout(desk, at_most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// A rank that does not hear any more has ended: the main thread notices.
+    fn tell(&self, report: &Report) {
+        let _ = wire::send(&*self.rank.lock().unwrap_or_else(PoisonError::into_inner), report);
+    }
+}
+
+/// Serves a rank until it ends and its last job record is written.
+///
+/// # Errors
+/// The system gives no thread or no second descriptor of the socket.
+pub fn serve(dir: &Path, rank: UnixStream) -> io::Result<()> {
+    let shared = Arc::new(Shared { desk: Mutex::default(), changed: Condvar::new(), rank: Mutex::new(rank.try_clone()?) });
+    for (name, work) in [("epochs", look as fn(&Shared, &Path)), ("records", write)] {
+        let (shared, dir) = (Arc::clone(&shared), dir.to_owned());
+        thread::Builder::new().name(name.into()).spawn(move || work(&shared, &dir))?;
+    }
+    // However it ended, there is nobody to tell.
+    let _ = hear(&shared, rank);
+    let left = Instant::now();
+    let mut desk = shared.desk();
+    while desk.done < desk.came && left.elapsed() < LAST_WORDS {
+        desk = shared.wait(desk, CHECK);
+    }
+    Ok(())
+}
+
+/// Takes the rank's requests until it ends.
+fn hear(shared: &Shared, mut rank: UnixStream) -> io::Result<()> {
+    rank.set_read_timeout(Some(CHECK))?;
+    let (mut incoming, mut octets, mut stalled) = (Incoming::default(), vec![0; 64 << 10], false);
+    loop {
+        match rank.read(&mut octets) {
+            Ok(0) => return Ok(()),
+            Ok(count) => incoming.add(&octets[..count]),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted) => {}
+            Err(e) => return Err(e),
+        }
+        while let Some(request) = incoming.next()? {
+            let mut desk = shared.desk();
+            match request {
+                Request::Look => desk.asked = Some(Instant::now()),
+                Request::Record { name, json } => {
+                    desk.came += 1;
+                    desk.done += u64::from(desk.records.insert(name, json).is_some());
+                }
+            }
+            shared.changed.notify_all();
+        }
+        let waits = {
+            let desk = shared.desk();
+            [desk.reading, desk.writing].into_iter().flatten().any(|since| since.elapsed() >= STALLED)
+        };
+        if waits != stalled {
+            stalled = waits;
+            shared.tell(if stalled { &Report::Stalled } else { &Report::GoesOn });
+        }
+    }
+}
+
+/// Looks for epochs while the rank asks for them.
+fn look(shared: &Shared, dir: &Path) {
+    let (mut store, mut unusable) = (Store::new(dir), None);
+    loop {
+        let mut desk = shared.desk();
+        while desk.asked.is_none_or(|at| at.elapsed() > WANTED) {
+            desk = shared.wait(desk, WANTED);
+        }
+        desk.reading = Some(Instant::now());
+        drop(desk);
+        let look = store.look();
+        shared.desk().reading = None;
+        match look {
+            Look::Same => {}
+            Look::New(lean) => {
+                unusable = None;
+                shared.tell(&Report::Epoch(lean.to_bytes()));
+            }
+            Look::Unusable(problem) if unusable.as_ref() == Some(&problem) => {}
+            Look::Unusable(problem) => {
+                shared.tell(&Report::Unusable(problem.clone()));
+                unusable = Some(problem);
+            }
+        }
+        thread::sleep(EVERY);
+    }
+}
+
+/// Writes job records as they come.
+fn write(shared: &Shared, dir: &Path) {
+    let jobs = dir.join("jobs");
+    loop {
+        let mut desk = shared.desk();
+        let (name, json) = loop {
+            match desk.records.pop_first() {
+                Some(record) => break record,
+                None => desk = shared.wait(desk, WANTED),
+            }
+        };
+        desk.writing = Some(Instant::now());
+        drop(desk);
+        let problem = put(&jobs.join(name), &json);
+        let mut desk = shared.desk();
+        desk.writing = None;
+        desk.done += 1;
+        let records = desk.done;
+        shared.changed.notify_all();
+        drop(desk);
+        shared.tell(&Report::Written { records, problem });
+    }
+}
+
+/// Writes one; gives what went wrong.
+fn put(file: &Path, json: &[u8]) -> Option<String> {
+    match files::replace(file, json) {
+        // Nobody has published here yet: that is told where epochs are looked for.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        written => written.err().map(|e| format!("{}: {e}; the controller does not hear of this job", file.display())),
+    }
+}
