@@ -198,7 +198,7 @@ unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c
     crate::guarded("the end of a communicator", || {
         if let Some(state) = Arc::into_inner(state) {
             lock_states().retain(|other| other.strong_count() > 0);
-            if let Some(set) = state.joined() {
+            if let Stage::Joined(set) = state.stage.into_inner().unwrap_or_else(PoisonError::into_inner) {
                 registry::released(&set);
             }
         }
