@@ -494,6 +494,54 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
     }
 }
 
+/// Duplicates share what is made for their members, which is given back with the last communicator of them: none is missing later.
+#[test]
+fn communicators_by_the_thousand() {
+    for mpi in BOTH {
+        let program = compiled("comms.c", mpi, &[]);
+        for (what, count, forced) in [("live", 1200, FORCED), ("brief", 400, FORCED), ("live", 300, OVER_TCP), ("brief", 100, OVER_TCP)] {
+            let (dir, n) = (shared(TREE), count.to_string());
+            let said = Job::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).run(&program, &[what, &n]);
+            let alive = if what == "live" { count } else { 0 };
+            assert_eq!((said.out, said.heddle), (format!("comms: {alive} alive at once, 0 wrong\n"), Vec::new()), "{what} on {mpi}");
+            let records = records(dir.path());
+            assert!(records.len() <= 1 + 11, "{mpi}: a record a process set, not {}", records.len());
+            let served: u64 = records.iter().flat_map(|record| &record.calls).filter(|c| c.way != "native").map(|c| c.calls).sum();
+            assert!(served > 2 * count / 11, "{what} on {mpi}: {records:?}");
+        }
+    }
+}
+
+/// As many as without heddle, and what heddle cannot have then it does without. Open MPI has more than anybody makes.
+#[test]
+fn every_communicator_of_the_library_is_the_applications() {
+    let program = compiled("comms.c", "mpich", &[]);
+    let dir = shared(TREE);
+    let bare = Job::bare("mpich", 4).run(&program, &["all"]).out;
+    for (name, value, lines) in [("HEDDLE_AFTER", "0", 0), (OVER_TCP.0, OVER_TCP.1, 0), (FORCED.0, FORCED.1, 1)] {
+        let said = Job::new("mpich", 4).dir(dir.path()).env(name, value).run(&program, &["all"]);
+        assert_eq!(said.out, bare, "{name}={value}");
+        let told = said.heddle.iter().filter(|line| line.contains("no communicator left for heddle")).count();
+        assert!(told >= lines && told == said.heddle.len(), "{name}={value}: {:?}", said.heddle);
+    }
+}
+
+/// Until its calls are worth a look, a communicator is the library's alone: no agreement, no process beside it, no record.
+#[test]
+fn few_calls_are_left_alone_and_many_are_looked_at() {
+    for mpi in BOTH {
+        let bench = lib().join(format!("bench-{mpi}"));
+        let run = |iterations: &str| {
+            let dir = shared(TREE);
+            let flags = ["--collective", "alltoall", "--size", "300000", "--iterations", iterations, "--check"];
+            let said = Job::new(mpi, 4).dir(dir.path()).env("HEDDLE_VERBOSE", "1").run(&bench, &flags);
+            (said.heddle.iter().any(|line| line.contains("follows epoch 1")), records(dir.path()).len())
+        };
+        assert_eq!(run("5"), (false, 0), "{mpi}");
+        assert_eq!(run("100"), (true, 1), "{mpi}");
+    }
+}
+
 /// By the launcher's hand or by an error of the call, but at once.
 #[test]
 fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {

@@ -35,6 +35,12 @@ int main(int argc, char **argv)
 	tell("negative receive count", MPI_Allgather(buffer, 1, MPI_INT, other, -1, MPI_INT, comm));
 	tell("no send type", MPI_Alltoall(buffer, 1, MPI_DATATYPE_NULL, other, 1, MPI_INT, comm));
 	tell("no receive type", MPI_Allgather(buffer, 1, MPI_INT, other, 1, MPI_DATATYPE_NULL, comm));
+	/* What is no datatype at all: handles are numbers in MPICH, and addresses in Open MPI, which follows them. */
+#ifdef MPICH
+	tell("a wrong send type", MPI_Alltoall(buffer, 1, (MPI_Datatype)0x12345678, other, 1, MPI_INT, comm));
+	tell("a wrong receive type", MPI_Allgather(buffer, 1, MPI_INT, other, 1, (MPI_Datatype)0x12345678, comm));
+#endif
+	tell("no send type by null", MPI_Alltoall(buffer, 1, 0, other, 1, MPI_INT, comm));
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
 	tell("no communicator", MPI_Alltoall(buffer, 1, MPI_INT, other, 1, MPI_INT, MPI_COMM_NULL));
 	int good[256], wrong[256], places[256];

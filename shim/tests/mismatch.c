@@ -12,8 +12,10 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm comm; /* An error belongs to the communicator of the call: MPI_COMM_WORLD keeps the handler that ends the job. */
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 	if (argc > 2)
-		MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+		MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 	for (int i = 0; i < MOST; i++) {
 		places[i] = i * COUNT, all[i] = COUNT;
 		/* Its own block is whole: this is about messages. */
@@ -21,13 +23,13 @@ int main(int argc, char **argv)
 	}
 	int half = rank == 1 ? COUNT / 2 : COUNT;
 	if (!strcmp(argv[1], "alltoall"))
-		code = MPI_Alltoall(sent, COUNT, MPI_INT, received, half, MPI_INT, MPI_COMM_WORLD);
+		code = MPI_Alltoall(sent, COUNT, MPI_INT, received, half, MPI_INT, comm);
 	else if (!strcmp(argv[1], "allgather"))
-		code = MPI_Allgather(sent, COUNT, MPI_INT, received, half, MPI_INT, MPI_COMM_WORLD);
+		code = MPI_Allgather(sent, COUNT, MPI_INT, received, half, MPI_INT, comm);
 	else if (!strcmp(argv[1], "alltoallv"))
-		code = MPI_Alltoallv(sent, all, places, MPI_INT, received, room, places, MPI_INT, MPI_COMM_WORLD);
+		code = MPI_Alltoallv(sent, all, places, MPI_INT, received, room, places, MPI_INT, comm);
 	else
-		code = MPI_Allgatherv(sent, COUNT, MPI_INT, received, room, places, MPI_INT, MPI_COMM_WORLD);
+		code = MPI_Allgatherv(sent, COUNT, MPI_INT, received, room, places, MPI_INT, comm);
 	if (code != MPI_SUCCESS)
 		MPI_Error_class(code, &class);
 	truncated = rank == 1 ? class == MPI_ERR_TRUNCATE : 0;

@@ -244,11 +244,8 @@ impl ProcessSet {
             match (way, mesh, &self.messages) {
                 (Way::Aapc { sync, .. }, Some(mesh), _) => wires::alltoall(call, within, mesh, follow.steps(sync), block)?,
                 (_, Some(mesh), _) => wires::allgather(call, within, mesh, follow.ring(), block)?,
-                (Way::Lg, _, Messages::Over(twin)) => lg::alltoall(call, within, twin, follow.lg(), 1, block)?,
-                (Way::Aapc { sync, .. }, _, Messages::Over(twin)) => aapc::alltoall(call, within, twin, follow.steps(sync))?,
-                (Way::Bundled, _, Messages::Over(twin)) => lg::alltoall(call, within, twin, follow.bundle(), usize::MAX, block)?,
-                (_, _, Messages::Over(twin)) => ring::allgather(call, twin, follow.ring())?,
-                _ => return Ok(call.native()),
+                (_, None, Messages::Over(twin)) => twin.quietly(|| by_messages(call, within, way, twin, follow, block))?,
+                (_, None, _) => return Ok(call.native()),
             }
         }
         Ok(crate::mpi::SUCCESS)
@@ -359,6 +356,21 @@ impl ProcessSet {
             root.finish();
         }
         self.rest();
+    }
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn by_messages(call: &Call, within: &Within, way: Way, twin: &Twin, follow: &Follow, block: usize) -> Result<()> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match way {
+            Way::Aapc { sync, .. } => aapc::alltoall(call, within, twin, follow.steps(sync)),
+            Way::Lg => lg::alltoall(call, within, twin, follow.lg(), 1, block),
+            Way::Bundled => lg::alltoall(call, within, twin, follow.bundle(), usize::MAX, block),
+            Way::Ring { .. } => ring::allgather(call, twin, follow.ring()),
+            Way::Native => Ok(()),
+        }
     }
 }
 

@@ -33,6 +33,13 @@ impl Twin {
         Ok(twin)
     }
 
+    /// Runs an exchange of messages. MPICH tells what goes wrong in waiting for several of them to MPI_COMM_WORLD or MPI_COMM_SELF, whichever
+    /// communicator they are on.
+    pub(crate) fn quietly<T>(&self, exchange: impl FnOnce() -> T) -> T {
+        let handle = &mpi().handle;
+        quietly(handle.comm_world, || quietly(handle.comm_self, exchange))
+    }
+
     /// Gives the communicator back, once.
     pub(crate) fn free(&mut self) -> c_int {
         if self.comm == mpi().handle.comm_null {
