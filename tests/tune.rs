@@ -89,6 +89,7 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
             .env("SHIM", preload())
             .env("HEDDLE_DIR", &dir)
             .env("HEDDLE_VERBOSE", "2")
+            .env("HEDDLE_AFTER", "0")
             .output()
             .expect("mpirun"),
     );

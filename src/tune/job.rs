@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Loads the runtime before what the launcher has loaded, on the host of each rank: launchers differ in which variables they pass on.
 const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@""#;
 
+/// The first calls of a communicator count already.
+const AT_ONCE: &str = "HEDDLE_AFTER=0";
+
 /// Starts jobs.
 pub(super) struct Launcher<'a> {
     args: &'a Args,
@@ -94,7 +97,7 @@ impl<'a> Launcher<'a> {
     }
 
     fn with_runtime(&self, dir: &Path, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<Said> {
-        let environment: Vec<String> = environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display())]).collect();
+        let environment: Vec<String> = environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()]).collect();
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
         let record = record(dir, &introduction)?;
         if let Some(why) = record.aside {
