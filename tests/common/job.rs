@@ -28,23 +28,23 @@ pub(crate) struct Job<'a> {
     mpi: &'a str,
     ranks: usize,
     per_host: usize,
-    /// The front to preload; none: without heddle.
-    shim: Option<PathBuf>,
+    /// Preloaded in this order; with the front among them unless the job runs without heddle.
+    preloaded: Vec<PathBuf>,
     env: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Job<'a> {
     pub(crate) fn new(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { mpi, ranks, per_host: 1, shim: Some(lib().join("libheddle.so")), env: Vec::new() }
+        Job { mpi, ranks, per_host: 1, preloaded: vec![lib().join("libheddle.so")], env: Vec::new() }
     }
 
     pub(crate) fn bare(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { shim: None, ..Job::new(mpi, ranks) }
+        Job::new(mpi, ranks).preloaded([])
     }
 
-    /// With another front than the one that was built.
-    pub(crate) fn front(self, front: PathBuf) -> Job<'a> {
-        Job { shim: Some(front), ..self }
+    /// With these libraries, in this order, in the place of the front that was built.
+    pub(crate) fn preloaded(self, libraries: impl Into<Vec<PathBuf>>) -> Job<'a> {
+        Job { preloaded: libraries.into(), ..self }
     }
 
     pub(crate) fn per_host(self, per_host: usize) -> Job<'a> {
@@ -75,7 +75,7 @@ impl<'a> Job<'a> {
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "LD_PRELOAD"] {
             command.env_remove(name);
         }
-        let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
+        let preload: Vec<String> = self.preloaded.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
         command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
         command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils")
     }
