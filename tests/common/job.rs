@@ -6,7 +6,7 @@ use super::runtime::lib;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// A program of shim/tests, compiled for an MPI.
 pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
@@ -67,8 +67,12 @@ impl<'a> Job<'a> {
 
     /// Runs it, one job at a time on this machine, however it ends.
     pub(crate) fn output(&self, program: &Path, arguments: &[&str]) -> Output {
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _alone = alone();
+        self.command(program, arguments).output().expect("timeout, of coreutils")
+    }
+
+    /// The command that runs it; whoever does holds [`alone`].
+    pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
         command.arg("shim/tests/host.sh").arg(program).args(arguments);
@@ -77,8 +81,15 @@ impl<'a> Job<'a> {
         }
         let preload: Vec<String> = self.preloaded.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
         command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
-        command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils")
+        command.envs(self.env.iter().copied());
+        command
     }
+}
+
+/// While this is held, no other job of these tests runs on this machine.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What a job said.
