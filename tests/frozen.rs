@@ -1,5 +1,5 @@
 //! A shared directory that stops answering, before a job, in its middle and at its end: no call waits for it, nor MPI_Finalize, nor the
-//! end of the process, and rank 0 says so in one line.
+//! end of the process, and each rank 0 of a communicator says so in one line.
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs mount
 #[path = "common/epochs.rs"]
@@ -26,6 +26,8 @@ use tempfile::TempDir;
 
 const BOTH: [&str; 2] = ["openmpi", "mpich"];
 const STORAGES: [Storage; 2] = [Storage::Disk, Storage::Server];
+/// Processes of the job that are rank 0 of a communicator, and of those each says it once: ranks 0 and 1, which leads the odd half.
+const ROOTS: usize = 2;
 /// What anything is waited for here before the test gives it up.
 const LONG: Duration = Duration::from_secs(60);
 /// No call may take this long, and no more of a job's end.
@@ -156,7 +158,7 @@ fn stalled_before_the_job_it_runs_to_its_end() {
         job.makes_its_first_calls();
         job.waits_for("the line about the directory", |job| job.told() > 0);
         job.goes_on();
-        assert_eq!(job.told(), 1, "{}: {}", job.what, job.said("err"));
+        assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
         job.ends();
     });
 }
@@ -170,7 +172,7 @@ fn stalled_in_its_middle_it_runs_to_its_end() {
         folder.stall();
         job.waits_for("the line about the directory", |job| job.told() > 0);
         job.goes_on();
-        assert_eq!(job.told(), 1, "{}: {}", job.what, job.said("err"));
+        assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
         job.ends();
     });
 }
@@ -199,7 +201,7 @@ fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
         folder.go_on();
         publish(folder.path(), &TREE.replace("n3: {switch: s1", "n3: {switch: s2"));
         job.follows(2);
-        assert_eq!(job.told(), 1, "{}: {}", job.what, job.said("err"));
+        assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
         job.ends();
     });
 }
