@@ -394,7 +394,7 @@ fn switched_off_or_without_a_backend_nothing_happens() {
         let alone = TempDir::new().unwrap();
         let front = alone.path().join("libheddle.so");
         fs::copy(lib().join("libheddle.so"), &front).unwrap();
-        let said = Job::new(mpi, 3).front(front).dir(dir.path()).run(&bench, &SMALL);
+        let said = Job::new(mpi, 3).preloaded([front]).dir(dir.path()).run(&bench, &SMALL);
         assert!(said.heddle.len() == 1 && said.heddle[0].contains(&format!("libheddle-{mpi}.so")), "{:?}", said.heddle);
     }
 }

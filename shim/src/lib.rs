@@ -8,6 +8,12 @@
 //! program --MPI_Alltoall--> libheddle.so --> libheddle-openmpi.so | libheddle-mpich.so --PMPI_*--> the MPI library
 //! ```
 //!
+//! With a profiler, whether it is loaded before this library or after it:
+//!
+//! ```text
+//! program --MPI_Alltoall--> profiler --PMPI_Alltoall--> libheddle.so --> ...
+//! ```
+//!
 //! A shim compiled for one MPI crashes in the other, because handles and constants differ. The front is
 //! compiled for none: each argument is taken as one machine word and passed on as it is. In the calling
 //! conventions of x86-64 (System V) and AArch64 (AAPCS64) integers and pointers travel alike, in registers
@@ -15,10 +21,14 @@
 #![allow(unsafe_code)] // it is called from C and calls C
 #![allow(non_snake_case)] // MPI's names
 
+mod behind;
+mod caller;
 mod library;
+mod mapped;
 
+use caller::by_caller;
 use library::Library;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 /// Collectives of seven, eight and nine arguments, none wider than a machine word.
@@ -26,59 +36,57 @@ pub(crate) type Seven = unsafe extern "C" fn(usize, usize, usize, usize, usize, 
 pub(crate) type Eight = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
 pub(crate) type Nine = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
 
-/// The class of a count that does not fit; 2 in every MPI library.
-const MPI_ERR_COUNT: c_int = 2;
-
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(Library::find)
 }
 
-/// Exports one collective under its four names.
+/// Exports one form of a collective under its two names.
 ///
 /// Open MPI's Fortran bindings (mpif.h, `use mpi`, `mpi_f08`) call the `PMPI_` name directly, so a C-only
-/// interposition misses every Fortran program. In MPICH they call the `MPI_` name, and the library itself
-/// uses `PMPI_`, which must stay its own.
-///
-/// A program that finds a large-count form calls it (mpi4py does, through a weak symbol, even where the library has none): the
-/// backend takes it.
+/// interposition misses every Fortran program. In MPICH they call the `MPI_` name. Profilers of both call the `PMPI_` name, and so
+/// does the library for itself.
 macro_rules! collective {
-    ($served:ident, $name:ident, $profiling:ident, $large:ident, ($($argument:ident),*)) => {
+    ($served:ident, $name:ident, $profiling:ident, $decide:ident, $type:ty, ($($argument:ident),*)) => {
         #[doc = concat!("`", stringify!($name), "` of the MPI standard.")]
         ///
         /// # Safety
         /// As the MPI standard says of its arguments.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
-            // SAFETY: the arguments are passed on as they came.
-            unsafe { (library().$served.served)($($argument),*) }
+            let collective = &library().$served;
+            match collective.profiler {
+                // SAFETY: the arguments are passed on as they came.
+                None => unsafe { (collective.served)($($argument),*) },
+                // SAFETY: as above.
+                Some(profiler) => behind::through(stringify!($name), profiler as *const c_void, || unsafe { profiler($($argument),*) }),
+            }
         }
 
-        #[doc = concat!("`", stringify!($profiling), "`: the same for Open MPI's Fortran, the library's own elsewhere.")]
+        #[doc = concat!("`", stringify!($profiling), "`: the library's own where it calls this for itself, else served.")]
         ///
         /// # Safety
         /// As the MPI standard says of its arguments.
         #[unsafe(no_mangle)]
+        #[unsafe(naked)]
         pub unsafe extern "C" fn $profiling($($argument: usize),*) -> c_int {
-            let library = library();
-            let to = if library.fortran_calls_pmpi { library.$served.served } else { library.$served.own };
-            // SAFETY: the arguments are passed on as they came.
-            unsafe { to($($argument),*) }
+            by_caller!($decide);
         }
 
-        #[doc = concat!("`", stringify!($large), "`: counts of type `MPI_Count`.")]
-        ///
-        /// # Safety
-        /// As the MPI standard says of its arguments.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $large($($argument: usize),*) -> c_int {
-            // SAFETY: the arguments are passed on as they came.
-            library().$served.large.map_or(MPI_ERR_COUNT, |large| unsafe { large($($argument),*) })
+        extern "C" fn $decide(caller: usize) -> $type {
+            let library = library();
+            library.called(&library.$served, caller)
         }
     };
 }
 
-collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, MPI_Alltoall_c, (a, b, c, d, e, f, g));
-collective!(allgather, MPI_Allgather, PMPI_Allgather, MPI_Allgather_c, (a, b, c, d, e, f, g));
-collective!(alltoallv, MPI_Alltoallv, PMPI_Alltoallv, MPI_Alltoallv_c, (a, b, c, d, e, f, g, h, i));
-collective!(allgatherv, MPI_Allgatherv, PMPI_Allgatherv, MPI_Allgatherv_c, (a, b, c, d, e, f, g, h));
+collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, to_alltoall, Seven, (a, b, c, d, e, f, g));
+collective!(allgather, MPI_Allgather, PMPI_Allgather, to_allgather, Seven, (a, b, c, d, e, f, g));
+collective!(alltoallv, MPI_Alltoallv, PMPI_Alltoallv, to_alltoallv, Nine, (a, b, c, d, e, f, g, h, i));
+collective!(allgatherv, MPI_Allgatherv, PMPI_Allgatherv, to_allgatherv, Eight, (a, b, c, d, e, f, g, h));
+// With counts of type `MPI_Count`. A program that finds these calls them (mpi4py does, through a weak symbol, even where the library
+// has none): the backend takes them.
+collective!(alltoall_c, MPI_Alltoall_c, PMPI_Alltoall_c, to_alltoall_c, Seven, (a, b, c, d, e, f, g));
+collective!(allgather_c, MPI_Allgather_c, PMPI_Allgather_c, to_allgather_c, Seven, (a, b, c, d, e, f, g));
+collective!(alltoallv_c, MPI_Alltoallv_c, PMPI_Alltoallv_c, to_alltoallv_c, Nine, (a, b, c, d, e, f, g, h, i));
+collective!(allgatherv_c, MPI_Allgatherv_c, PMPI_Allgatherv_c, to_allgatherv_c, Eight, (a, b, c, d, e, f, g, h));

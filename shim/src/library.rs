@@ -1,30 +1,44 @@
 //! Which MPI library is in this process, and where its functions are.
+use crate::behind;
+use crate::mapped::{MappedFile, file_of};
 use crate::{Eight, Nine, Seven};
 use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// Where the calls go.
 pub(crate) struct Library {
+    /// The library's own file.
+    file: MappedFile,
     pub(crate) alltoall: Served<Seven>,
     pub(crate) allgather: Served<Seven>,
     pub(crate) alltoallv: Served<Nine>,
     pub(crate) allgatherv: Served<Eight>,
-    /// Whether the Fortran bindings call `PMPI_` names (Open MPI).
-    pub(crate) fortran_calls_pmpi: bool,
+    pub(crate) alltoall_c: Served<Seven>,
+    pub(crate) allgather_c: Served<Seven>,
+    pub(crate) alltoallv_c: Served<Nine>,
+    pub(crate) allgatherv_c: Served<Eight>,
 }
 
-/// One collective: who serves it, and the library's own.
+/// One collective in one form: who serves it, and the library's own.
 pub(crate) struct Served<F> {
+    /// A profiler that wants to see the program's calls first.
+    pub(crate) profiler: Option<F>,
     /// The backend, or the library where the runtime cannot be opened.
     pub(crate) served: F,
-    /// The library's own.
-    pub(crate) own: F,
-    /// The large-count form: the backend's, or the library's own if it has one.
-    pub(crate) large: Option<F>,
+    /// The library's own; where it lacks the form, as served.
+    own: F,
+}
+
+/// The class of a count that does not fit; 2 in every MPI library.
+const MPI_ERR_COUNT: c_int = 2;
+
+/// In the place of a large-count form that nobody has. Whatever its arguments, it looks at none.
+unsafe extern "C" fn nobody_has_it() -> c_int {
+    MPI_ERR_COUNT
 }
 
 /// Looks a symbol of the MPI library up; null where it has none. Backends get this instead of linking an
@@ -35,7 +49,7 @@ pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 type Open = unsafe extern "C" fn(Find, Find, c_int) -> *const c_char;
 
 /// A line on standard error, written at once: ranks share it.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // Where standard error is closed there is nobody to tell.
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
@@ -44,7 +58,7 @@ impl Library {
     /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
     /// called an MPI function that nobody has.
     pub(crate) fn find() -> Library {
-        let Some(version) = version() else {
+        let Some((version_function, version)) = version() else {
             say("an MPI function was called, but this process has no MPI library loaded");
             std::process::abort();
         };
@@ -57,31 +71,74 @@ impl Library {
         {
             say(&format!("{problem}; the MPI library's own routines run"));
         }
-        let backend = opened.ok().flatten();
+        let found = Found { file: MappedFile::of(version_function), version, backend: opened.ok().flatten() };
         Library {
-            alltoall: Served::find("Alltoall", &version, backend.as_ref()),
-            allgather: Served::find("Allgather", &version, backend.as_ref()),
-            alltoallv: Served::find("Alltoallv", &version, backend.as_ref()),
-            allgatherv: Served::find("Allgatherv", &version, backend.as_ref()),
-            fortran_calls_pmpi: version.contains("Open MPI"),
+            alltoall: found.served("Alltoall"),
+            allgather: found.served("Allgather"),
+            alltoallv: found.served("Alltoallv"),
+            allgatherv: found.served("Allgatherv"),
+            alltoall_c: found.large("Alltoall_c"),
+            allgather_c: found.large("Allgather_c"),
+            alltoallv_c: found.large("Alltoallv_c"),
+            allgatherv_c: found.large("Allgatherv_c"),
+            file: found.file,
         }
+    }
+
+    /// Where a call of a profiling name goes, by its return address. What the library calls for itself stays its own: MPICH's
+    /// collective files call `PMPI_` names with the library's locks held. All others are served: the Fortran bindings of Open MPI,
+    /// which call these names and not the `MPI_` ones, and profilers.
+    pub(crate) fn called<F: Copy>(&self, collective: &Served<F>, from: usize) -> F {
+        if self.file.holds(from) {
+            return collective.own;
+        }
+        if collective.profiler.is_some() {
+            behind::came_back();
+        }
+        collective.served
     }
 }
 
-impl<F: Copy> Served<F> {
+/// What collectives are looked up in.
+struct Found {
+    version: String,
+    file: MappedFile,
+    backend: Option<Backend>,
+}
+
+impl Found {
     /// `F` must be the type of the collective of this name.
-    fn find(name: &str, version: &str, backend: Option<&Backend>) -> Served<F> {
+    fn served<F: Copy>(&self, name: &str) -> Served<F> {
+        let own = library_function(name).unwrap_or_else(|| {
+            say(&format!("{}: no PMPI_{name}; the call cannot be served", self.version));
+            std::process::abort();
+        });
+        self.form(name, own)
+    }
+
+    /// The same of a large-count form, which a library may lack.
+    fn large<F: Copy>(&self, name: &str) -> Served<F> {
+        self.form(name, library_function(name).or_else(|| self.ours(name)).unwrap_or(nobody_has_it as *mut c_void))
+    }
+
+    fn form<F: Copy>(&self, name: &str, own: *mut c_void) -> Served<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: both sides are as wide as an address, and this is the collective's type.
         let typed = |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
-        let library = |form: &str| CString::new(format!("PMPI_{name}{form}")).ok().and_then(|name| find(&name)).map(typed);
-        let Some(own) = library("") else {
-            say(&format!("{version}: no PMPI_{name}; the call cannot be served"));
-            std::process::abort();
-        };
-        let ours = |form: &str| backend?.symbol(&format!("heddle_{}{form}", name.to_lowercase())).ok().map(typed);
-        Served { served: ours("").unwrap_or(own), own, large: ours("_c").or_else(|| library("_c")) }
+        Served {
+            profiler: behind::behind(&format!("MPI_{name}"), &self.file).map(typed),
+            served: typed(self.ours(name).unwrap_or(own)),
+            own: typed(own),
+        }
     }
+
+    fn ours(&self, name: &str) -> Option<*mut c_void> {
+        self.backend.as_ref()?.symbol(&format!("heddle_{}", name.to_lowercase())).ok()
+    }
+}
+
+fn library_function(name: &str) -> Option<*mut c_void> {
+    find(&CString::new(format!("PMPI_{name}")).ok()?)
 }
 
 /// The backend beside this library, opened.
@@ -133,16 +190,7 @@ impl Backend {
 
 /// A file in the directory this library was loaded from.
 fn beside_me(name: &str) -> PathBuf {
-    // SAFETY: an all-zero Dl_info is a valid value; dladdr fills it for an address of this library.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: as above.
-    let found = unsafe { libc::dladdr(beside_me as fn(&str) -> PathBuf as *const c_void, &mut info) };
-    if found == 0 || info.dli_fname.is_null() {
-        return PathBuf::from(name);
-    }
-    // SAFETY: dladdr succeeded, so the name is a C string.
-    let me = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes()));
-    me.with_file_name(name)
+    file_of(beside_me as fn(&str) -> PathBuf as *const c_void).unwrap_or_default().with_file_name(name)
 }
 
 fn last_error() -> String {
@@ -153,13 +201,13 @@ fn last_error() -> String {
 }
 
 /// Whether this process is the first of its job, as launchers tell; so that one line is said once.
-fn first_rank() -> bool {
+pub(crate) fn first_rank() -> bool {
     let rank = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"].iter().find_map(std::env::var_os);
     rank.is_none_or(|r| r == "0")
 }
 
-/// What `MPI_Get_library_version` says: allowed at any time, before initialization too.
-fn version() -> Option<String> {
+/// `MPI_Get_library_version` and what it says: allowed at any time, before initialization too.
+fn version() -> Option<(*mut c_void, String)> {
     type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
     let found = find(c"PMPI_Get_library_version")?;
     // SAFETY: the MPI standard gives this signature.
@@ -169,7 +217,7 @@ fn version() -> Option<String> {
     // SAFETY: the buffer is longer than any library writes.
     unsafe { get(text.as_mut_ptr().cast(), &mut length) };
     let text = CStr::from_bytes_until_nul(&text).ok()?;
-    Some(text.to_string_lossy().into_owned())
+    Some((found, text.to_string_lossy().into_owned()))
 }
 
 /// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary Interface) and not those its backend is compiled for.

@@ -6,7 +6,7 @@ use super::runtime::lib;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// A program of shim/tests, compiled for an MPI.
 pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
@@ -28,23 +28,23 @@ pub(crate) struct Job<'a> {
     mpi: &'a str,
     ranks: usize,
     per_host: usize,
-    /// The front to preload; none: without heddle.
-    shim: Option<PathBuf>,
+    /// Preloaded in this order; with the front among them unless the job runs without heddle.
+    preloaded: Vec<PathBuf>,
     env: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Job<'a> {
     pub(crate) fn new(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { mpi, ranks, per_host: 1, shim: Some(lib().join("libheddle.so")), env: Vec::new() }
+        Job { mpi, ranks, per_host: 1, preloaded: vec![lib().join("libheddle.so")], env: Vec::new() }
     }
 
     pub(crate) fn bare(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { shim: None, ..Job::new(mpi, ranks) }
+        Job::new(mpi, ranks).preloaded([])
     }
 
-    /// With another front than the one that was built.
-    pub(crate) fn front(self, front: PathBuf) -> Job<'a> {
-        Job { shim: Some(front), ..self }
+    /// With these libraries, in this order, in the place of the front that was built.
+    pub(crate) fn preloaded(self, libraries: impl Into<Vec<PathBuf>>) -> Job<'a> {
+        Job { preloaded: libraries.into(), ..self }
     }
 
     pub(crate) fn per_host(self, per_host: usize) -> Job<'a> {
@@ -67,18 +67,29 @@ impl<'a> Job<'a> {
 
     /// Runs it, one job at a time on this machine, however it ends.
     pub(crate) fn output(&self, program: &Path, arguments: &[&str]) -> Output {
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _alone = alone();
+        self.command(program, arguments).output().expect("timeout, of coreutils")
+    }
+
+    /// The command that runs it; whoever does holds [`alone`].
+    pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
         command.arg("shim/tests/host.sh").arg(program).args(arguments);
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "HEDDLE_AFTER", "LD_PRELOAD"] {
             command.env_remove(name);
         }
-        let preload: Vec<String> = self.shim.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
+        let preload: Vec<String> = self.preloaded.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
         command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
-        command.envs(self.env.iter().copied()).output().expect("timeout, of coreutils")
+        command.envs(self.env.iter().copied());
+        command
     }
+}
+
+/// While this is held, no other job of these tests runs on this machine.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What a job said.
