@@ -219,18 +219,35 @@ async fn who_sends_no_whole_request_is_let_go_and_so_is_who_has_no_more() {
     }
 }
 
+/// Octets of memory this process has (proc(5), VmRSS).
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let kilobytes = status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")).unwrap();
+    1024 * kilobytes.parse::<usize>().unwrap()
+}
+
+const LARGE: usize = 16 << 20;
+/// As many as one address may have where [`FILES`] may be open.
+const VIEWERS_AT_ONCE: usize = FILES / 32;
+
 #[tokio::test]
 async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
     let Served { address, shown, .. } = start(None, None).await;
-    let large = Snapshot { directory: "d".repeat(4 << 20), ..Snapshot::default() };
+    let large = Snapshot { directory: "d".repeat(LARGE), ..Snapshot::default() };
     shown.send_replace(Shown::new(large));
     let (one, other) = (shown.borrow().clone(), shown.borrow().clone());
     assert!(one.event().as_ptr() == other.event().as_ptr() && one.event().as_ptr_range().contains(&other.json().as_ptr()));
-    let mut stalled = TcpStream::connect(address).await.unwrap();
-    let mut reading = TcpStream::connect(address).await.unwrap();
-    for stream in [&mut stalled, &mut reading] {
+    let before = resident();
+    let mut viewers = Vec::new();
+    for _ in 0..VIEWERS_AT_ONCE {
+        let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        assert!(stream.peek(&mut [0]).await.unwrap() > 0);
+        viewers.push(stream);
     }
+    let more = resident().saturating_sub(before);
+    assert!(more < LARGE * VIEWERS_AT_ONCE / 4, "{more} octets for {VIEWERS_AT_ONCE} viewers");
+    let (mut stalled, mut reading) = (viewers.pop().unwrap(), viewers.pop().unwrap());
     // To write is all that shows the end of a connection to one that does not read.
     let ended = async {
         while stalled.write_all(b"G").await.is_ok() {
