@@ -22,15 +22,16 @@ pub(crate) struct Args {
     /// The shared directory that epochs are published into
     #[arg(long, value_name = "DIR", required_unless_present = "replay")]
     dir: Option<PathBuf>,
-    /// Where the HTTP API listens; other than loopback wants --token-file
+    /// Where the HTTP API listens; other than loopback wants --token-file. Its connections take at most half of the files the
+    /// process may open, and one address an eighth of that
     #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
     listen: SocketAddr,
-    /// A file with the token that clients of the API must send, at least 16 characters; without it, systemd's credential
-    /// heddle-token if there is one
+    /// A file with the token that viewers must show, at least 16 characters; without it, systemd's credential heddle-token if there
+    /// is one, else whoever is on this machine may view
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A file with the token that host agents report with and read nothing; without it, systemd's credential heddle-agent-token,
-    /// else --token-file serves both
+    /// A file with the token that host agents must show, another than the viewers'; without it, systemd's credential
+    /// heddle-agent-token if there is one, else no reports are taken
     #[arg(long, value_name = "FILE")]
     agent_token_file: Option<PathBuf>,
     /// Serve HTTPS with this certificate, its chain after it (PEM); SIGHUP reads it again

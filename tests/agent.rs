@@ -28,10 +28,11 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A lab with the agents' token.
+/// A lab with a token for agents and one for viewers.
 fn cluster(test: &str, topology: &str) -> Up {
     let up = Up::new(test, topology);
     fs::write(up.path("token"), TOKEN).unwrap();
+    fs::write(up.path("viewers"), "viewers-show-another").unwrap();
     up
 }
 
@@ -44,11 +45,12 @@ impl Up {
     }
 
     fn controller(&self) -> Daemon {
-        let (token, journal) = (self.path("token"), self.path("journal"));
+        let (token, viewers, journal) = (self.path("token"), self.path("viewers"), self.path("journal"));
         let shared = self.lab.shared_dir();
         let inventory = self.lab.inventory_path();
-        let [token, journal, shared, inventory] = [&token, &journal, &shared, &inventory].map(|p| p.to_str().unwrap());
-        let files = ["--inventory", inventory, "--dir", shared, "--agent-token-file", token, "--journal", journal];
+        let [token, viewers, journal, shared, inventory] = [&token, &viewers, &journal, &shared, &inventory].map(|p| p.to_str().unwrap());
+        let tokens = ["--token-file", viewers, "--agent-token-file", token];
+        let files = [&["--inventory", inventory, "--dir", shared, "--journal", journal][..], &tokens].concat();
         let daemon = self.start("ctl", "controller.log", &[&["controller", "--listen", "10.78.255.254:7171"][..], &files].concat());
         daemon.await_word("API on");
         daemon

@@ -152,7 +152,9 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
     let hosts: Vec<(String, Option<Mac>)> = hosts.collect();
     fs::write(at("inventory.yaml"), devices.inventory(hosts.iter().map(|(host, mac)| (host.as_str(), *mac)), "")).unwrap();
     let (inventory, shared, journal) = (at("inventory.yaml"), at("shared"), at("journal"));
-    let daemon = Daemon::start(Path::new(&inventory), Path::new(&shared), &["--journal", &journal, "--log", "debug"]);
+    fs::write(at("token"), "agents-show-this-one").unwrap();
+    let more = ["--journal", &journal, "--log", "debug", "--agent-token-file", &at("token")];
+    let daemon = Daemon::start(Path::new(&inventory), Path::new(&shared), &more);
     let end = Instant::now() + Duration::from_secs(60);
     while !Path::new(&at("shared/current")).exists() {
         assert!(Instant::now() < end, "nothing published: {}", daemon.get("/v1/snapshot", ""));
@@ -171,7 +173,8 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
     let metrics = body("/metrics");
     is_plain("metrics", &metrics);
     assert!(metrics.lines().all(|line| line.starts_with("heddle_") || line.starts_with("# ")), "{metrics}");
-    let answer = daemon.ask("POST /v1/hosts/n\u{202e}0/report", "Content-Type: application/json\r\n", "{}");
+    let token = "Authorization: Bearer agents-show-this-one\r\nContent-Type: application/json\r\n";
+    let answer = daemon.ask("POST /v1/hosts/n\u{202e}0/report", token, "{}");
     is_plain("refusal", &answer.replace('\r', ""));
     is_plain("log", &daemon.stop());
 

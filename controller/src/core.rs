@@ -8,6 +8,7 @@
 mod agents;
 mod belief;
 mod candidate;
+mod claims;
 mod damping;
 mod directions;
 mod event;
@@ -28,6 +29,7 @@ use crate::watch::{self, TrapKind};
 use agents::Agents;
 use belief::Belief;
 use candidate::{Absent, Candidate, Ground, Judgement, Settled};
+use claims::AgentClaims;
 use damping::Damping;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source, Table};
@@ -104,6 +106,7 @@ pub struct Core {
     meter: Meter,
     jobs: Jobs,
     agents: Agents,
+    claims: AgentClaims,
     epochs: Vec<EpochInfo>,
     lines: VecDeque<EventLine>,
     /// When a trap of an unknown source was told last.
@@ -140,6 +143,7 @@ impl Core {
             meter: Meter::default(),
             jobs: Jobs::default(),
             agents: Agents::default(),
+            claims: AgentClaims::default(),
             epochs: Vec::new(),
             lines: VecDeque::new(),
             stranger: None,
@@ -322,6 +326,9 @@ impl Core {
                 self.agents.stirred = true;
             }
             self.damping.compare(now, &self.topology, &topology);
+            for host in self.claims.update(&self.inventory, &self.views, &topology) {
+                self.damping.contradicted(now, host);
+            }
             self.topology = topology;
         }
         self.direct(now, fx);

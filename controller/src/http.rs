@@ -9,6 +9,11 @@
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
 //! | `POST /v1/hosts/NAME/report` | [`Directions`](inventory::host_report::Directions), for a [`HostReport`](inventory::host_report::HostReport) |
+//!
+//! Nobody who connects harms the controller's own work: [`lobby`] bounds connections in number and time, what viewers are given
+//! is made once for all of them, and a viewer that does not read is let go.
+mod connections;
+mod lobby;
 mod pace;
 mod reports;
 mod tls;
@@ -20,45 +25,61 @@ pub use token::{Keys, Token};
 
 use crate::api::Snapshot;
 use crate::metrics;
-use axum::Router;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::header;
-use axum::middleware::from_fn_with_state;
-use axum::response::sse::{self, KeepAlive, Sse};
+use axum::http::{StatusCode, header};
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
-use futures_util::{Stream, StreamExt};
+use axum::{Extension, Router};
+use futures_util::stream;
+use lobby::{Caller, Lobby, Viewing};
+use nix::sys::socket::{setsockopt, sockopt};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use tls::TlsListener;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio_stream::wrappers::WatchStream;
 
 /// Where the API listens when nothing else is asked for.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7171);
 
-/// A snapshot and its JSON, made once for all who look, when the first one does.
+/// Between two signs of life to viewers, where there is no news.
+const ALIVE: Duration = Duration::from_secs(15);
+/// What the system keeps of a connection on its way, in octets: it would let a viewer that does not read pile up megabytes.
+const BUFFER: usize = 256 << 10;
+/// Before and after a snapshot's JSON in an event (HTML Living Standard, section 9.2.6).
+const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
+
+/// A snapshot and its event, made once for all who look, when the first one does; they share one copy.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
-    json: Arc<OnceLock<String>>,
+    event: Arc<OnceLock<Bytes>>,
 }
 
 impl Shown {
     /// Shows a snapshot.
     pub fn new(snapshot: Snapshot) -> Shown {
-        Shown { snapshot: Arc::new(snapshot), json: Arc::default() }
+        Shown { snapshot: Arc::new(snapshot), event: Arc::default() }
     }
 
     /// The same as JSON.
-    pub fn json(&self) -> &str {
-        self.json
-            .get_or_init(|| serde_json::to_string(&*self.snapshot).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}")))
+    pub fn json(&self) -> Bytes {
+        let event = self.event();
+        event.slice(EVENT.0.len()..event.len() - EVENT.1.len())
+    }
+
+    /// The same as an event.
+    fn event(&self) -> Bytes {
+        let make = || {
+            let json = serde_json::to_string(&*self.snapshot).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+            [EVENT.0, &json, EVENT.1].concat().into()
+        };
+        self.event.get_or_init(make).clone()
     }
 }
 
@@ -66,8 +87,15 @@ impl Shown {
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// It would be open to the network.
-    #[error("--listen {0}: reachable from other machines, which wants a token; nothing was started: add --token-file FILE")]
+    #[error(
+        "--listen {0}: reachable from other machines, which wants a token for viewers; nothing was started: add --token-file FILE, for the agents' token lets nobody view"
+    )]
     NoToken(SocketAddr),
+    /// Viewers could report, or agents view.
+    #[error(
+        "--token-file and --agent-token-file: hold the same token, and viewers may not report; nothing was started: give agents a token of their own, such as `openssl rand -hex 32` makes"
+    )]
+    OneToken,
     /// The token cannot be used.
     #[error("token file {path}: {problem}; nothing was started")]
     Token {
@@ -110,23 +138,21 @@ pub struct Api {
 /// # Errors
 /// [`HttpError`].
 pub async fn bind(address: SocketAddr, keys: &Keys) -> Result<TcpListener, HttpError> {
-    if !address.ip().is_loopback() && keys.is_open() {
+    if !address.ip().is_loopback() && keys.all_may_view() {
         return Err(HttpError::NoToken(address));
     }
-    TcpListener::bind(address).await.map_err(|cause| HttpError::Listen { address, cause })
+    let failed = |cause| HttpError::Listen { address, cause };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    // Connections inherit both.
+    setsockopt(&listener, sockopt::SndBuf, &BUFFER).map_err(|e| failed(e.into()))?;
+    setsockopt(&listener, sockopt::RcvBuf, &BUFFER).map_err(|e| failed(e.into()))?;
+    Ok(listener)
 }
 
-/// Serves the API until its task is dropped, as HTTPS where there is a certificate.
-///
-/// # Errors
-/// The system's refusal to accept connections.
-pub async fn serve(listener: TcpListener, tls: Option<Tls>, api: Api) -> std::io::Result<()> {
-    let service = router(api).into_make_service_with_connect_info::<SocketAddr>();
-    match tls {
-        None => axum::serve(listener, service).await,
-        // Through a tap, as axum tells the other end's address of listeners of its own only.
-        Some(tls) => axum::serve(TlsListener::new(listener, tls)?.tap_io(|_| {}), service).await,
-    }
+/// Serves the API until its task is dropped, as HTTPS where there is a certificate. Connections take at most half of the `files`
+/// that the process may open.
+pub async fn serve(listener: TcpListener, tls: Option<Tls>, api: Api, files: usize) {
+    connections::serve(listener, tls, router(api), Lobby::new(files)).await;
 }
 
 fn router(api: Api) -> Router {
@@ -134,27 +160,50 @@ fn router(api: Api) -> Router {
     type Look = State<watch::Receiver<Shown>>;
     let read = Router::new()
         .route("/v1/snapshot", get(|State(shown): Look| async move { snapshot(&shown) }))
-        .route("/v1/events", get(|State(shown): Look| async move { events(shown) }))
+        .route("/v1/events", get(|State(shown): Look, Extension(caller): Extension<Arc<Caller>>| async move { events(shown, &caller) }))
         .route("/v1/topology", get(|State(shown): Look| async move { as_json(&shown.borrow().snapshot.topology) }))
         .route("/v1/epochs", get(|State(shown): Look| async move { as_json(&shown.borrow().snapshot.epochs) }))
         .route("/metrics", get(|State(shown): Look| async move { prometheus(&shown.borrow().snapshot) }))
-        .layer(from_fn_with_state(keys.clone(), token::reading))
+        .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(shown);
     let report = Router::new()
         .route("/v1/hosts/{host}/report", post(reports::post))
-        .layer(from_fn_with_state(keys, token::reporting))
+        .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
-    read.merge(report).route("/healthz", get(|| async { "ok\n" }))
+    read.merge(report).route("/healthz", get(|| async { "ok\n" })).layer(from_fn(connections::of_stated_length))
 }
 
-fn events(shown: watch::Receiver<Shown>) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
-    let stream = WatchStream::new(shown).map(|shown| Ok(sse::Event::default().event("snapshot").data(shown.json())));
-    Sse::new(stream).keep_alive(KeepAlive::default())
+/// Each snapshot as it comes; one that a viewer is too slow for is passed over.
+fn events(mut shown: watch::Receiver<Shown>, caller: &Arc<Caller>) -> Response {
+    let Some(viewing) = caller.follow() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many viewers of this address follow events; close some\n").into_response();
+    };
+    shown.mark_changed(); // The first one comes at once.
+    let events = stream::unfold((shown, viewing), |(mut shown, viewing)| async {
+        let event = next(&mut shown, &viewing).await?;
+        Some((Ok::<_, Infallible>(event), (shown, viewing)))
+    });
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    (head, Body::from_stream(events)).into_response()
+}
+
+async fn next(shown: &mut watch::Receiver<Shown>, viewing: &Viewing) -> Option<Bytes> {
+    viewing.is_ready();
+    let event = match tokio::time::timeout(ALIVE, shown.changed()).await {
+        Ok(changed) => {
+            changed.ok()?; // The controller stops.
+            let new = shown.borrow_and_update().clone();
+            new.event()
+        }
+        Err(_) => Bytes::from_static(b":\n\n"),
+    };
+    viewing.was_given();
+    Some(event)
 }
 
 fn snapshot(look: &watch::Receiver<Shown>) -> Response {
     let shown = look.borrow().clone();
-    ([(header::CONTENT_TYPE, "application/json")], shown.json().to_owned()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], shown.json()).into_response()
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {

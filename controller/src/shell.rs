@@ -18,6 +18,7 @@ use agent::AccessError;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
 use measurements::Measurements;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use poller::Pollers;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -51,9 +52,9 @@ pub struct Config {
     pub dir: PathBuf,
     /// Where the API listens.
     pub listen: SocketAddr,
-    /// The file with the API's token.
+    /// The file with the token that viewers show.
     pub token_file: Option<PathBuf>,
-    /// The file with the token that agents report with; it opens nothing else where there is another.
+    /// The file with the token that agents report with.
     pub agent_token_file: Option<PathBuf>,
     /// The files with the API's certificate and its key, PEM; `None`: HTTP.
     pub tls: Option<(PathBuf, PathBuf)>,
@@ -130,9 +131,10 @@ enum Done {
 /// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
 pub async fn run(config: Config) -> Result<(), ShellError> {
     let signals = Signals::catch()?;
+    let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(Token::read).transpose();
-    let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?);
+    let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
     let tls = config.tls.as_ref().map(|(cert, key)| Tls::read(cert, key)).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
     let store = Store::open(&config.dir, publish::KEEP)?;
@@ -171,11 +173,21 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
     let started = shell.started()?;
     shell.watch_network(&inventory, pollers);
     shell.step(started);
+    if keys.takes_reports() && keys.all_may_view() {
+        tracing::info!("API: the agents' token guards reports only; whoever is on this machine may view, unless --token-file is given");
+    }
     tracing::info!("API on {}://{}", if tls.is_some() { "https" } else { "http" }, listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
-    serving.spawn(async { http::serve(listener, tls, Api { keys, shown: look, intake }).await.unwrap_or_default() });
+    serving.spawn(http::serve(listener, tls, Api { keys, shown: look, intake }, files));
     shell.run(signals, queue, finished).await
+}
+
+/// Has the system allow as many open files as it may, and says how many: it usually allows 1,024 until asked for more.
+fn all_files() -> std::io::Result<usize> {
+    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() { most } else { now };
+    Ok(usize::try_from(files).unwrap_or(usize::MAX))
 }
 
 /// Caught from the start on: a SIGHUP while the daemon starts must not end it.

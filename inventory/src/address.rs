@@ -5,7 +5,65 @@ use crate::host_report::Nic;
 use crate::view::{View, Views};
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Why an address is not one host's: what is sent there reaches many, nobody, or the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressFault {
+    /// 0.0.0.0/8 (RFC 6890), `::`, and a network's own.
+    Network,
+    /// 224.0.0.0/4, `ff00::/8`.
+    Multicast,
+    /// 255.255.255.255, and a network's last one (RFC 919).
+    Broadcast,
+    /// 127.0.0.0/8, `::1`.
+    Loopback,
+}
+
+impl AddressFault {
+    /// What is wrong with an address by itself.
+    pub fn of(address: IpAddr) -> Option<AddressFault> {
+        let address = address.to_canonical();
+        match address {
+            _ if address.is_loopback() => Some(AddressFault::Loopback),
+            _ if address.is_multicast() => Some(AddressFault::Multicast),
+            _ if address.is_unspecified() => Some(AddressFault::Network),
+            IpAddr::V4(ip) if ip.octets()[0] == 0 => Some(AddressFault::Network),
+            IpAddr::V4(Ipv4Addr::BROADCAST) => Some(AddressFault::Broadcast),
+            _ => None,
+        }
+    }
+
+    /// The same of what an operator states: jobs of one machine may go over loopback.
+    pub fn of_stated(address: IpAddr) -> Option<AddressFault> {
+        AddressFault::of(address).filter(|wrong| *wrong != AddressFault::Loopback)
+    }
+
+    /// What is wrong with it in a network of such a prefix length. Networks of two addresses (RFC 3021) have neither first nor last.
+    pub fn within((address, length): (IpAddr, u8)) -> Option<AddressFault> {
+        let ends = |ip: Ipv4Addr| {
+            let hosts = u32::MAX.checked_shr(length.into()).filter(|_| length < 31)?;
+            match ip.to_bits() & hosts {
+                0 => Some(AddressFault::Network),
+                rest if rest == hosts => Some(AddressFault::Broadcast),
+                _ => None,
+            }
+        };
+        AddressFault::of(address).or_else(|| if let IpAddr::V4(ip) = address.to_canonical() { ends(ip) } else { None })
+    }
+}
+
+impl fmt::Display for AddressFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AddressFault::Network => "a network's own address",
+            AddressFault::Multicast => "a multicast address",
+            AddressFault::Broadcast => "a broadcast address",
+            AddressFault::Loopback => "a loopback address",
+        })
+    }
+}
 
 /// Looks addresses up in what devices and agents said.
 #[derive(Debug)]
@@ -31,7 +89,7 @@ impl<'a> Addresses<'a> {
             cards = seen.flat_map(|n| report.cards_at(&n.name)).collect();
         }
         // IPv4 before IPv6, and then the lowest: the order in which a system lists its addresses changes.
-        cards.into_iter().filter(|n| n.up).flat_map(|n| &n.addresses).filter(|(ip, _)| is_reached_from_elsewhere(ip)).min().copied()
+        cards.into_iter().filter(|n| n.up).flat_map(|n| &n.addresses).copied().filter(is_reached_from_elsewhere).min()
     }
 
     fn learned(&self) -> &HashSet<Mac> {
@@ -40,11 +98,12 @@ impl<'a> Addresses<'a> {
     }
 }
 
-fn is_reached_from_elsewhere(ip: &IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local() && !ip.is_unspecified(),
-        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local() && !ip.is_unspecified(),
-    }
+fn is_reached_from_elsewhere(address: &(IpAddr, u8)) -> bool {
+    let is_local = match address.0.to_canonical() {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    };
+    !is_local && AddressFault::within(*address).is_none()
 }
 
 #[cfg(test)]
@@ -92,6 +151,40 @@ mod tests {
     fn a_card_without_a_carrier_or_with_local_addresses_only_is_none() {
         let down = Nic { up: false, ..card("eth0", 1, &["10.77.0.1"]) };
         assert_eq!(Addresses::new(&views(vec![down])).of("n0", "eth0"), None);
-        assert_eq!(Addresses::new(&views(vec![card("eth0", 1, &["fe80::1", "0.0.0.0", "127.0.0.1"])])).of("n0", "eth0"), None);
+        let none = [
+            "fe80::1",
+            "0.0.0.0",
+            "127.0.0.1",
+            "255.255.255.255",
+            "224.0.0.1",
+            "ff02::1",
+            "::",
+            "::ffff:127.0.0.1",
+            "10.0.0.255",
+            "10.0.0.0",
+        ];
+        assert_eq!(Addresses::new(&views(vec![card("eth0", 1, &none)])).of("n0", "eth0"), None);
+    }
+
+    #[test]
+    fn what_is_no_hosts_address_is_told_from_what_is() {
+        let within = |text: &str, length: u8| AddressFault::within((text.parse().unwrap(), length));
+        for (address, length, expected) in [
+            ("10.0.1.255", 23, Some(AddressFault::Broadcast)),
+            ("10.0.0.255", 23, None),
+            ("10.0.1.0", 23, None),
+            ("10.0.0.0", 23, Some(AddressFault::Network)),
+            ("10.0.0.0", 31, None),
+            ("10.0.0.1", 31, None),
+            ("10.0.0.1", 32, None),
+            ("10.0.0.1", 0, None),
+            ("10.0.0.1", 255, None),
+            ("0.1.2.3", 32, Some(AddressFault::Network)),
+            ("fd00::", 64, None),
+            ("::1", 128, Some(AddressFault::Loopback)),
+        ] {
+            assert_eq!(within(address, length), expected, "{address}/{length}");
+        }
+        assert_eq!(AddressFault::of_stated("127.0.0.1".parse().unwrap()), None);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A host speaks for itself only. It reports whole states, not changes: a report replaces the one before, and a lost one
 //! costs nothing.
+use crate::address::AddressFault;
 use crate::observation::{BridgeId, Capabilities, Id};
 use crate::{BitsPerSec, Mac, Millis, plain};
 use serde::{Deserialize, Serialize};
@@ -157,8 +158,8 @@ pub struct Peer {
 }
 
 impl HostReport {
-    /// What makes a well-formed report unfit: texts and lists that are longer than any host's, and characters that cannot be seen
-    /// ([`plain::is_hidden`]), which would reach terminals and logs.
+    /// What makes a well-formed report unfit: texts and lists that are longer than any host's, addresses that are no host's, and
+    /// characters that cannot be seen ([`plain::is_hidden`]), which would reach terminals and logs.
     ///
     /// # Errors
     /// Place and problem, for the agent's operator.
@@ -174,6 +175,10 @@ impl HostReport {
         }
         if let Some(nic) = self.nics.iter().find(|n| n.addresses.len() > MOST) {
             return Err(format!("nics: {} addresses on one card; expected at most {MOST}", nic.addresses.len()));
+        }
+        let addresses = self.nics.iter().flat_map(|n| &n.addresses);
+        if let Some((address, wrong)) = addresses.copied().find_map(|a| Some((a, AddressFault::within(a)?))) {
+            return Err(format!("nics.addresses: {}/{}: {wrong}; expected one that other hosts reach this one by", address.0, address.1));
         }
         if let Some(path) = self.paths.iter().find(|p| p.hops.len() > usize::from(u8::MAX)) {
             return Err(format!("paths: {} hops; a time to live ends at {}", path.hops.len(), u8::MAX));
@@ -264,6 +269,18 @@ mod tests {
         assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: characters that cannot be seen"));
         assert!(with(|r| r.nics[0].name = "e\u{202e}th".into()).starts_with("nics.name: characters that cannot be seen"));
         assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));
+        for (bad, length, wrong) in [
+            ("127.0.0.1", 8, "loopback"),
+            ("255.255.255.255", 32, "broadcast"),
+            ("10.0.0.255", 24, "broadcast"),
+            ("ff02::1", 64, "multicast"),
+            ("::", 0, "network"),
+        ] {
+            let mut report = report();
+            report.nics[0].addresses = vec![("10.0.0.1".parse().unwrap(), 24), (bad.parse().unwrap(), length)];
+            let problem = report.check().unwrap_err();
+            assert!(problem.starts_with(&format!("nics.addresses: {bad}/{length}: a ")) && problem.contains(wrong), "{problem}");
+        }
         assert!(with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries"));
         assert!(
             with(|r| if let Said::Neighbour { port, .. } = &mut r.heard[0].said {

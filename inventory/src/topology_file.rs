@@ -1,4 +1,5 @@
 //! The topology file of the contract: switches, hosts and cables as somebody states them.
+use crate::address::AddressFault;
 use crate::topology::LinkState;
 use crate::tree::{Cable, Tree, TreeError};
 use crate::{BitsPerSec, unique, units};
@@ -187,6 +188,11 @@ impl TopologyFile {
             if host.ranks == 0 || host.ranks > 65_536 {
                 return Some(format!("host \"{name}\": ranks {}: expected 1 to 65536", host.ranks));
             }
+            if let Some((address, wrong)) = host.address.and_then(|a| Some((a, AddressFault::of_stated(a)?))) {
+                return Some(format!(
+                    "host \"{name}\": address {address}: {wrong}; expected the host's own, by which other ranks reach it"
+                ));
+            }
             if let Some(problem) = too_long(host.delay) {
                 return Some(format!("host \"{name}\": {problem}"));
             }
@@ -293,6 +299,11 @@ mod tests {
         assert!(err("switches: [s0, s0]\nhosts: {}").contains("twice"));
         assert!(err("switches: [s0]\nhosts: {s0: {switch: s0}}").contains("twice"));
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0, rate: 0}}").contains("rate"));
+        assert_eq!(
+            err("switches: [s0]\nhosts: {n0: {switch: s0, address: 255.255.255.255}}"),
+            "t.yaml: host \"n0\": address 255.255.255.255: a broadcast address; expected the host's own, by which other ranks reach it; file ignored"
+        );
+        assert!(TopologyFile::parse("t.yaml", "switches: [s0]\nhosts: {n0: {switch: s0, address: 127.0.0.1}}").is_ok());
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0}, n0: {switch: s0}}").contains("n0"));
         assert!(err("switches: [\"s\\e[31m\"]\nhosts: {}").contains("letters"));
     }

@@ -113,6 +113,7 @@ fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl F
             return Err(format!("{url}: answers with status 400; a controller with a certificate wants https:// and --ca FILE"));
         }
         401 | 403 => return Err(format!("{url}: token refused; give the controller's token with --token-file")),
+        503 => return Err(format!("{url}: too many viewers of this address follow it; close some")),
         status => return Err(format!("{url}: answers with status {status}; is this a heddle controller?")),
     }
     let mut lines = BufReader::new(response.into_body().into_with_config().limit(u64::MAX).reader());

@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "the rate of a card has no rtnetlink attribute: an ioctl of ethtool gives it")]
 use super::card::Card;
 use futures_util::{StreamExt, TryStreamExt};
+use inventory::address::AddressFault;
 use inventory::host_report::Nic;
 use inventory::{BitsPerSec, Mac};
 use rtnetlink::packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
@@ -241,7 +242,9 @@ fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
             _ => {}
         }
     }
-    Some((header.index, (own.or(other)?, header.prefix_len)))
+    let address = (own.or(other)?, header.prefix_len);
+    // The controller would refuse the whole report for one that is no host's.
+    AddressFault::within(address).is_none().then_some((header.index, address))
 }
 
 /// What ETHTOOL_GSET gives (linux/ethtool.h, `struct ethtool_cmd`): the rate is in Mbit/s, in two halves.

@@ -215,7 +215,7 @@ fn explained(error: &ureq::Error) -> String {
 /// A refusal in words; the controller says itself what is wrong with a report.
 fn refusal(status: u16, said: &str) -> String {
     match status {
-        401 => "refuses the token; give the one it expects with --token-file and start the agent again".to_owned(),
+        401 => "wants the agents' token; give the one of its --agent-token-file as --token-file and start the agent again".to_owned(),
         400 => "answers with status 400; a controller with a certificate wants https:// and --ca FILE".to_owned(),
         404 => "takes no reports; is it a heddle controller?".to_owned(),
         _ => format!("answers with status {status}: {}", plain::words(said)),

@@ -120,6 +120,7 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
             put_back(&mut network, settled, host, "the host is seen nowhere now");
             kept.insert(host);
         }
+        kept.extend(damping.clustered());
         keep_clusters(&mut network, settled, &kept);
     }
     let candidate = match whole(inventory, views, network, settled) {
@@ -128,6 +129,10 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
             None => Ok(candidate),
         },
         torn => torn,
+    };
+    let candidate = match settled {
+        Some(settled) => candidate.map(|c| damping::freeze_claims(damping, c, settled)),
+        None => candidate,
     };
     Judgement { candidate, alarms }
 }

@@ -4,10 +4,11 @@
 //! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of a link adds a penalty,
 //! which decays by half in [`HALF_LIFE_MS`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
 //! penalty fell below [`FREE_BELOW`], and forgotten after calm. The ceiling bounds how long that takes.
+//! What an agent says of its host (ranks, address), and the cluster a host is put into, are damped in the same way.
 //! Deviations: a link held is not taken for gone but left as published, since the schedule of the last epoch stays right
 //! whatever the network does, only slower; a change of rate, as of an aggregate that loses a member, counts half; a switch
 //! that falls silent counts as a link that is lost.
-use super::candidate::{self, Settled};
+use super::candidate::{self, Candidate, Settled};
 use inventory::topology::{Alarm, Link, NodeKind};
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,10 @@ enum Part {
     Seat(String, String),
     /// A switch's answers.
     Answers(String),
+    /// What a host's agent says of it.
+    Claim(String),
+    /// The cluster of a host.
+    Cluster(String),
 }
 
 /// One part that was lost lately.
@@ -111,10 +116,21 @@ impl Damping {
             let part = if host { Part::Seat } else { Part::Trunk };
             self.lose(now, format!("link {name}"), part(link.a.clone(), link.b.clone()), penalty);
         }
+        let apart: HashMap<&str, &str> = clusters(after).collect();
+        for (host, cluster) in clusters(before) {
+            if apart.get(host).is_some_and(|other| *other != cluster) {
+                self.lose(now, format!("cluster of host \"{host}\""), Part::Cluster(host.to_owned()), LOST);
+            }
+        }
         let answered: HashSet<&str> = before.nodes.iter().filter(|n| !n.stale).map(|n| n.name.as_str()).collect();
         for silent in after.nodes.iter().filter(|n| n.stale && answered.contains(n.name.as_str())) {
             self.lose(now, format!("switch \"{}\"", silent.name), Part::Answers(silent.name.clone()), LOST);
         }
+    }
+
+    /// An agent said something else of its host than before.
+    pub(crate) fn contradicted(&mut self, now: Millis, host: String) {
+        self.lose(now, format!("host \"{host}\""), Part::Claim(host), LOST);
     }
 
     fn lose(&mut self, now: Millis, name: String, part: Part, penalty: f64) {
@@ -145,7 +161,17 @@ impl Damping {
         seats.collect()
     }
 
-    /// Whether any link is held.
+    /// Hosts whose cluster is held.
+    pub(crate) fn clustered(&self) -> impl Iterator<Item = &str> {
+        self.held().filter_map(|(_, f, _)| if let Part::Cluster(host) = &f.part { Some(host.as_str()) } else { None })
+    }
+
+    /// Hosts of which their agent's word is held.
+    pub(crate) fn claimed(&self) -> impl Iterator<Item = &str> {
+        self.held().filter_map(|(_, f, _)| if let Part::Claim(host) = &f.part { Some(host.as_str()) } else { None })
+    }
+
+    /// Whether anything is held as it is published.
     pub(crate) fn holds(&self) -> bool {
         self.held().any(|(_, f, _)| !matches!(f.part, Part::Answers(_)))
     }
@@ -162,7 +188,7 @@ impl Damping {
     /// Whether an alarm tells of one loss more of what is told to flap.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
         self.held().any(|(_, f, _)| match &f.part {
-            Part::Trunk(..) => false,
+            Part::Trunk(..) | Part::Claim(_) | Part::Cluster(_) => false,
             Part::Seat(_, host) => alarm.about == *host && alarm.text.contains("seen nowhere"),
             Part::Answers(switch) => alarm.about == *switch && alarm.text.contains("is stale"),
         })
@@ -181,6 +207,17 @@ impl Damping {
             match &f.part {
                 Part::Trunk(a, b) => link(a, b, "links between switches stay"),
                 Part::Seat(switch, host) => link(switch, host, &format!("host \"{host}\" stays")),
+                Part::Claim(host) | Part::Cluster(host) => {
+                    let what = match f.part {
+                        Part::Cluster(_) => "is another one again and again",
+                        _ => "its agent says another number of ranks or another address again and again",
+                    };
+                    let text = format!(
+                        "{name}: {what}, {times} times in {within} s; what epoch {} has stays {calm}; check the host and its agent",
+                        epoch?
+                    );
+                    Some(Alarm { about: host.clone(), text })
+                }
                 Part::Answers(switch) => {
                     let text = format!(
                         "{name}: answers on and off, fell silent {times} times in {within} s; what it said last stays in use while it is silent, \
@@ -192,6 +229,11 @@ impl Damping {
         };
         self.held().filter_map(alarm).collect()
     }
+}
+
+/// Hosts with the cluster they are in.
+fn clusters(topology: &Topology) -> impl Iterator<Item = (&str, &str)> {
+    topology.clusters.iter().flat_map(|c| c.hosts.iter().map(|host| (host.as_str(), c.name.as_str())))
 }
 
 /// Links that carry frames, by name, with their rates. A host's own port is left out: what says it comes and goes.
@@ -214,6 +256,17 @@ pub(crate) fn freeze_hosts(damping: &Damping, network: &mut Topology, settled: &
             candidate::put_back(network, settled, host, "its link flaps");
         }
     }
+}
+
+/// Ranks and address of every host whose agent's word is held as they are published.
+pub(crate) fn freeze_claims(damping: &Damping, candidate: Candidate, settled: &Settled) -> Candidate {
+    let Candidate { network, mut file, .. } = candidate;
+    for host in damping.claimed() {
+        if let (Some(now), Some(published)) = (file.hosts.get_mut(host), settled.key.hosts.get(host)) {
+            (now.ranks, now.address) = (published.ranks, published.address);
+        }
+    }
+    Candidate::new(network, file)
 }
 
 /// The links between switches as they are published, and the clusters of hosts that did not move; hosts where they are now.
@@ -243,6 +296,7 @@ fn clock(at: Millis) -> String {
 mod tests {
     use super::*;
     use crate::core::candidate::tests::network;
+    use inventory::topology::Cluster;
 
     /// n2 on s0, and without a place.
     fn both() -> (Topology, Topology) {
@@ -340,6 +394,21 @@ mod tests {
             d.compare(Millis(n * 2_000), before, after);
         }
         assert!(d.holds_trunks() && d.alarms(Some(1))[0].text.contains("links between switches stay"));
+    }
+
+    #[test]
+    fn a_cluster_that_is_another_again_and_again_is_held() {
+        let of = |name: &str| {
+            let cluster = |name: &str, host: &str| Cluster { name: name.into(), hosts: vec![host.into()], reasons: vec![] };
+            Topology { clusters: vec![cluster("west", "n0"), cluster(name, "n1")], ..network("s0") }
+        };
+        let mut d = Damping::default();
+        for n in 0..4 {
+            assert_eq!(d.clustered().count(), 0, "{n}");
+            d.compare(Millis(n * 2_000), &of(["west", "east"][n as usize % 2]), &of(["east", "west"][n as usize % 2]));
+        }
+        assert_eq!(d.clustered().collect::<Vec<_>>(), ["n1"]);
+        assert!(d.alarms(Some(7))[0].text.starts_with("cluster of host \"n1\": is another one again and again, 4 times in 6 s"));
     }
 
     #[test]

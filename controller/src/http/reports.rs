@@ -6,13 +6,15 @@ use super::pace::Pace;
 use crate::clock::Clock;
 use crate::core::{Event, Rota};
 use axum::Json;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use inventory::host_report::{Directions, HostReport};
 use inventory::observation::{Fact, Observation, Source};
 use std::collections::HashMap;
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -117,12 +119,17 @@ impl Intake {
             let problem = format!("host {host:?}: reports, but the inventory does not list it; add it to hosts: or stop its agent");
             return Err(self.refuse(from, problem).await);
         };
-        // A page in a browser of this machine can send any text to loopback, but not as JSON.
         if !headers.get(header::CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/json")) {
             return Err(Refusal::NotJson);
         }
+        // Known before any of it comes: no request here is of unknown length.
+        if body.size_hint().exact().is_none_or(|length| length > LONGEST as u64) {
+            // What it still sends is read, or the system would cut the answer off.
+            let _ = tokio::time::timeout(PATIENCE, body.into_data_stream().for_each(|_| ready(()))).await;
+            return Err(Refusal::TooLarge);
+        }
         let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await.map_err(|_| Refusal::TooSlow)?;
-        let body = body.map_err(|_| Refusal::TooLarge)?;
+        let body = body.map_err(|_| Refusal::Truncated)?;
         let report: HostReport = serde_json::from_slice(&body).map_err(|e| Refusal::Unfit(e.to_string()))?;
         report.check().map_err(Refusal::Unfit)?;
         if report.host != host {
@@ -144,6 +151,7 @@ enum Refusal {
     NotJson,
     TooSlow,
     TooLarge,
+    Truncated,
     Unfit(String),
 }
 
@@ -161,6 +169,7 @@ impl IntoResponse for Refusal {
             Refusal::TooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, format!("expected a report of at most {LONGEST} octets\n")).into_response()
             }
+            Refusal::Truncated => (StatusCode::BAD_REQUEST, "the report ended before its Content-Length\n").into_response(),
             Refusal::Unfit(problem) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, format!("report: {problem}; agent and controller of different versions?\n"))
                     .into_response()

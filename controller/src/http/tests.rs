@@ -18,10 +18,13 @@ struct Served {
     _rota: watch::Sender<Arc<Rota>>,
 }
 
-const WHOLE: &str = "0123456789abcdef";
+const FILES: usize = 1_024;
+/// Nothing here takes longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+const VIEWERS: &str = "0123456789abcdef";
 const AGENTS: &str = "fedcba9876543210";
 
-async fn start(whole: Option<&str>, agents: Option<&str>) -> Served {
+async fn start(viewers: Option<&str>, agents: Option<&str>) -> Served {
     let (shown, look) = watch::channel(Shown::new(Snapshot { at: Millis(1), ..Snapshot::default() }));
     let (tell, events) = mpsc::channel(64);
     let peer = Peer { host: "n1".into(), address: "10.0.0.1".parse().unwrap() };
@@ -30,10 +33,10 @@ async fn start(whole: Option<&str>, agents: Option<&str>) -> Served {
         ("n1".into(), Directions { peers: vec![], every_ms: 2_000 }),
     ]);
     let (_rota, directions) = watch::channel(Arc::new(rota));
-    let keys = Keys::new(whole.map(Token::new), agents.map(Token::new));
+    let keys = Keys::new(viewers.map(Token::new), agents.map(Token::new)).unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, None, Api { keys, shown: look, intake: Intake::new(Clock::default(), tell, directions) }));
+    tokio::spawn(serve(listener, None, Api { keys, shown: look, intake: Intake::new(Clock::default(), tell, directions) }, FILES));
     Served { address, shown, events, _rota }
 }
 
@@ -46,6 +49,12 @@ async fn send(address: SocketAddr, request: &str, headers: &str, body: &str) -> 
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8(answer).unwrap()
+}
+
+async fn rest(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer).await; // What comes before a reset counts.
+    answer
 }
 
 async fn ask(address: SocketAddr, path: &str, headers: &str) -> String {
@@ -75,18 +84,29 @@ async fn serves_every_path_over_a_socket() {
         let answer = ask(address, path, here).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(part), "{path}: {answer}");
     }
-    assert!(ask(address, "/v2", here).await.starts_with("HTTP/1.1 404"));
+    let answer = ask(address, "/v2", here).await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     assert!(ask(address, "/v1/snapshot", "Host: evil.example\r\n").await.starts_with("HTTP/1.1 403"));
     assert!(ask(address, "/v1/snapshot", "Host: [::1]:7171\r\n").await.starts_with("HTTP/1.1 200"));
+    for (target, status) in [("http://evil.example", 403), ("http://localhost@evil.example", 403), ("http://127.0.0.1:7171", 200)] {
+        let answer = ask(address, &format!("{target}/v1/snapshot"), here).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{target}: {answer}");
+    }
+    assert!(ask(address, "/v1/snapshot", "Host: localhost\r\nHost: evil.example\r\n").await.starts_with("HTTP/1.1 403"));
 }
 
 #[tokio::test]
 async fn a_token_is_wanted_where_one_is_set() {
-    let Served { address, .. } = start(Some(WHOLE), None).await;
+    let Served { address, .. } = start(Some(VIEWERS), None).await;
     let with = |t: &str| format!("Host: head.cluster\r\nAuthorization: Bearer {t}\r\n");
     assert!(ask(address, "/v1/snapshot", "Host: x\r\n").await.starts_with("HTTP/1.1 401"));
     assert!(ask(address, "/metrics", &with("0123456789abcdee")).await.starts_with("HTTP/1.1 401"));
     assert!(ask(address, "/v1/snapshot", &with("0123456789abcdef")).await.starts_with("HTTP/1.1 200"));
+    for scheme in ["bearer ", "BEARER  "] {
+        let header = with("0123456789abcdef").replace("Bearer ", scheme);
+        assert!(ask(address, "/v1/snapshot", &header).await.starts_with("HTTP/1.1 200"), "{scheme}");
+    }
+    assert!(ask(address, "/v1/snapshot", &with("0123456789abcdef").replace("Bearer ", "Basic ")).await.starts_with("HTTP/1.1 401"));
     assert!(ask(address, "/healthz", "Host: x\r\n").await.starts_with("HTTP/1.1 200"));
 }
 
@@ -99,7 +119,7 @@ async fn listening_to_the_network_wants_a_token() {
     fs::write(&file, "short\n").unwrap();
     assert!(Token::read(&file).err().unwrap().to_string().contains("at least 16"));
     fs::write(&file, "0123456789abcdef\n").unwrap();
-    assert!(bind("0.0.0.0:0".parse().unwrap(), &Keys::new(None, Token::read(&file).ok())).await.is_ok());
+    assert!(bind("0.0.0.0:0".parse().unwrap(), &Keys::new(Token::read(&file).ok(), None).unwrap()).await.is_ok());
 }
 
 #[tokio::test]
@@ -123,8 +143,8 @@ async fn events_follow_the_snapshots() {
 
 #[tokio::test]
 async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
-    let mut served = start(None, None).await;
-    let answer = report(served.address, "n0", "", &of("n0")).await;
+    let mut served = start(None, Some(AGENTS)).await;
+    let answer = report(served.address, "n0", AGENTS, &of("n0")).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"every_ms":2000}"#), "{answer}");
     let Some(Event::Observed(Observation { reporter, source, fact: Fact::Host(said), .. })) = served.events.recv().await else {
@@ -134,26 +154,149 @@ async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
 }
 
 #[tokio::test]
-async fn the_agents_token_reports_and_reads_nothing() {
-    let Served { address, events: _events, .. } = start(Some(WHOLE), Some(AGENTS)).await;
-    for (token, status) in [(WHOLE, 200), (AGENTS, 200), ("0123456789abcdee", 401), ("", 401)] {
+async fn each_token_opens_its_own_door_only() {
+    let Served { address, events: _events, .. } = start(Some(VIEWERS), Some(AGENTS)).await;
+    for (token, status) in [(VIEWERS, 403), (AGENTS, 200), ("0123456789abcdee", 401), ("", 401)] {
         let answer = report(address, "n0", token, &of("n0")).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{token}: {answer}");
+        assert!(status != 403 || answer.contains("may view, and report nothing"), "{answer}");
     }
     let with = |t: &str| format!("Host: x\r\nAuthorization: Bearer {t}\r\n");
     for path in ["/v1/snapshot", "/v1/events", "/v1/topology", "/v1/epochs", "/metrics"] {
         let answer = ask(address, path, &with(AGENTS)).await;
-        assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("may report, and read nothing"), "{path}: {answer}");
+        assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("may report, and view nothing"), "{path}: {answer}");
     }
-    assert!(ask(address, "/v1/topology", &with(WHOLE)).await.starts_with("HTTP/1.1 200"));
-    let alone = start(None, Some(AGENTS)).await;
-    assert!(ask(alone.address, "/v1/topology", &with(AGENTS)).await.starts_with("HTTP/1.1 200"), "one alone serves both");
-    assert!(ask(alone.address, "/v1/topology", "Host: localhost\r\n").await.starts_with("HTTP/1.1 401"));
+    assert!(ask(address, "/v1/topology", &with(VIEWERS)).await.starts_with("HTTP/1.1 200"));
+    assert!(matches!(Keys::new(Some(Token::new(VIEWERS)), Some(Token::new(VIEWERS))), Err(HttpError::OneToken)));
+}
+
+#[tokio::test]
+async fn nobody_reports_without_the_agents_token_on_loopback_either() {
+    for viewers in [None, Some(VIEWERS)] {
+        let Served { address, mut events, .. } = start(viewers, None).await;
+        for token in ["", VIEWERS, AGENTS] {
+            let answer = report(address, "n0", token, &of("n0")).await;
+            assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("--agent-token-file"), "{token}: {answer}");
+        }
+        assert!(events.try_recv().is_err());
+    }
+    let agents = start(None, Some(AGENTS)).await;
+    assert!(report(agents.address, "n0", "", &of("n0")).await.starts_with("HTTP/1.1 401"));
+    assert!(ask(agents.address, "/v1/topology", "Host: localhost\r\n").await.starts_with("HTTP/1.1 200"), "whoever is here may view");
+    assert!(bind("0.0.0.0:0".parse().unwrap(), &Keys::new(None, Some(Token::new(AGENTS))).unwrap()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_body_is_of_the_length_stated_before_it() {
+    let Served { address, mut events, .. } = start(None, Some(AGENTS)).await;
+    let with = |more: &str| format!("Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {AGENTS}\r\n{more}");
+    let post = "POST /v1/hosts/n0/report";
+    for coded in ["Transfer-Encoding: chunked\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("{post} HTTP/1.1\r\n{}\r\n0\r\n\r\n", with(coded)).as_bytes()).await.unwrap();
+        assert!(rest(stream).await.starts_with("HTTP/1.1 411"), "{coded}");
+    }
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(format!("{post} HTTP/1.1\r\n{}\r\n{{", with("Content-Length: 5\r\n")).as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let answer = rest(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("ended before"), "{answer}");
+    assert!(events.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn who_sends_no_whole_request_is_let_go_and_so_is_who_has_no_more() {
+    let Served { address, .. } = start(None, None).await;
+    let mut open = Vec::new();
+    for text in ["", "GET /healthz HTTP/1.1\r\nX-a: ", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        open.push(tokio::spawn(tokio::time::timeout(LIMIT, rest(stream))));
+    }
+    for (stream, answer) in open.into_iter().zip(["", "", "HTTP/1.1 200"]) {
+        let said = stream.await.unwrap().expect("an end");
+        assert!(said.starts_with(answer) && (said.is_empty() == answer.is_empty()), "{said}");
+    }
+}
+
+/// Octets of memory this process has (proc(5), VmRSS).
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let kilobytes = status.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")).unwrap();
+    1024 * kilobytes.parse::<usize>().unwrap()
+}
+
+const LARGE: usize = 16 << 20;
+/// As many as one address may have where [`FILES`] may be open.
+const VIEWERS_AT_ONCE: usize = FILES / 32;
+
+#[tokio::test]
+async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
+    let Served { address, shown, .. } = start(None, None).await;
+    let large = Snapshot { directory: "d".repeat(LARGE), ..Snapshot::default() };
+    shown.send_replace(Shown::new(large));
+    let (one, other) = (shown.borrow().clone(), shown.borrow().clone());
+    assert!(one.event().as_ptr() == other.event().as_ptr() && one.event().as_ptr_range().contains(&other.json().as_ptr()));
+    let before = resident();
+    let mut viewers = Vec::new();
+    for _ in 0..VIEWERS_AT_ONCE {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        assert!(stream.peek(&mut [0]).await.unwrap() > 0);
+        viewers.push(stream);
+    }
+    let more = resident().saturating_sub(before);
+    assert!(more < LARGE * VIEWERS_AT_ONCE / 4, "{more} octets for {VIEWERS_AT_ONCE} viewers");
+    let (mut stalled, mut reading) = (viewers.pop().unwrap(), viewers.pop().unwrap());
+    // To write is all that shows the end of a connection to one that does not read.
+    let ended = async {
+        while stalled.write_all(b"G").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let mut buffer = vec![0; 1 << 16];
+    tokio::pin!(ended);
+    let all = tokio::time::timeout(LIMIT, async {
+        loop {
+            tokio::select! {
+                () = &mut ended => break,
+                read = reading.read(&mut buffer) => assert!(read.unwrap() > 0, "who reads stays"),
+            }
+        }
+    });
+    all.await.expect("it is let go");
+    shown.send_replace(Shown::new(Snapshot { at: Millis(77), ..Snapshot::default() }));
+    let mut heard = String::new();
+    while !heard.contains("\"at\":77,") {
+        let n = reading.read(&mut buffer).await.unwrap();
+        assert!(n > 0, "who reads stays");
+        heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_half_requests_and_silent_handshakes_keeps_nobody_out() {
+    let Served { address, shown: _shown, .. } = start(None, None).await;
+    let mut viewer = TcpStream::connect(address).await.unwrap();
+    viewer.write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let mut buffer = [0; 4096];
+    assert!(viewer.read(&mut buffer).await.unwrap() > 0);
+    let mut flood = Vec::new();
+    for n in 0..FILES {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nX-a: ").await;
+        flood.push(stream);
+        if n % 100 == 99 {
+            assert!(ask(address, "/healthz", "Host: localhost\r\n").await.starts_with("HTTP/1.1 200"), "after {n}");
+        }
+    }
+    let none = tokio::time::timeout(Duration::from_millis(200), viewer.read(&mut buffer)).await;
+    assert!(none.is_err(), "the viewer stays: {none:?}");
 }
 
 #[tokio::test]
 async fn what_is_no_report_is_refused_with_the_reason() {
-    let Served { address, mut events, .. } = start(None, None).await;
+    let Served { address, mut events, .. } = start(None, Some(AGENTS)).await;
     let large = format!("{{\"host\":\"{}\"}}", "n".repeat(1 << 20));
     for (host, body, status, reason) in [
         ("n0", "{", 422, "EOF while parsing"),
@@ -166,13 +309,11 @@ async fn what_is_no_report_is_refused_with_the_reason() {
         ("n0", &of("n0").replace(":2", ":4294967295"), 422, "slots: 4294967295; expected 1 to 65536"),
         ("n7", &of("n7"), 403, "the inventory does not list it"),
     ] {
-        let answer = report(address, host, "", body).await;
+        let answer = report(address, host, AGENTS, body).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(reason), "{reason}: {answer}");
     }
-    let browser = "Host: localhost\r\nContent-Type: text/plain\r\n";
-    assert!(send(address, "POST /v1/hosts/n0/report", browser, &of("n0")).await.starts_with("HTTP/1.1 415"));
-    let elsewhere = "Host: evil.example\r\nContent-Type: application/json\r\n";
-    assert!(send(address, "POST /v1/hosts/n0/report", elsewhere, &of("n0")).await.starts_with("HTTP/1.1 403"));
+    let plain = format!("Host: localhost\r\nContent-Type: text/plain\r\nAuthorization: Bearer {AGENTS}\r\n");
+    assert!(send(address, "POST /v1/hosts/n0/report", &plain, &of("n0")).await.starts_with("HTTP/1.1 415"));
     for part in ["says it is", "does not list it"] {
         let Some(Event::ReportRefused { from, problem }) = events.recv().await else { panic!("expected a refusal") };
         assert!(from.is_loopback() && problem.contains(part), "{problem}");
@@ -182,14 +323,14 @@ async fn what_is_no_report_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn a_host_that_reports_without_end_is_held_back_alone() {
-    let Served { address, mut events, .. } = start(None, None).await;
+    let Served { address, mut events, .. } = start(None, Some(AGENTS)).await;
     for unfit in [r#"{"host":"n0"}"#.to_owned(), of("n0").replace(":2", ":0"), of("n1")].iter().cycle().take(30) {
-        assert!(report(address, "n0", "", unfit).await.starts_with("HTTP/1.1 4"), "{unfit}");
+        assert!(report(address, "n0", AGENTS, unfit).await.starts_with("HTTP/1.1 4"), "{unfit}");
     }
-    assert!(report(address, "n0", "", &of("n0")).await.starts_with("HTTP/1.1 200"), "what others send in its name does not count");
+    assert!(report(address, "n0", AGENTS, &of("n0")).await.starts_with("HTTP/1.1 200"), "what others send in its name does not count");
     let mut refused = false;
     for _ in 0..200 {
-        let answer = report(address, "n0", "", &of("n0")).await;
+        let answer = report(address, "n0", AGENTS, &of("n0")).await;
         refused = answer.starts_with("HTTP/1.1 429") && answer.to_lowercase().contains("retry-after");
         if refused {
             break;
@@ -197,7 +338,7 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
         while events.try_recv().is_ok() {} // Somebody takes what is let through.
     }
     assert!(refused, "nobody reports two hundred times without a pause");
-    assert!(report(address, "n1", "", &of("n1")).await.starts_with("HTTP/1.1 200"));
+    assert!(report(address, "n1", AGENTS, &of("n1")).await.starts_with("HTTP/1.1 200"));
 }
 
 #[tokio::test]

@@ -1,26 +1,16 @@
-//! HTTPS: TLS 1.2 and 1.3 by rustls. Handshakes run beside each other, so that one that never ends delays nobody.
+//! HTTPS: TLS 1.2 and 1.3 by rustls.
 use super::HttpError;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How long a handshake may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Handshakes at once.
-const HANDSHAKES: usize = 256;
-/// The pause after the system refused a connection, such as for want of file descriptors.
-const PAUSE: Duration = Duration::from_secs(1);
 /// The first octet of a TLS connection: a record of type handshake(22) (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 /// What a client is told that speaks HTTP without TLS.
@@ -88,50 +78,8 @@ fn words(error: &rustls::pki_types::pem::Error) -> String {
     }
 }
 
-/// A listener whose connections are through the handshake.
-pub(super) struct TlsListener {
-    address: SocketAddr,
-    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
-    _accepting: JoinSet<()>,
-}
-
-impl TlsListener {
-    pub(super) fn new(listener: TcpListener, tls: Tls) -> io::Result<TlsListener> {
-        let address = listener.local_addr()?;
-        let (done, ready) = mpsc::channel(HANDSHAKES);
-        let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, tls, done));
-        Ok(TlsListener { address, ready, _accepting: accepting })
-    }
-}
-
-async fn accept(listener: TcpListener, tls: Tls, done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>) {
-    let room = Arc::new(Semaphore::new(HANDSHAKES));
-    let mut handshakes = JoinSet::new();
-    loop {
-        while handshakes.try_join_next().is_some() {}
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let (stream, from) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            Err(e) => {
-                tracing::warn!("HTTPS: no connection accepted: {e}; tried again");
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            }
-        };
-        let (acceptor, done) = (tls.acceptor(), done.clone());
-        handshakes.spawn(async move {
-            match tokio::time::timeout(PATIENCE, handshake(acceptor, stream)).await {
-                Ok(Ok(stream)) => drop(done.send((stream, from)).await), // Nobody waits once the API stops.
-                Ok(Err(e)) => tracing::debug!("HTTPS: {from}: {e}"),
-                Err(_) => tracing::debug!("HTTPS: {from}: no handshake in time"),
-            }
-            drop(permit);
-        });
-    }
-}
-
-async fn handshake(acceptor: TlsAcceptor, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+/// Takes a connection through the handshake.
+pub(super) async fn handshake(tls: &Tls, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [HANDSHAKE];
     stream.peek(&mut first).await?;
     if first != [HANDSHAKE] {
@@ -141,21 +89,5 @@ async fn handshake(acceptor: TlsAcceptor, mut stream: TcpStream) -> io::Result<T
         let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         return Err(io::Error::other("speaks no TLS"));
     }
-    acceptor.accept(stream).await
-}
-
-impl axum::serve::Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.ready.recv().await {
-            Some(accepted) => accepted,
-            None => std::future::pending().await, // Only after the accepting task is gone, and the listener with it.
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
-    }
+    tls.acceptor().accept(stream).await
 }

@@ -1,7 +1,11 @@
-//! Who may read the API and who may report: two bearer tokens (RFC 6750, 2.1), or one for both.
+//! Who may view and who may report: a bearer token for each (RFC 6750, 2.1).
+//!
+//! Without a viewers' token every user of this machine may view, and the API listens to no other. Without an agents' token nobody
+//! may report: what agents say decides where jobs send, and users of this machine do not.
 use super::HttpError;
 use agent::secrets;
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -10,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
+const SCHEME: &[u8] = b"Bearer ";
 /// A token shorter than this could be guessed.
 const SHORTEST: usize = 16;
 
@@ -43,7 +48,9 @@ impl Token {
     }
 
     fn fits(&self, headers: &HeaderMap) -> bool {
-        let shown = headers.get(header::AUTHORIZATION).and_then(|v| v.as_bytes().strip_prefix(b"Bearer "));
+        // The scheme is in any case, and any number of blanks follows it (RFC 9110, 11.4).
+        let shown = headers.get(header::AUTHORIZATION).and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()));
+        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME)).map(|(_, token)| token.trim_ascii_start());
         shown.is_some_and(|shown| shown.ct_eq(self.0.as_bytes()).into())
     }
 }
@@ -51,63 +58,82 @@ impl Token {
 /// The tokens of an API.
 #[derive(Clone, Default)]
 pub struct Keys {
-    whole: Option<Token>,
+    viewers: Option<Token>,
     agents: Option<Token>,
 }
 
 impl Keys {
-    /// `whole` opens everything, `agents` takes reports only. One alone serves both.
-    pub fn new(whole: Option<Token>, agents: Option<Token>) -> Keys {
-        match whole {
-            Some(_) => Keys { whole, agents },
-            None => Keys { whole: agents, agents: None },
+    /// Each opens its own door only.
+    ///
+    /// # Errors
+    /// [`HttpError::OneToken`] where they are the same.
+    pub fn new(viewers: Option<Token>, agents: Option<Token>) -> Result<Keys, HttpError> {
+        match (&viewers, &agents) {
+            (Some(v), Some(a)) if v.0 == a.0 => Err(HttpError::OneToken),
+            _ => Ok(Keys { viewers, agents }),
         }
     }
 
-    /// Whether no token is asked for.
-    pub fn is_open(&self) -> bool {
-        self.whole.is_none()
+    /// Whether viewing wants no token.
+    pub fn all_may_view(&self) -> bool {
+        self.viewers.is_none()
+    }
+
+    /// Whether anybody may report.
+    pub fn takes_reports(&self) -> bool {
+        self.agents.is_some()
     }
 }
 
-/// Lets those read who show the whole token.
-pub(super) async fn reading(State(keys): State<Keys>, request: Request, next: Next) -> Response {
+fn opens(token: Option<&Token>, headers: &HeaderMap) -> bool {
+    token.is_some_and(|t| t.fits(headers))
+}
+
+/// Lets those view who show the viewers' token.
+pub(super) async fn viewing(State(keys): State<Keys>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    match &keys.whole {
-        None => from_here(request, next).await,
+    match &keys.viewers {
+        None if names_this_machine(&request) => next.run(request).await,
+        None => (StatusCode::FORBIDDEN, "expected an address and a Host header that name this machine: localhost or a loopback address\n")
+            .into_response(),
         Some(token) if token.fits(headers) => next.run(request).await,
-        Some(_) if keys.agents.is_some_and(|t| t.fits(headers)) => {
-            (StatusCode::FORBIDDEN, "this token is the agents': it may report, and read nothing\n").into_response()
+        Some(_) if opens(keys.agents.as_ref(), headers) => {
+            (StatusCode::FORBIDDEN, "this token is the agents': it may report, and view nothing\n").into_response()
         }
-        Some(_) => unauthorized(),
+        Some(_) => unauthorized("the viewers' token (--token-file)"),
     }
 }
 
-/// Lets those report who show either token.
+/// Lets those report who show the agents' token.
 pub(super) async fn reporting(State(keys): State<Keys>, request: Request, next: Next) -> Response {
-    match &keys.whole {
-        None => from_here(request, next).await,
-        Some(whole) if [Some(whole), keys.agents.as_ref()].into_iter().flatten().any(|t| t.fits(request.headers())) => {
-            next.run(request).await
+    let headers = request.headers();
+    match &keys.agents {
+        Some(token) if token.fits(headers) => next.run(request).await,
+        _ if opens(keys.viewers.as_ref(), headers) => {
+            let text =
+                "this token is the viewers': it may view, and report nothing; agents show the one of the controller's --agent-token-file\n";
+            (StatusCode::FORBIDDEN, text).into_response()
         }
-        Some(_) => unauthorized(),
+        Some(_) => unauthorized("the agents' token (--agent-token-file)"),
+        None => (StatusCode::FORBIDDEN, "this controller takes no reports: start it with --agent-token-file FILE\n").into_response(),
     }
 }
 
-fn unauthorized() -> Response {
+fn unauthorized(whose: &str) -> Response {
     let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-    (StatusCode::UNAUTHORIZED, challenge, "expected the header \"Authorization: Bearer TOKEN\" with the controller's token\n")
-        .into_response()
+    (StatusCode::UNAUTHORIZED, challenge, format!("expected the header \"Authorization: Bearer TOKEN\" with {whose}\n")).into_response()
 }
 
 /// Without a token only names of this machine are served: a web page that made its own name resolve to loopback could
-/// otherwise read the API through somebody's browser.
-async fn from_here(request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok()).unwrap_or("localhost");
-    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(name, _)| name);
+/// otherwise read the API through somebody's browser. A target in absolute form has a name of its own (RFC 9112, 3.2.2).
+fn names_this_machine(request: &Request) -> bool {
+    let stated = request.headers().get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    stated.chain(request.uri().authority().map(Authority::as_str)).all(is_this_machine)
+}
+
+fn is_this_machine(authority: &str) -> bool {
+    let name = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let name = name.map_or(authority, |(name, _)| name);
     let ip = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    if name == "localhost" || ip.is_ok_and(|ip| ip.is_loopback()) {
-        return next.run(request).await;
-    }
-    (StatusCode::FORBIDDEN, "expected a Host header that names this machine: localhost or a loopback address\n").into_response()
+    name.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
 }

@@ -1,5 +1,6 @@
 //! What an inventory must not say.
 use super::{Inventory, Timing};
+use crate::address::AddressFault;
 use crate::cabling::{LABEL, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::is_name;
@@ -30,6 +31,15 @@ impl Inventory {
         }
         if let Some(name) = self.hosts.keys().find(|n| self.switches.contains_key(*n)) {
             return at("hosts", name, format!("host \"{name}\": a switch has this name; every switch and host needs its own"));
+        }
+        for (name, host) in &self.hosts {
+            if let Some((address, wrong)) = host.address.and_then(|a| Some((a, AddressFault::of_stated(a)?))) {
+                return at(
+                    "hosts",
+                    name,
+                    format!("host \"{name}\": address {address}: {wrong}; expected the host's own on the cluster network"),
+                );
+            }
         }
         for (name, switch) in &self.switches {
             if !self.snmp.contains_key(&switch.snmp) {

@@ -36,12 +36,15 @@ fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
         link(3, "bond0", Some(InfoKind::Bond), std::slice::from_ref(&shared)),
         link(4, "bond0.7", Some(InfoKind::Vlan), &[LinkAttribute::Link(3), shared]),
     ];
-    let cards = cards(&links, &[at(4, AddressScope::Universe, 1), at(4, AddressScope::Link, 2)], &[]);
+    let cards = cards(&links, &[1, 255, 0].map(|octet| at(4, AddressScope::Universe, octet)), &[]);
+    let addresses = [(Ipv4Addr::new(10, 0, 0, 1).into(), 24)];
+    assert_eq!(cards[3].nic.addresses, addresses, "broadcast and network addresses are no host's");
+    let cards = super::cards(&links, &[at(4, AddressScope::Universe, 1), at(4, AddressScope::Link, 2)], &[]);
     assert_eq!(names(&cards), [("eth0", true), ("eth1", true), ("bond0", false), ("bond0.7", false)]);
     assert_eq!(cards[0].nic.mac, Some(Mac([2, 0, 0, 0, 1, 1])), "a member is known by its permanent address");
     assert_eq!((cards[0].nic.master.as_deref(), cards[2].nic.mac), (Some("bond0"), Some(Mac(ALL))));
     assert_eq!((cards[1].nic.mac, cards[0].card.mac), (Some(Mac(ALL)), Mac(ALL)), "it sends from the bond's");
-    assert_eq!(cards[3].nic.addresses, [(Ipv4Addr::new(10, 0, 0, 1).into(), 24)]);
+    assert_eq!(cards[3].nic.addresses, addresses);
 }
 
 #[test]

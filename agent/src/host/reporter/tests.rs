@@ -69,7 +69,7 @@ fn a_report_goes_with_the_token_and_directions_come_back() {
 #[test]
 fn a_refusal_is_told_in_words_and_without_the_token() {
     for (answer, told) in [
-        ("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "refuses the token"),
+        ("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "wants the agents' token"),
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "is it a heddle controller?"),
         ("HTTP/1.1 403 Forbidden\r\nContent-Length: 12\r\n\r\nwho\x1b[2J is n0?", "status 403: who [2J is n"),
         ("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", "status 503"),

@@ -72,6 +72,34 @@ fn slots_are_ranks_and_one_epoch() {
 }
 
 #[test]
+fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not() {
+    let mut w = running();
+    for n in 0..100 {
+        w.hears("n1", Fact::Host(HostReport { slots: 4 + n % 2, ..report("n1", 11) }));
+        let mut moving = report("n2", 12);
+        moving.nics[0].addresses[0].0 = format!("10.77.0.{}", 20 + n % 2).parse().unwrap();
+        w.hears("n2", Fact::Host(moving));
+        w.run(1_000);
+    }
+    let epochs = w.published.len();
+    assert!(epochs <= 5, "not one for each of 100 changes: {epochs}");
+    assert!(
+        w.alarmed("host \"n1\": its agent says another number of ranks or another address again and again, "),
+        "{:?}",
+        w.core.snapshot(w.now).alarms
+    );
+    assert!(w.told("again and again") < 20, "a message must not flap");
+    w.hears("n0", Fact::Host(report("n0", 10)));
+    w.run(3_000);
+    assert_eq!((w.published.len(), w.published[epochs].file.hosts["n0"].ranks), (epochs + 1, 4), "others are heard meanwhile");
+    // Calm: its last word counts.
+    w.hears("n1", Fact::Host(HostReport { slots: 9, ..report("n1", 11) }));
+    w.run(400_000);
+    assert_eq!(w.published.last().unwrap().file.hosts["n1"].ranks, 9);
+    assert_eq!(w.core.snapshot(w.now).alarms, []);
+}
+
+#[test]
 fn a_silent_agent_is_told_once_and_changes_nothing_else() {
     let mut w = running();
     w.hears("n1", Fact::Host(report("n1", 11)));

@@ -1,0 +1,57 @@
+//! What agents say of their own hosts and epochs hold: ranks and addresses. No cable vouches for them, so they are damped as links are.
+use inventory::Topology;
+use inventory::address::Addresses;
+use inventory::host_report::HostReport;
+use inventory::inventory_file::Inventory;
+use inventory::view::Views;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// What one agent said last; what the inventory states is not asked of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct AgentClaim {
+    ranks: Option<u32>,
+    address: Option<IpAddr>,
+}
+
+impl AgentClaim {
+    /// With what was said before where nothing is said now.
+    fn or(self, before: AgentClaim) -> AgentClaim {
+        AgentClaim { ranks: self.ranks.or(before.ranks), address: self.address.or(before.address) }
+    }
+
+    /// Whether something else was said before.
+    fn contradicts(&self, before: &AgentClaim) -> bool {
+        before.ranks.is_some_and(|then| self.ranks != Some(then)) || before.address.is_some_and(|then| self.address != Some(then))
+    }
+}
+
+/// By host.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentClaims(BTreeMap<String, AgentClaim>);
+
+impl AgentClaims {
+    /// Takes what agents say now; gives the hosts of which they said something else before.
+    pub(crate) fn update(&mut self, inventory: &Inventory, views: &Views, topology: &Topology) -> Vec<String> {
+        let (seats, addresses) = (topology.seats(), Addresses::new(views));
+        let claim = |host: &String, report: &HostReport| {
+            let stated = inventory.hosts.get(host);
+            let card = seats.get(host.as_str()).map(|seat| seat.1);
+            AgentClaim {
+                ranks: Some(report.slots).filter(|_| stated.is_none_or(|h| h.ranks.is_none())),
+                address: card.filter(|_| stated.is_none_or(|h| h.address.is_none())).and_then(|card| Some(addresses.of(host, card)?.0)),
+            }
+        };
+        let mut changed = Vec::new();
+        for (host, report) in views.iter().filter_map(|(name, view)| Some((name, view.host.as_ref()?))) {
+            let before = self.0.get(host).copied().unwrap_or_default();
+            let now = claim(host, report).or(before);
+            if now.contradicts(&before) {
+                changed.push(host.clone());
+            }
+            self.0.insert(host.clone(), now);
+        }
+        self.0.retain(|host, _| inventory.hosts.contains_key(host));
+        changed
+    }
+}

@@ -1,0 +1,107 @@
+//! Accepts connections and serves HTTP/1.1 on each, within what the [`Lobby`] allows.
+use super::lobby::{Caller, Lobby};
+use super::tls::{self, Tls};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// The pause after the system refused a connection, such as for want of file descriptors.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often connections that take too long are looked for.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Header fields longer than this are answered with status 431.
+const HEADER: usize = 16 << 10;
+
+/// Serves until its task is dropped, and every connection with it.
+pub(super) async fn serve(listener: TcpListener, tls: Option<Tls>, router: Router, lobby: Lobby) {
+    let mut connections = JoinSet::new();
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, from)) => {
+                    if let Some((caller, gone)) = lobby.admit(from.ip(), Instant::now()) {
+                        let serving = converse(stream, from, tls.clone(), router.clone(), caller);
+                        connections.spawn(async move {
+                            tokio::select! { () = serving => {}, _ = gone => {} }
+                        });
+                    }
+                    tokio::task::yield_now().await; // Who came before has its request read before somebody takes its place.
+                }
+                Err(e) => refused(&e).await,
+            },
+            Some(_) = connections.join_next() => {}
+            _ = sweep.tick() => lobby.sweep(Instant::now()),
+        }
+    }
+}
+
+/// A client that left before its turn is no news; anything else is the system's own trouble.
+async fn refused(error: &io::Error) {
+    if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted) {
+        tracing::warn!("API: no connection accepted: {error}; tried again");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn converse(stream: TcpStream, from: SocketAddr, tls: Option<Tls>, router: Router, caller: Arc<Caller>) {
+    let ended = match tls {
+        None => exchange(stream, from, router, caller).await,
+        Some(tls) => match tls::handshake(&tls, stream).await {
+            Ok(stream) => exchange(stream, from, router, caller).await,
+            Err(e) => Err(e.into()),
+        },
+    };
+    if let Err(e) = ended {
+        tracing::debug!("API: {from}: {e}");
+    }
+}
+
+type Problem = Box<dyn std::error::Error + Send + Sync>;
+
+/// Answers the requests of one connection.
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    from: SocketAddr,
+    router: Router,
+    caller: Arc<Caller>,
+) -> Result<(), Problem> {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let working = caller.work();
+        let mut request: Request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(from));
+        request.extensions_mut().insert(Arc::clone(&caller));
+        let answer = router.call(request);
+        async move {
+            let answer = answer.await;
+            drop(working);
+            answer
+        }
+    });
+    Ok(http1::Builder::new().max_buf_size(HEADER).serve_connection(TokioIo::new(stream), service).await?)
+}
+
+/// Sends requests away whose body has a transfer coding: with a length besides, two readers could disagree on where it ends (RFC
+/// 9112, 6.3), and no client needs one.
+pub(super) async fn of_stated_length(request: Request, next: Next) -> Response {
+    if request.headers().contains_key(header::TRANSFER_ENCODING) {
+        return (StatusCode::LENGTH_REQUIRED, "expected Content-Length and no Transfer-Encoding\n").into_response();
+    }
+    next.run(request).await
+}
