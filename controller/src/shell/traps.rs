@@ -83,9 +83,14 @@ async fn pass_on(mut traps: Traps, senders: &TrapSenders, pause: Duration, event
     loop {
         let trap = tokio::select! {
             trap = traps.next() => trap,
-            () = until(limit.next()) => {
-                for (source, kind) in limit.due(Instant::now()) {
+            () = until([limit.next(), refusals.end()].into_iter().flatten().min()) => {
+                let now = Instant::now();
+                for (source, kind) in limit.due(now) {
                     hint(events, source, kind).await;
+                }
+                if refusals.end().is_some_and(|end| now >= end) {
+                    refusals = Refusals::default();
+                    tell(events, None).await;
                 }
                 continue;
             }
@@ -96,7 +101,7 @@ async fn pass_on(mut traps: Traps, senders: &TrapSenders, pause: Duration, event
             TrapVerdict::Believed => TrapOrigin::Switch(source, kind),
             TrapVerdict::Stranger => TrapOrigin::Stranger,
             TrapVerdict::Refused => {
-                if let Some(told) = refusals.add(senders, source) {
+                if let Some(told) = refusals.add(Instant::now(), senders, source) {
                     tell(events, Some(told)).await;
                 }
                 continue;

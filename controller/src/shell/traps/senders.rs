@@ -4,6 +4,11 @@ use agent::TrapProof;
 use inventory::inventory_file::{Credential, Inventory};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Refusals are over when no further trap was refused for so long.
+const QUIET: Duration = Duration::from_secs(600);
 
 /// The inventory's switches as senders of traps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,12 +67,14 @@ impl TrapSenders {
 pub(super) struct Refusals {
     count: u64,
     switches: BTreeSet<IpAddr>,
+    last: Option<Instant>,
 }
 
 impl Refusals {
     /// One more, in the name of `from`. What is to be told of it: the first one, and the count whenever it has grown tenfold.
-    pub(super) fn add(&mut self, senders: &TrapSenders, from: IpAddr) -> Option<String> {
+    pub(super) fn add(&mut self, now: Instant, senders: &TrapSenders, from: IpAddr) -> Option<String> {
         self.count += 1;
+        self.last = Some(now);
         self.switches.insert(from);
         let sender = senders.0.get(&from)?;
         let tenfold = self.count == 10_u64.pow(self.count.ilog10());
@@ -84,6 +91,11 @@ impl Refusals {
                  by SNMPv3 as user \"{user}\", or send none"
             )
         })
+    }
+
+    /// When they are over, if nothing more is refused.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.last.map(|last| last + QUIET)
     }
 }
 
@@ -123,13 +135,15 @@ snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}
 
     #[test]
     fn refusals_are_told_once_and_then_counted() {
-        let (senders, mut refusals) = (senders(), Refusals::default());
+        let (now, senders, mut refusals) = (Instant::now(), senders(), Refusals::default());
+        assert_eq!(refusals.end(), None);
         let from = [10, 0, 0, 3].into();
-        let told: Vec<String> = (0..1234).filter_map(|_| refusals.add(&senders, from)).collect();
+        let told: Vec<String> = (0..1234).filter_map(|_| refusals.add(now, &senders, from)).collect();
         assert_eq!(told.len(), 4, "at 1, 10, 100 and 1,000: {told:#?}");
         assert!(told[0].starts_with("traps: a trap in the name of switch \"signed\" (10.0.0.3) without"), "{}", told[0]);
         assert!(told[3].starts_with("traps: 1000 traps ") && told[3].contains("as user \"mon\""), "{}", told[3]);
-        let more = (0..9000).filter_map(|_| refusals.add(&senders, [10, 0, 0, 2].into())).next().expect("10,000 by now");
+        let more = (0..9000).filter_map(|_| refusals.add(now + QUIET, &senders, [10, 0, 0, 2].into())).next().expect("10,000 by now");
+        assert_eq!(refusals.end(), Some(now + QUIET * 2));
         assert!(more.contains("switch \"named\" (10.0.0.2) or 1 more"), "{more}");
     }
 }
