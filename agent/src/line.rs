@@ -6,7 +6,8 @@
 //! and SNMPv3's msgID as well. Who reads the cable and sends under the switch's address is stopped by SNMPv3's signatures only.
 //!
 //! The library could drop answers from elsewhere itself (`strict_source`), but would not say whose. A switch that has several
-//! addresses and answers from another one would look as if it were down.
+//! addresses and answers from another one would look as if it were down. The price: it keeps 16 answers to a request that nobody has
+//! judged yet, so who sees the request and sends more at once from elsewhere can crowd out the true answer, though not replace it.
 use bytes::Bytes;
 use snmp::{Candidate, ReceiveLimits, RequestRegistration, Result, Transport, UdpHandle};
 use std::net::SocketAddr;
