@@ -1,5 +1,5 @@
-//! `heddle tune` under both MPI libraries, and what follows from what it measures: the next epoch's table, what a job says of its
-//! decisions, what the doctor and the history tell.
+//! `heddle tune` under both MPI libraries, and what follows from what it measures: the next epoch's table, what `--check` shows
+//! of it, what a job says of its decisions, what the doctor and the history tell.
 //!
 //! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
@@ -8,7 +8,10 @@ mod mpirun;
 #[path = "common/runtime.rs"]
 mod runtime;
 
+use controller::publish::current_epoch;
+use inventory::Bytes;
 use runtime::lib;
+use schedules::table::{Collective, Mpi, Way};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -74,12 +77,25 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
             "{out}\n{err}"
         );
         assert!(!dir.join("trial").exists());
+        assert_agreement_holds_between(&dir, mpi);
     }
     let tuning = fs::read_to_string(dir.join("tuning.json")).expect("the measurements");
     assert_eq!(fs::read_to_string(dir.join("epochs/00000003/tuning.json")).expect("in the epoch"), tuning);
     for part in ["\"mpi\": \"openmpi\"", "\"mpi\": \"mpich\"", "\"name\": \"pairwise\"", "\"pingpong\": [", "MPICH Version"] {
         assert!(tuning.contains(part), "{part}");
     }
+
+    // The check has a line for each collective and size, what it shows, and that as its exit status.
+    let (code, out, err) = tune("mpich", &dir, &["--check", "--rounds", "5"]);
+    let shown = |word: &str| out.lines().filter(|line| line.ends_with(word)).count();
+    for collective in ["alltoall", "allgather"] {
+        for size in [" 8 ", " 1k ", " 16k ", " 64k ", " 256k "] {
+            assert!(out.lines().any(|line| line.starts_with(collective) && line.contains(size)), "{collective}{size}: {out}\n{err}");
+        }
+    }
+    let lines = out.lines().filter(|line| line.starts_with("all")).count();
+    assert_eq!(shown("faster") + shown("holds") + shown("within the noise") + shown("SLOWER"), lines, "{out}");
+    assert_eq!(code, i32::from(shown("SLOWER") > 0), "{out}\n{err}");
 
     // A job says what it does and why, once a size.
     let said = said(
@@ -117,6 +133,20 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     assert!(out.contains("openmpi    modelled, to be measured again: 20"), "{out}");
     let (_, out, _) = heddle(&["history", "--dir", shared]);
     assert!(out.lines().any(|line| line.contains("decision table: ") && line.contains("to be measured again")), "{out}");
+}
+
+/// What two sizes measured next to each other go, those between them go, too.
+fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
+    let of = if mpi == "mpich" { Mpi::Mpich } else { Mpi::OpenMpi };
+    let table = current_epoch(dir).expect("readable").expect("published").table.under(of);
+    for collective in [Collective::Alltoall, Collective::Allgather] {
+        let way = |block: u64| table.choose(collective, Bytes(block));
+        for (size, next) in [(1 << 10, 16 << 10), (16 << 10, 64 << 10), (64 << 10, 256 << 10)] {
+            if way(size) == way(next) && way(size) != Way::Native {
+                assert!([size + 1, 2 * size, next - 1].into_iter().all(|block| way(block) == way(size)), "{mpi}: {table:?}");
+            }
+        }
+    }
 }
 
 fn preload() -> String {

@@ -1,12 +1,13 @@
 //! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
 //! goes wrong becomes [`Fact::Failed`] in words for an operator.
 use crate::access::Access;
+use crate::line::{Elsewhere, SwitchLine};
 use crate::port;
 use crate::tables::{self, Objects, pulse};
 use crate::walk::{Answers, Walk};
 use inventory::inventory_file::{Switch, Timing};
 use inventory::observation::{Fact, Pulse, Table};
-use snmp::{Auth, Error, ErrorStatus, Retry, UdpClient};
+use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,13 +18,16 @@ use tokio::sync::Mutex;
 /// One table may take this many times the patience for one answer, however diligently the switch answers.
 const TABLE_PATIENCE: u32 = 10;
 
+type SwitchSession = snmp::Client<SwitchLine>;
+
 /// A switch and the session with its agent. Every method may be called from several tasks at once.
 pub struct Client {
     address: SocketAddr,
     access: Access,
     timeout: Duration,
     retries: u32,
-    session: Mutex<Option<UdpClient>>,
+    session: Mutex<Option<SwitchSession>>,
+    elsewhere: Elsewhere,
     /// Rows each column of a table had last time; the pulse counts as the table `None`.
     rows: StdMutex<HashMap<Option<Table>, Vec<usize>>>,
     /// Whether it was seen to count octets in 32 bits only.
@@ -61,6 +65,7 @@ impl Client {
             timeout: timing.timeout,
             retries: timing.retries,
             session: Mutex::new(None),
+            elsewhere: Elsewhere::default(),
             rows: StdMutex::default(),
             narrow: AtomicBool::new(false),
         }
@@ -150,7 +155,7 @@ impl Client {
         Ok(())
     }
 
-    async fn session(&self) -> Result<UdpClient, Failure> {
+    async fn session(&self) -> Result<SwitchSession, Failure> {
         let mut slot = self.session.lock().await;
         if let Some(session) = slot.as_ref() {
             return Ok(session.clone());
@@ -159,18 +164,17 @@ impl Client {
         Ok(slot.insert(session).clone())
     }
 
-    async fn connect(&self) -> snmp::Result<UdpClient> {
+    async fn connect(&self) -> snmp::Result<SwitchSession> {
         let any: IpAddr = if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let transport = port::open((any, 0).into()).await?;
+        let socket = port::open((any, 0).into()).await?.handle(self.address)?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO).unwrap_or_else(|_| Retry::none());
-        snmp::Client::builder(self.address, self.access.auth.clone())
+        ClientBuilder::new(self.access.auth.clone())
             .request_timeout(self.timeout)
             .retry(retry)
             // Refusals (wrong key, unknown user, forgotten engine) come unsigned: RFC 3414, 3.2. Heard, they end a
             // request with their reason; unheard, all of them look like a switch that is down.
             .allow_unauthenticated_v3_time_correction(true)
-            .build_with(&transport)
-            .await
+            .build_with_transport(SwitchLine::new(socket, self.elsewhere.clone()))
     }
 
     /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine state on a
@@ -184,7 +188,13 @@ impl Client {
         match error {
             Error::Timeout { .. } => Failure::Mute {
                 problem: format!("no answer from {address} after {} of {} ms", tries(self.retries + 1), self.timeout.as_millis()),
-                hint: format!("; down, unreachable, or it refuses this {words}"),
+                hint: match self.elsewhere.take() {
+                    Some(other) => format!(
+                        "; {other} answered instead and is not heard, as anybody could: if that is the same switch, state the \
+                         address it answers from, or have it answer from the one it is asked at"
+                    ),
+                    None => format!("; down, unreachable, or it refuses this {words}"),
+                },
             },
             Error::Report { status, .. } if forgot(status) => Failure::Session(format!("{address} lost the session: {}", refusal(status))),
             Error::Report { status, .. } => Failure::mute(format!("{address} refuses {words}: {}", refusal(status))),

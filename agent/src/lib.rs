@@ -8,6 +8,7 @@
 //! | `frames` | LLDP, CDP and BPDUs as they are on a cable, without I/O |
 //! | [`host`] | a host that looks at its own cables |
 //! | [`datagrams`] | answers from elsewhere than a session |
+//! | `line` | a session hears only the switch it asks |
 //! | [`look`] | every switch at once, none waits for another |
 //! | `port` | a port of its own for each session |
 //! | [`recording`] | walks from files instead of the network |
@@ -20,6 +21,7 @@ pub mod client;
 pub mod datagrams;
 pub mod frames;
 pub mod host;
+mod line;
 pub mod look;
 mod port;
 pub mod recording;
@@ -31,4 +33,4 @@ mod walk;
 pub use access::{Access, AccessError};
 pub use client::Client;
 pub use look::{SWITCHES_AT_ONCE, clients, look, now};
-pub use traps::{Trap, TrapKind, Traps, traps};
+pub use traps::{Trap, TrapKind, TrapProof, Traps, traps};

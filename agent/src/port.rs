@@ -15,7 +15,9 @@ use std::net::{SocketAddr, UdpSocket};
 /// The system's refusal of a socket.
 pub(crate) async fn open(any: SocketAddr) -> snmp::Result<UdpTransport> {
     let (_keeper, own) = keep(any).map_err(|source| Error::Network { target: any, source })?;
-    UdpTransport::builder().bind(own.to_string()).receive_capacity(snmp::MAX_UDP_PAYLOAD).build().await
+    let builder = UdpTransport::builder().bind(own.to_string()).receive_capacity(snmp::MAX_UDP_PAYLOAD);
+    // Answers from elsewhere are told by the failure that they end in: crate::line.
+    builder.warn_on_source_mismatch(false).build().await
 }
 
 /// A port nobody else has, and the socket that keeps it from everybody but who shares addresses and asks for just this port.

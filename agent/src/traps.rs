@@ -1,8 +1,8 @@
 //! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look sooner, not facts: SNMPv2c
-//! traps prove nothing, and datagrams get lost, so polls find the same things a little later.
+//! traps prove nothing ([`TrapProof`]), and datagrams get lost, so polls find the same things a little later.
 use crate::access::Access;
 use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
-use snmp::{Notification, NotificationReceiver};
+use snmp::{Notification, NotificationReceiver, SecurityLevel};
 use std::net::{IpAddr, SocketAddr};
 use tokio::sync::mpsc;
 
@@ -16,6 +16,19 @@ pub struct Trap {
     pub from: IpAddr,
     /// What it hints at.
     pub kind: TrapKind,
+    /// How sure it is that the sender sent it.
+    pub proof: TrapProof,
+}
+
+/// What shows that a notification comes from whom it says. Each of these is worth more than those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrapProof {
+    /// A community at most, or nothing: SNMPv1 and SNMPv2c.
+    Nothing,
+    /// The name of an SNMPv3 user that heddle knows, unsigned.
+    Name,
+    /// That user's signature.
+    Signature,
 }
 
 /// What a notification hints at.
@@ -73,7 +86,10 @@ pub async fn traps(address: SocketAddr, users: &[Access]) -> Result<Traps, TrapE
                 () = send.closed() => return,
             };
             match received {
-                Ok(r) => drop(send.try_send(Trap { from: r.source.ip().to_canonical(), kind: kind(&r.notification) })),
+                Ok(r) => {
+                    let (kind, proof) = (kind(&r.notification), proof(&r.notification));
+                    let _ = send.try_send(Trap { from: r.source.ip().to_canonical(), kind, proof });
+                }
                 Err(e) if matches!(e.exchange_source(), snmp::Error::Closed { .. } | snmp::Error::Network { .. }) => return,
                 Err(e) => tracing::debug!("notification ignored: {e}"),
             }
@@ -85,7 +101,7 @@ pub async fn traps(address: SocketAddr, users: &[Access]) -> Result<Traps, TrapE
 /// Who sends an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The engine is another one with each
 /// start, so nothing has to be kept of it: what was signed for the one before is refused, and the sender asks again.
 async fn receiver(address: SocketAddr, users: &[Access]) -> snmp::Result<NotificationReceiver> {
-    // Hints come unsigned in older versions anyway, so a user's unsigned ones are as good.
+    // What a hint is worth without a signature depends on its sender: the listener decides by TrapProof.
     let mut receiver = NotificationReceiver::builder().bind(address.to_string()).accept_all_notifications();
     for (name, keys) in users.iter().filter_map(|access| access.user.as_ref()) {
         let keyed = |user: UsmUser| keys.clone().map_or(Ok(user.clone()), |keys| user.with_master_keys(keys));
@@ -96,6 +112,14 @@ async fn receiver(address: SocketAddr, users: &[Access]) -> snmp::Result<Notific
         receiver = receiver.authoritative_engine(AuthoritativeEngine::install(generate_engine_id()?, kept_nowhere)?);
     }
     receiver.build().await
+}
+
+fn proof(notification: &Notification) -> TrapProof {
+    match notification.security_level() {
+        None => TrapProof::Nothing,
+        Some(SecurityLevel::NoAuthNoPriv) => TrapProof::Name,
+        Some(SecurityLevel::AuthNoPriv | SecurityLevel::AuthPriv) => TrapProof::Signature,
+    }
 }
 
 fn kind(notification: &Notification) -> TrapKind {

@@ -2,7 +2,7 @@
 mod real;
 
 use heddle_agent::access::users;
-use heddle_agent::{Trap, TrapKind, Traps, traps};
+use heddle_agent::{Trap, TrapKind, TrapProof, Traps, traps};
 use std::process::Command;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn every_kind_is_heard_and_garbage_is_not() {
     ] {
         send(to, oid);
         let trap = tokio::time::timeout(LIMIT, heard.next()).await.expect("no trap heard");
-        assert_eq!(trap, Some(Trap { from: "127.0.0.1".parse().unwrap(), kind }), "{oid}");
+        assert_eq!(trap, Some(Trap { from: "127.0.0.1".parse().unwrap(), kind, proof: TrapProof::Nothing }), "{oid}");
     }
 }
 
@@ -49,8 +49,8 @@ fn say(program: &str, arguments: &[&str], to: &str) -> bool {
     sent.unwrap_or_else(|e| panic!("no {program} on this machine; this test sends real ones: apt install snmp: {e}")).status.success()
 }
 
-async fn heard(traps: &mut Traps) -> Option<TrapKind> {
-    tokio::time::timeout(LIMIT, traps.next()).await.ok().flatten().map(|trap| trap.kind)
+async fn heard(traps: &mut Traps) -> Option<(TrapKind, TrapProof)> {
+    tokio::time::timeout(LIMIT, traps.next()).await.ok().flatten().map(|trap| (trap.kind, trap.proof))
 }
 
 /// A user of [`real::inventory`] in the words of net-snmp's senders, all but the last pass phrase.
@@ -69,12 +69,16 @@ async fn the_inventorys_users_are_heard_signed_and_encrypted() {
     let good = [&MONSHA[..], &["privpass12"]].concat();
     for engine in ["0x8000000001020304", "0x80000000aabbccddee"] {
         assert!(say("snmptrap", &[&["-e", engine][..], &good].concat(), &to));
-        assert_eq!(heard(&mut traps).await, Some(TrapKind::LinkDown), "each sender is an engine of its own: {engine}");
+        let signed = Some((TrapKind::LinkDown, TrapProof::Signature));
+        assert_eq!(heard(&mut traps).await, signed, "each sender is an engine of its own: {engine}");
     }
     assert!(say("snmpinform", &[&ONCE[..], &good].concat(), &to), "not acknowledged");
-    assert_eq!(heard(&mut traps).await, Some(TrapKind::LinkDown));
+    assert_eq!(heard(&mut traps).await, Some((TrapKind::LinkDown, TrapProof::Signature)));
+    let unsigned = ["-e", "0x8000000001020304", "-v3", "-u", "monsha", "-l", "noAuthNoPriv"];
+    assert!(say("snmptrap", &unsigned, &to));
+    assert_eq!(heard(&mut traps).await, Some((TrapKind::LinkDown, TrapProof::Name)));
     assert!(say("snmpinform", &[&ONCE[..], &["-v2c", "-c", "any"]].concat(), &to), "not acknowledged");
-    assert_eq!(heard(&mut traps).await, Some(TrapKind::LinkDown));
+    assert_eq!(heard(&mut traps).await, Some((TrapKind::LinkDown, TrapProof::Nothing)));
     // A wrong key and a stranger are neither heard nor acknowledged.
     let wrong = [&MONSHA[..], &["wr0ngpass", "-r", "0", "-t", "0.3"]].concat();
     assert!(!say("snmpinform", &wrong, &to));
@@ -88,5 +92,5 @@ async fn traps_come_over_ipv6_alone() {
     let mut traps = traps("[::1]:0".parse().unwrap(), &[]).await.unwrap();
     assert!(say("snmptrap", &["-v2c", "-c", "any"], &format!("udp6:[::1]:{}", traps.address.port())));
     let trap = tokio::time::timeout(LIMIT, traps.next()).await.expect("no trap heard");
-    assert_eq!(trap, Some(Trap { from: "::1".parse().unwrap(), kind: TrapKind::LinkDown }));
+    assert_eq!(trap, Some(Trap { from: "::1".parse().unwrap(), kind: TrapKind::LinkDown, proof: TrapProof::Nothing }));
 }

@@ -9,6 +9,8 @@ const PULSES: usize = 300;
 const WHOLE: usize = 40;
 /// Looks at everything a second.
 const LOOKS: usize = 2;
+/// Between two looks at a switch that traps of one kind ask for, at least: pulses notice changes that often, too.
+const TRAPS: Duration = Duration::from_secs(1);
 
 /// When a switch is asked for its pulse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,11 @@ pub(crate) fn full(switches: usize, number: usize, stated: Duration) -> Duration
     every - spread
 }
 
+/// Between two looks at a switch that traps of one kind ask for; the first is at once.
+pub(crate) fn traps(switches: usize) -> Duration {
+    TRAPS.max(share(switches, PULSES))
+}
+
 /// The time in which each is asked once.
 fn share(switches: usize, a_second: usize) -> Duration {
     Duration::from_secs(switches as u64) / a_second as u32
@@ -53,6 +60,7 @@ mod tests {
             assert_eq!(pulse(switches, switches - 1, STATED), Rhythm { every: STATED, whole: 1, offset: Duration::ZERO });
         }
         assert_eq!(full(120, 119, Duration::from_secs(60)), Duration::from_secs(60));
+        assert_eq!(traps(300), Duration::from_secs(1));
     }
 
     #[test]
@@ -64,6 +72,7 @@ mod tests {
             assert!(all.iter().all(|r| r.offset < all[0].every));
         }
         assert_eq!(pulse(1_000, 500, STATED).every, Duration::from_secs(1_000) / 300);
+        assert_eq!(traps(1_000), Duration::from_secs(1_000) / 300);
         let looks: Vec<Duration> = (0..1_000).map(|n| full(1_000, n, Duration::from_secs(60))).collect();
         assert!(looks.iter().min() > Some(&Duration::from_secs(249)) && looks.iter().max() == Some(&Duration::from_secs(500)));
     }

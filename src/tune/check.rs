@@ -2,6 +2,7 @@
 use super::Args;
 use super::job::Launcher;
 use super::pairs;
+use super::report::widest;
 use crate::Outcome;
 use crate::output::{print, time};
 use inventory::Bytes;
@@ -30,12 +31,13 @@ fn sizes(args: &Args, table: &Table) -> BTreeSet<Bytes> {
 
 /// A line for each comparison, and one about them all.
 fn report(compared: &[Comparison], table: &Table) -> String {
-    let mut text = format!("{:<10}{:>9}  {:<20}{:>12}{:>12}{:>7}  tuned / own\n", "", "block", "goes", "own", "tuned", "pairs");
+    let way = |comparison: &Comparison| table.choose(comparison.collective, comparison.own.block);
+    let width = widest(compared.iter().map(way));
+    let mut text = format!("{:<10}{:>9}  {:<width$}{:>12}{:>12}{:>7}  tuned / own\n", "", "block", "goes", "own", "tuned", "pairs");
     for comparison in compared {
         let Comparison { collective, own, tuned, .. } = comparison;
-        let way = table.choose(*collective, own.block).to_string();
-        let (block, seconds) = (own.block.to_string(), [own, tuned].map(|timing| time(timing.seconds())));
-        let line = format!("{collective:<10}{block:>9}  {way:<20}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
+        let (block, way, seconds) = (own.block.to_string(), way(comparison).to_string(), [own, tuned].map(|timing| time(timing.seconds())));
+        let line = format!("{collective:<10}{block:>9}  {way:<width$}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
         text += &format!("{line}  {:.3} ± {:.3}  {}\n", comparison.ratio(), comparison.noise(), word(comparison.verdict()));
     }
     let count = |verdict| compared.iter().filter(|comparison| comparison.verdict() == verdict).count();

@@ -39,33 +39,45 @@ fn left_out(run: &Run) -> String {
 /// A line a size: the library's own median, and each way's as a multiple of it.
 fn measured(run: &Run, collective: Collective) -> String {
     let mut ways: Vec<Way> = Vec::new();
-    run.figures.iter().filter(|f| f.collective == collective).for_each(|f| {
+    run.figures.iter().filter(|f| f.collective == collective && f.way != Way::Native).for_each(|f| {
         if !ways.contains(&f.way) {
             ways.push(f.way)
         }
     });
-    let mut text = format!("\n{collective:<10}{:>12}", "native");
-    ways.iter().filter(|way| **way != Way::Native).for_each(|way| _ = write!(text, "{:>18}", way.to_string()));
-    text.push('\n');
+    let heading = [format!("{collective:<9}"), "native".to_owned()].into_iter().chain(ways.iter().map(Way::to_string));
+    let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for block in run.sizes(collective) {
         let Some(native) = run.timing(collective, Way::Native, block) else { continue };
-        let _ = write!(text, "{:>9} {:>12}", block.to_string(), time(native.seconds()));
-        for way in ways.iter().filter(|way| **way != Way::Native) {
-            let cell = run.timing(collective, *way, block).map_or_else(|| "-".to_owned(), |timing| ratio(timing, native));
-            let _ = write!(text, "{cell:>18}");
-        }
-        text.push('\n');
+        let cell = |way: &Way| run.timing(collective, *way, block).map_or_else(|| "-".to_owned(), |timing| ratio(timing, native));
+        let own = [block.to_string(), time(native.seconds())];
+        rows.push(own.into_iter().chain(ways.iter().map(cell)).collect());
     }
-    text
+    format!("\n{}", aligned(&rows))
+}
+
+/// Columns as wide as what stands in them and two blanks apart, each cell at its column's right end.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column).unwrap_or_default()));
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The width of a column of ways.
+pub(super) fn widest(ways: impl Iterator<Item = Way>) -> usize {
+    ways.map(|way| way.to_string().len()).max().unwrap_or_default().max(Way::Native.to_string().len())
 }
 
 /// A line for each size at which the table was tried: what the way took there of the library's own time.
 fn tried(run: &Run, collective: Collective) -> String {
-    let trials = run.trials.iter().filter(|trial| trial.comparison.collective == collective);
-    trials.fold(String::new(), |text, trial| {
+    let trials = || run.trials.iter().filter(|trial| trial.comparison.collective == collective);
+    let width = widest(trials().map(|trial| trial.way));
+    trials().fold(String::new(), |text, trial| {
         let word = if trial.confirms() { "confirmed" } else { "not confirmed" };
         let (block, way, comparison) = (trial.comparison.own.block.to_string(), trial.way.to_string(), trial.comparison);
-        text + &format!("  tried {block:>8}  {way:<16} {:.2} ± {:.2}, {word}\n", comparison.ratio(), comparison.noise())
+        text + &format!("  tried {block:>8}  {way:<width$}  {:.2} ± {:.2}, {word}\n", comparison.ratio(), comparison.noise())
     })
 }
 
@@ -78,8 +90,9 @@ fn ratio(timing: &Timing, native: &Timing) -> String {
 
 /// A line an entry.
 pub(crate) fn decided(entries: &[Entry]) -> String {
+    let width = widest(entries.iter().map(|entry| entry.way));
     entries.iter().fold(String::new(), |text, entry| {
-        text + &format!("  from {:>8}  {:<16} {}\n", entry.from.to_string(), entry.way.to_string(), entry.grounds)
+        text + &format!("  from {:>8}  {:<width$}  {}\n", entry.from.to_string(), entry.way.to_string(), entry.grounds)
     })
 }
 
@@ -101,4 +114,74 @@ fn better(run: &Run, collective: Collective) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::{Bytes, Millis, TopologyFile};
+    use schedules::table::Mpi;
+    use schedules::tuning::comparison::Comparison;
+    use schedules::tuning::confirm::Trial;
+    use schedules::tuning::{Algorithm, Figure, Place, Tuning};
+
+    const SIZES: [u64; 3] = [1 << 10, 16 << 10, 256 << 10];
+
+    fn timing(block: u64, us: u64) -> Timing {
+        Timing { block: Bytes(block), median_ns: us * 1000, error_ns: us * 20, times: 12 }
+    }
+
+    fn figures(collective: Collective, of: &[(&str, [u64; 3])]) -> Vec<Figure> {
+        let figure = |way: &str, block, us| Figure { collective, way: way.parse().unwrap(), timing: timing(block, us) };
+        of.iter().flat_map(|(way, took)| SIZES.into_iter().zip(*took).map(move |(block, us)| figure(way, block, us))).collect()
+    }
+
+    /// A run with all that one can say: a way with a long name, a size at which one is missing, trials of both ends, forced algorithms.
+    fn run(tree: &inventory::tree::Tree) -> Run {
+        let native = [150, 1_610, 180_000];
+        let long = ("aapc barrier+receiver(16) tcp", [16_123, 700, 95_000]);
+        let mut alltoall =
+            figures(Collective::Alltoall, &[("native", native), ("bundled", [160, 2000, 1]), long, ("aapc", [3000, 1500, 178_000])]);
+        alltoall.retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
+        let trial = |block, way: &str, ratio| Trial {
+            way: way.parse().unwrap(),
+            comparison: Comparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)]).unwrap(),
+        };
+        Run {
+            at: Millis(1),
+            mpi: Mpi::OpenMpi,
+            library: "Open MPI v4.1.4".to_owned(),
+            epoch: 7,
+            place: Place::of(tree, &["n0", "n1", "n2", "n3"]).unwrap(),
+            pingpong: Vec::new(),
+            figures: [alltoall, figures(Collective::Allgather, &[("native", native), ("ring", [120, 1_000, 90_000])])].concat(),
+            early: figures(Collective::Alltoall, &[("aapc none", [9000; 3])]),
+            trials: vec![trial(16 << 10, long.0, 0.44), trial(256 << 10, long.0, 1.07)],
+            algorithms: [("own choice", 1_600), ("pairwise", 900)]
+                .map(|(name, us)| Algorithm { collective: Collective::Alltoall, name: name.to_owned(), timing: timing(16 << 10, us) })
+                .into(),
+        }
+    }
+
+    #[test]
+    fn the_report_is_as_it_once_looked_right() {
+        let file =
+            "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
+        let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
+        let tuning = Tuning::default().with(run(&tree));
+        let found = text(&tuning.runs[0], &tuning.table(&tree));
+        let golden = include_str!("../../tests/golden/tune/report.txt");
+        assert!(found == golden, "tests/golden/tune/report.txt differs\n--- expected\n{golden}\n--- found\n{found}");
+    }
+
+    #[test]
+    fn no_two_headings_touch_whatever_the_ways_are_called() {
+        let longest = schedules::sync::scheme::Scheme::table_5(&[4, 16]).into_iter().map(|sync| format!("aapc {sync} tcp"));
+        let ways: Vec<String> = longest.filter(|name| name.parse::<Way>().is_ok()).collect();
+        assert!(ways.iter().any(|way| way.len() > 18), "{ways:?}");
+        let rows = vec![ways.clone(), vec!["1.00 ± 0.01".to_owned(); ways.len()]];
+        let text = aligned(&rows);
+        let heading: Vec<&str> = text.lines().next().unwrap().split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(heading, ways);
+    }
 }

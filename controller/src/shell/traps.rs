@@ -1,12 +1,19 @@
 //! Hears traps at the address the inventory names; where that fails, polls find the same a little later.
+mod limit;
+mod senders;
+
 use crate::core::Event;
+use crate::pace;
 use crate::watch::TrapKind;
-use agent::Access;
+use agent::{Access, Traps};
 use inventory::inventory_file::{Credential, Inventory};
-use std::net::SocketAddr;
+use limit::{TrapLimit, TrapOrigin};
+use senders::{Refusals, TrapSenders, TrapVerdict};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// An address that could not be had is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -16,19 +23,22 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct Ear {
     listen: Option<SocketAddr>,
     credentials: Vec<Credential>,
+    senders: TrapSenders,
     task: Option<JoinHandle<()>>,
 }
 
 impl Ear {
-    /// From now on traps are heard where the inventory says, from its users and from anybody without a name; a socket
-    /// that is open there already stays open.
+    /// From now on traps are heard where the inventory says, from its switches and users; a socket that is open there already for
+    /// the same ones stays open.
     pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<Event>) {
         let listen = inventory.traps.as_ref().map(|traps| traps.listen);
         let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
-        if self.listen == listen && self.credentials == credentials {
+        let senders = TrapSenders::new(inventory);
+        if self.listen == listen && self.credentials == credentials && self.senders == senders {
             return;
         }
-        (self.listen, self.credentials) = (listen, credentials);
+        let pause = pace::traps(inventory.switches.len());
+        (self.listen, self.credentials, self.senders) = (listen, credentials, senders.clone());
         let before = self.task.take();
         before.iter().for_each(JoinHandle::abort);
         let (events, users) = (events.clone(), agent::access::users(inventory));
@@ -38,7 +48,7 @@ impl Ear {
                 let _ = before.await;
             }
             match (listen, users) {
-                (Some(listen), Ok(users)) => hear(listen, &users, &events).await,
+                (Some(listen), Ok(users)) => hear(listen, &users, &senders, pause, &events).await,
                 (Some(listen), Err(e)) => tell(&events, Some(format!("traps: {listen}: {e}; nothing is heard there, polls go on"))).await,
                 (None, _) => tell(&events, None).await,
             }
@@ -46,16 +56,14 @@ impl Ear {
     }
 }
 
-async fn hear(listen: SocketAddr, users: &[Access], events: &mpsc::Sender<Event>) {
+async fn hear(listen: SocketAddr, users: &[Access], senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<Event>) {
     let mut failures = 0_u64;
     loop {
         match agent::traps(listen, users).await {
-            Ok(mut traps) => {
+            Ok(traps) => {
                 failures = 0;
                 tell(events, None).await;
-                while let Some(trap) = traps.next().await {
-                    let _ = events.send(Event::Trap { source: trap.from, kind: kind(trap.kind) }).await;
-                }
+                pass_on(traps, senders, pause, events).await;
             }
             // The first failure may be only the socket used before, which takes a moment to close.
             Err(e) => {
@@ -67,6 +75,53 @@ async fn hear(listen: SocketAddr, users: &[Access], events: &mpsc::Sender<Event>
         }
         tokio::time::sleep(RETRY).await;
     }
+}
+
+/// Passes on what is believed, as often as [`TrapLimit`] has it, until the socket breaks.
+async fn pass_on(mut traps: Traps, senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<Event>) {
+    let (mut limit, mut refusals) = (TrapLimit::new(pause), Refusals::default());
+    loop {
+        let trap = tokio::select! {
+            trap = traps.next() => trap,
+            () = until([limit.next(), refusals.end()].into_iter().flatten().min()) => {
+                let now = Instant::now();
+                for (source, kind) in limit.due(now) {
+                    hint(events, source, kind).await;
+                }
+                if refusals.end().is_some_and(|end| now >= end) {
+                    refusals = Refusals::default();
+                    tell(events, None).await;
+                }
+                continue;
+            }
+        };
+        let Some(trap) = trap else { return };
+        let (source, kind) = (trap.from, kind(trap.kind));
+        let origin = match senders.judge(source, trap.proof) {
+            TrapVerdict::Believed => TrapOrigin::Switch(source, kind),
+            TrapVerdict::Stranger => TrapOrigin::Stranger,
+            TrapVerdict::Refused => {
+                if let Some(told) = refusals.add(Instant::now(), senders, source) {
+                    tell(events, Some(told)).await;
+                }
+                continue;
+            }
+        };
+        if limit.take(Instant::now(), origin, (source, kind)) {
+            hint(events, source, kind).await;
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn hint(events: &mpsc::Sender<Event>, source: IpAddr, kind: TrapKind) {
+    let _ = events.send(Event::Trap { source, kind }).await; // The shell stops first, and this task with it.
 }
 
 async fn tell(events: &mpsc::Sender<Event>, problem: Option<String>) {

@@ -4,8 +4,8 @@
 //! decides the paper says nothing); between measured sizes and on changed trees [`crate::signature`].
 //! Input: times of calls that went every way in turn ([`Run`]), and the tree that is to be published.
 //! Guarantee: a way is taken at a measured size only where its median is below that of the library's own routine by more than twice
-//! the standard error of the difference; of those as fast as the fastest one, the simplest. Between sizes it is taken where that holds
-//! at both ends, or where the model says so; wherever nobody knows, the library's own routine runs. What a launch of its own did not
+//! the standard error of the difference; of those as fast as the fastest one, the simplest. Between sizes a way is taken that
+//! gains at both ends, be it the best at neither, or what the model says; wherever nobody knows, the library's own routine runs. What a launch of its own did not
 //! confirm ([`confirm`]) is the library's own again.
 //! Cost: O(sizes * ways), and the model's fit.
 //! Deviations: the paper takes the best outright. Differences within the noise would then make the choice change from one size, or

@@ -58,39 +58,41 @@ impl Choice<'_> {
         let here = self.best(size);
         ranges.add(size, here, grounds);
         let Some(next) = next else { return };
+        if let Some(way) = self.at_both(size, next) {
+            return ranges.add(Bytes(size.0 + 1), way, grounds);
+        }
         let there = self.best(next);
-        if here != Way::Native && self.gains(here, next) {
-            return; // It was faster at both ends.
-        }
-        if there != Way::Native && self.gains(there, size) {
-            return ranges.add(Bytes(size.0 + 1), there, grounds);
-        }
         if here == Way::Native && there == Way::Native {
             return;
         }
         let Some(model) = &self.model else {
             return ranges.add(Bytes(size.0 + 1), Way::Native, Grounds::Elsewhere);
         };
-        let among = [here, there];
-        let at = |point: u32| match point {
+        let best = |point: u32| match point {
             0 => here,
             STEPS => there,
-            _ => model.best(&among, between(size, next, point)),
+            _ => model.best(&[here, there], between(size, next, point)),
+        };
+        let gains = |way: Way, point: u32| match point {
+            0 => self.gains(way, size),
+            STEPS => self.gains(way, next),
+            _ => way != Way::Native && model.best(&[way], between(size, next, point)) == way,
         };
         for point in 0..STEPS {
             let from = if point == 0 { Bytes(size.0 + 1) } else { between(size, next, point) };
-            ranges.add(from, if at(point) == at(point + 1) { at(point) } else { Way::Native }, Grounds::Modelled);
+            ranges.add(from, throughout([point, point + 1], best, gains), Grounds::Modelled);
         }
     }
 
     /// As the model says, from `size` to `next`.
     fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut Ranges) {
         let ways = self.ways();
-        let at = |block| self.model.as_ref().map_or(Way::Native, |model| model.best(&ways, block));
-        let Some(next) = next else { return ranges.add(size, at(size), Grounds::Stale) };
+        let among = |ways: &[Way], block| self.model.as_ref().map_or(Way::Native, |model| model.best(ways, block));
+        let Some(next) = next else { return ranges.add(size, among(&ways, size), Grounds::Stale) };
         for point in 0..STEPS {
-            let (from, to) = (between(size, next, point), between(size, next, point + 1));
-            ranges.add(from, if at(from) == at(to) { at(from) } else { Way::Native }, Grounds::Stale);
+            let ends = [between(size, next, point), between(size, next, point + 1)];
+            let gains = |way, block| way != Way::Native && among(&[way], block) == way;
+            ranges.add(ends[0], throughout(ends, |block| among(&ways, block), gains), Grounds::Stale);
         }
     }
 
@@ -111,6 +113,19 @@ impl Choice<'_> {
         self.timing(way, block).zip(native).is_some_and(|(own, native)| own.is_faster_than(native))
     }
 
+    /// A way that gains at two sizes, and so is taken between them: the one that is taken at either, if it does; else the one that
+    /// gains most where it gains least.
+    fn at_both(&self, size: Bytes, next: Bytes) -> Option<Way> {
+        let both = |way: &Way| [size, next].iter().all(|&block| self.gains(*way, block));
+        let share = |way: Way, block| {
+            let seconds = |way| self.timing(way, block).map_or(f64::INFINITY, Timing::seconds);
+            seconds(way) / seconds(Way::Native)
+        };
+        let most = |way: &Way| share(*way, size).max(share(*way, next));
+        let taken = [self.best(size), self.best(next)].into_iter().find(both);
+        taken.or_else(|| self.ways().into_iter().filter(both).min_by(|a, b| most(a).total_cmp(&most(b))))
+    }
+
     /// Among the ways that gain, the simplest one that the fastest does not beat by more than the noise.
     fn best(&self, block: Bytes) -> Way {
         let gaining: Vec<Way> = self.ways().into_iter().filter(|&way| self.gains(way, block)).collect();
@@ -119,6 +134,11 @@ impl Choice<'_> {
         let as_fast = |way: &&Way| timing(**way).zip(fastest).is_some_and(|(own, fastest)| !fastest.is_faster_than(own));
         gaining.iter().find(as_fast).copied().unwrap_or(Way::Native)
     }
+}
+
+/// The best way at either end that gains at both; where none does, the library's own.
+fn throughout<At: Copy>(ends: [At; 2], best: impl Fn(At) -> Way, gains: impl Fn(Way, At) -> bool) -> Way {
+    ends.into_iter().map(best).find(|&way| ends.iter().all(|&end| gains(way, end))).unwrap_or(Way::Native)
 }
 
 /// What needs the least: no connections of its own, then no copies on the way, then no tokens.

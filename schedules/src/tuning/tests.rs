@@ -1,3 +1,5 @@
+mod between;
+
 use super::*;
 use crate::sample::topology;
 use proptest::prelude::*;

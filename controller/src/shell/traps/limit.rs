@@ -1,0 +1,158 @@
+//! How often traps have a switch looked at. Its first trap of a kind does at once; those that follow within the pause do together,
+//! once, at its end. So a look follows every trap, the last one too, and a flood of them costs no more looks than there are pauses.
+use crate::watch::TrapKind;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Traps that were heard of late, by who sent them.
+pub(super) struct TrapLimit {
+    pause: Duration,
+    hints: HashMap<TrapOrigin, LookHint>,
+}
+
+/// What a look is for. Strangers share one, as they can make up addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum TrapOrigin {
+    /// A switch's address and what it says.
+    Switch(IpAddr, TrapKind),
+    /// Nobody known.
+    Stranger,
+}
+
+struct LookHint {
+    /// When the next look may be.
+    free: Instant,
+    /// The last trap that no look has followed yet.
+    waiting: Option<(IpAddr, TrapKind)>,
+}
+
+impl TrapLimit {
+    /// Two looks for the same are at least `pause` apart.
+    pub(super) fn new(pause: Duration) -> TrapLimit {
+        TrapLimit { pause, hints: HashMap::new() }
+    }
+
+    /// A trap came. Whether it is passed on at once; else it waits to be [`TrapLimit::due`].
+    pub(super) fn take(&mut self, now: Instant, origin: TrapOrigin, trap: (IpAddr, TrapKind)) -> bool {
+        let hint = self.hints.entry(origin).or_insert(LookHint { free: now, waiting: None });
+        let at_once = hint.waiting.is_none() && now >= hint.free;
+        if at_once {
+            hint.free = now + self.pause;
+        } else {
+            hint.waiting = Some(trap);
+        }
+        at_once
+    }
+
+    /// The traps that have waited long enough.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<(IpAddr, TrapKind)> {
+        let mut due = Vec::new();
+        for hint in self.hints.values_mut().filter(|hint| now >= hint.free) {
+            if let Some(trap) = hint.waiting.take() {
+                hint.free = now + self.pause;
+                due.push(trap);
+            }
+        }
+        due
+    }
+
+    /// When [`TrapLimit::due`] has something next.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.hints.values().filter(|hint| hint.waiting.is_some()).map(|hint| hint.free).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_secs(1);
+
+    fn switch(n: u8) -> IpAddr {
+        [10, 0, 0, n].into()
+    }
+
+    fn ms(start: Instant, ms: u64) -> Instant {
+        start + Duration::from_millis(ms)
+    }
+
+    /// The moments, in ms, at which a switch is looked at, when these traps come: what the listener does, without a clock.
+    fn looks(traps: &[(u64, TrapKind)]) -> Vec<(u64, TrapKind)> {
+        let (start, mut limit, mut looks) = (Instant::now(), TrapLimit::new(PAUSE), Vec::new());
+        let since = |at: Instant| (at - start).as_millis() as u64;
+        let mut coming = traps.iter().copied().peekable();
+        loop {
+            let next = limit.next();
+            match (coming.peek(), next) {
+                (Some((at, _)), due) if due.is_none_or(|due| ms(start, *at) < due) => {
+                    let (at, kind) = coming.next().unwrap();
+                    if limit.take(ms(start, at), TrapOrigin::Switch(switch(1), kind), (switch(1), kind)) {
+                        looks.push((at, kind));
+                    }
+                }
+                (_, Some(due)) => looks.extend(limit.due(due).into_iter().map(|(_, kind)| (since(due), kind))),
+                (None, None) => return looks,
+                (Some(_), None) => unreachable!("taken above"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_trap_alone_is_looked_after_at_once() {
+        assert_eq!(looks(&[(5, TrapKind::Link), (2000, TrapKind::Link)]), [(5, TrapKind::Link), (2000, TrapKind::Link)]);
+    }
+
+    #[test]
+    fn one_change_that_is_told_in_several_ways_is_looked_after_at_once_in_each() {
+        let told = [(0, TrapKind::Link), (40, TrapKind::Stp), (90, TrapKind::Lldp), (95, TrapKind::Other)];
+        assert_eq!(looks(&told), told);
+    }
+
+    #[test]
+    fn a_flood_costs_a_look_a_pause_and_one_follows_the_last_trap() {
+        let flood: Vec<(u64, TrapKind)> = (0..10_000).map(|n| (n, TrapKind::Link)).collect();
+        let looks = looks(&flood);
+        let expected: Vec<u64> = (0..=10).map(|s| s * 1000).collect();
+        assert_eq!(looks.iter().map(|(at, _)| *at).collect::<Vec<_>>(), expected, "the last trap came at 9,999");
+    }
+
+    #[test]
+    fn a_look_follows_every_trap_however_they_come() {
+        for seed in 0..200_u64 {
+            let mut at = 0;
+            let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let traps: Vec<(u64, TrapKind)> = (0..50)
+                .map(|_| {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    at += (random >> 33) % 700;
+                    (at, if random >> 63 == 0 { TrapKind::Link } else { TrapKind::Stp })
+                })
+                .collect();
+            let looks = looks(&traps);
+            for (at, kind) in &traps {
+                assert!(looks.iter().any(|(look, of)| of == kind && look >= at && look - at <= 1000), "{seed}: {at} {kind:?}: {looks:?}");
+            }
+            for kind in [TrapKind::Link, TrapKind::Stp] {
+                let of: Vec<u64> = looks.iter().filter(|(_, k)| *k == kind).map(|(at, _)| *at).collect();
+                assert!(of.windows(2).all(|pair| pair[1] - pair[0] >= 1000), "{seed}: {of:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn switches_do_not_wait_for_each_other_and_strangers_count_as_one() {
+        let (now, mut limit) = (Instant::now(), TrapLimit::new(PAUSE));
+        for n in 1..=3 {
+            assert!(limit.take(now, TrapOrigin::Switch(switch(n), TrapKind::Link), (switch(n), TrapKind::Link)));
+        }
+        assert!(limit.take(now, TrapOrigin::Stranger, (switch(200), TrapKind::Link)));
+        for n in 201..=255 {
+            assert!(!limit.take(now, TrapOrigin::Stranger, (switch(n), TrapKind::Other)));
+        }
+        assert_eq!(limit.due(ms(now, 999)), []);
+        assert_eq!((limit.next(), limit.due(ms(now, 1000))), (Some(ms(now, 1000)), vec![(switch(255), TrapKind::Other)]));
+        assert_eq!((limit.next(), limit.hints.len()), (None, 4));
+    }
+}

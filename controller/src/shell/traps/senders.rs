@@ -1,0 +1,149 @@
+//! Whose traps are believed. A switch that is asked with a user's signature must sign its traps, too: else anybody could send them
+//! in its name. Of a switch that is asked by SNMPv2c nothing better is known.
+use agent::TrapProof;
+use inventory::inventory_file::{Credential, Inventory};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Refusals are over when no further trap was refused for so long.
+const QUIET: Duration = Duration::from_secs(600);
+
+/// The inventory's switches as senders of traps.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct TrapSenders(BTreeMap<IpAddr, TrapSender>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TrapSender {
+    switch: String,
+    /// Its traps prove this much at least.
+    owes: TrapProof,
+    /// The SNMPv3 user it is asked as.
+    user: String,
+}
+
+/// What is to be done about a trap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TrapVerdict {
+    /// It is a hint about a switch.
+    Believed,
+    /// It proves too little.
+    Refused,
+    /// No switch has that address.
+    Stranger,
+}
+
+impl TrapSenders {
+    /// Where several switches have one address, behind different ports, the one that owes least counts.
+    pub(super) fn new(inventory: &Inventory) -> TrapSenders {
+        let mut senders: BTreeMap<IpAddr, TrapSender> = BTreeMap::new();
+        for (name, switch) in &inventory.switches {
+            let (owes, user) = match inventory.snmp.get(&switch.snmp) {
+                Some(Credential::User(user)) if user.auth.is_some() => (TrapProof::Signature, user.name.clone()),
+                Some(Credential::User(user)) => (TrapProof::Name, user.name.clone()),
+                Some(Credential::Community(_)) | None => (TrapProof::Nothing, String::new()),
+            };
+            let sender = TrapSender { switch: name.clone(), owes, user };
+            let kept = senders.entry(switch.address.ip().to_canonical()).or_insert_with(|| sender.clone());
+            if sender.owes < kept.owes {
+                *kept = sender;
+            }
+        }
+        TrapSenders(senders)
+    }
+
+    pub(super) fn judge(&self, from: IpAddr, proof: TrapProof) -> TrapVerdict {
+        match self.0.get(&from) {
+            None => TrapVerdict::Stranger,
+            Some(sender) if proof < sender.owes => TrapVerdict::Refused,
+            Some(_) => TrapVerdict::Believed,
+        }
+    }
+}
+
+/// Traps that were refused.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    count: u64,
+    switches: BTreeSet<IpAddr>,
+    last: Option<Instant>,
+}
+
+impl Refusals {
+    /// One more, in the name of `from`. What is to be told of it: the first one, and the count whenever it has grown tenfold.
+    pub(super) fn add(&mut self, now: Instant, senders: &TrapSenders, from: IpAddr) -> Option<String> {
+        self.count += 1;
+        self.last = Some(now);
+        self.switches.insert(from);
+        let sender = senders.0.get(&from)?;
+        let tenfold = self.count == 10_u64.pow(self.count.ilog10());
+        tenfold.then(|| {
+            let TrapSender { switch, user, .. } = sender;
+            let others = match self.switches.len() - 1 {
+                0 => String::new(),
+                n => format!(" or {n} more"),
+            };
+            let count = if self.count == 1 { "a trap".to_owned() } else { format!("{} traps", self.count) };
+            format!(
+                "traps: {count} in the name of switch \"{switch}\" ({from}){others} without the signature of the SNMPv3 user it is asked as, \
+                 so anybody may have sent them; they are ignored, and polls find the same a little later; have the switch send its traps \
+                 by SNMPv3 as user \"{user}\", or send none"
+            )
+        })
+    }
+
+    /// When they are over, if nothing more is refused.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.last.map(|last| last + QUIET)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIGNED: &str = "{version: 3, user: mon, auth: {protocol: sha, key: authpass12}}";
+
+    fn senders() -> TrapSenders {
+        let text = format!(
+            "switches:
+  plain: {{address: 10.0.0.1}}
+  named: {{address: 10.0.0.2, snmp: named}}
+  signed: {{address: 10.0.0.3, snmp: signed}}
+  both: {{address: 10.0.0.4, snmp: signed}}
+  both2: {{address: \"10.0.0.4:1161\"}}
+snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}, signed: {SIGNED}}}"
+        );
+        TrapSenders::new(&Inventory::parse("i.yaml", &text).unwrap())
+    }
+
+    #[test]
+    fn a_switch_asked_by_snmpv3_owes_as_much_in_its_traps() {
+        use TrapProof::{Name, Nothing, Signature};
+        use TrapVerdict::{Believed, Refused, Stranger};
+        for (n, believed) in [
+            (1, [Believed, Believed, Believed]),
+            (2, [Refused, Believed, Believed]),
+            (3, [Refused, Refused, Believed]),
+            (4, [Believed, Believed, Believed]),
+            (5, [Stranger, Stranger, Stranger]),
+        ] {
+            assert_eq!([Nothing, Name, Signature].map(|proof| senders().judge([10, 0, 0, n].into(), proof)), believed, "10.0.0.{n}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_told_once_and_then_counted() {
+        let (now, senders, mut refusals) = (Instant::now(), senders(), Refusals::default());
+        assert_eq!(refusals.end(), None);
+        let from = [10, 0, 0, 3].into();
+        let told: Vec<String> = (0..1234).filter_map(|_| refusals.add(now, &senders, from)).collect();
+        assert_eq!(told.len(), 4, "at 1, 10, 100 and 1,000: {told:#?}");
+        assert!(told[0].starts_with("traps: a trap in the name of switch \"signed\" (10.0.0.3) without"), "{}", told[0]);
+        assert!(told[3].starts_with("traps: 1000 traps ") && told[3].contains("as user \"mon\""), "{}", told[3]);
+        let more = (0..9000).filter_map(|_| refusals.add(now + QUIET, &senders, [10, 0, 0, 2].into())).next().expect("10,000 by now");
+        assert_eq!(refusals.end(), Some(now + QUIET * 2));
+        assert!(more.contains("switch \"named\" (10.0.0.2) or 1 more"), "{more}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Traps at a real controller, about a real snmpd: what they cost, and whose are believed.
+//!
+//! Needs: apt-get install snmp snmpd
+mod common;
+#[path = "../agent/tests/real/mod.rs"]
+mod real;
+
+use common::daemon::Daemon;
+use real::Snmpd;
+use std::cell::Cell;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Nothing is waited for longer, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+/// What the inventory of these tests asks for is quiet in between: no polls, and no host that would be searched for.
+const QUIET: &str = "hosts: []\ntiming: {poll: 600s, full: 3600s, timeout: 10s}\n";
+const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
+const SECURE: &str = "{version: 3, user: monsha, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}";
+/// Its words for net-snmp's sender.
+const SIGNED: [&str; 15] =
+    ["-v3", "-e", "0x8000000001020304", "-u", "monsha", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
+
+/// A controller that asks this snmpd and hears traps where it is told to.
+fn controller(folder: &Path, snmpd: &Snmpd, credential: &str) -> (Daemon, SocketAddr) {
+    let listen = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!(
+        "switches: {{s0: {{address: \"{}\"}}}}\nsnmp: {{default: {credential}}}\ntraps: {{listen: \"{listen}\"}}\n{QUIET}",
+        snmpd.address
+    );
+    let file = folder.join("inventory.yaml");
+    std::fs::write(&file, text).unwrap();
+    let journal = folder.join("journal");
+    let daemon = Daemon::start(&file, &folder.join("shared"), &["--journal", journal.to_str().unwrap()]);
+    wait_until("the controller hears traps", || {
+        let wanted = format!(" {:08X}:{:04X} ", u32::from_le_bytes([127, 0, 0, 1]), listen.port());
+        std::fs::read_to_string("/proc/net/udp").unwrap().contains(&wanted)
+    });
+    (daemon, listen)
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within {} s", LIMIT.as_secs());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Counts what a snmpd is asked by others.
+struct Counter<'a> {
+    snmpd: &'a Snmpd,
+    own: Cell<u64>,
+}
+
+impl Counter<'_> {
+    fn new(snmpd: &Snmpd) -> Counter<'_> {
+        Counter { snmpd, own: Cell::new(0) }
+    }
+
+    /// How many messages others have sent it: snmpInPkts.0 (RFC 3418) without those that asked for it.
+    fn messages(&self) -> u64 {
+        let address = self.snmpd.address.to_string();
+        let output = Command::new("snmpget")
+            .args(["-v2c", "-c", "c0mmunity", "-r", "0", "-t", "30", "-Oqv", &address, "1.3.6.1.2.1.11.1.0"])
+            .env("MIBS", "")
+            .output()
+            .expect("no snmpget on this machine; this test counts with it: apt install snmp");
+        self.own.set(self.own.get() + 1);
+        let all: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap_or_else(|e| panic!("{e}: {output:?}"));
+        all - self.own.get()
+    }
+
+    /// The same once nobody has asked for a while, longer than looks that traps ask for are apart.
+    fn at_rest(&self) -> u64 {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let before = self.messages();
+            std::thread::sleep(Duration::from_millis(1500));
+            if self.messages() == before {
+                return before;
+            }
+            assert!(Instant::now() < deadline, "snmpd gets no rest");
+        }
+    }
+}
+
+/// The datagram of a linkDown trap, from net-snmp's sender.
+fn trap(arguments: &[&str]) -> Vec<u8> {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
+    let to = socket.local_addr().unwrap().to_string();
+    let sent = Command::new("snmptrap").args(arguments).args([&to, "", LINK_DOWN]).env("MIBS", "").output();
+    let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let mut datagram = [0; 1500];
+    let n = socket.recv(&mut datagram).unwrap();
+    datagram[..n].to_vec()
+}
+
+/// Sends it so many times, 50 a second; says how long that took.
+fn flood(datagram: &[u8], to: SocketAddr, times: u32) -> Duration {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let began = Instant::now();
+    for _ in 0..times {
+        socket.send_to(datagram, to).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    began.elapsed()
+}
+
+#[test]
+fn a_flood_of_traps_costs_a_look_a_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let snmpd = Snmpd::start();
+    let (_daemon, listen) = controller(folder.path(), &snmpd, "{version: 2c, community: c0mmunity}");
+    let link_down = trap(&["-v2c", "-c", "any"]);
+    let counter = Counter::new(&snmpd);
+    let before = counter.at_rest();
+    flood(&link_down, listen, 1);
+    wait_until("a trap is looked after", || counter.messages() > before);
+    let one = counter.at_rest();
+    let look = one - before;
+    let lasted = flood(&link_down, listen, 150);
+    let cost = counter.at_rest() - one;
+    // A look at once, one a second, one at the end; and now and then the controller searches for what it misses.
+    let most = 4 * look * (lasted.as_secs() + 2);
+    assert!((2 * look..=most).contains(&cost), "150 traps in {lasted:?} cost {cost} messages, of which one trap costs {look}");
+}
+
+#[test]
+fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let snmpd = Snmpd::start();
+    let (daemon, listen) = controller(folder.path(), &snmpd, SECURE);
+    flood(&trap(&["-v2c", "-c", "any"]), listen, 12);
+    daemon.wait_for("traps: 10 traps in the name of switch \\\"s0\\\" (127.0.0.1)");
+    flood(&trap(&SIGNED), listen, 1);
+    let journal = || std::fs::read_to_string(folder.path().join("journal")).unwrap_or_default();
+    wait_until("a signed trap is heard", || journal().contains("\"trap\":{"));
+    assert_eq!(journal().matches("\"trap\":{").count(), 1, "one of those without a signature was heard");
+    let log = daemon.stop();
+    assert_eq!(log.matches("in the name of switch").count(), 2, "told at the first and the tenth: {log}");
+}
