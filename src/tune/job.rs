@@ -97,7 +97,8 @@ impl<'a> Launcher<'a> {
     }
 
     fn with_runtime(&self, dir: &Path, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<Said> {
-        let environment: Vec<String> = environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()]).collect();
+        let environment: Vec<String> =
+            environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()]).collect();
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
         let record = record(dir, &introduction)?;
         if let Some(why) = record.aside {

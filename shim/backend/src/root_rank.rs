@@ -1,5 +1,6 @@
 //! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
+use crate::mpi::{SUCCESS, mpi};
 use inventory::Bytes;
 use runtime::decided::Decided;
 use runtime::directory::client::{self, News, SharedDirectory};
@@ -17,8 +18,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Who wants a way from the first call on waits for the epoch this long.
-const FIRST_CALL_WAITS: Duration = Duration::from_secs(10);
+/// Who wants a way from the first call on waits for the epoch this long, once a process.
+const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
 /// The last job record is waited for this long, so that it is there when the job has ended; a stalled directory is not waited for.
 const LAST_RECORD: Duration = Duration::from_millis(500);
 
@@ -81,13 +82,21 @@ pub(crate) fn goodbye() {
 /// The directory of this process, once a process set has it.
 static RUNNING: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
 
-/// Job records are for show: a job that cannot write them hears of it only if it asked. That the directory stalls it hears once.
+/// Job records are for show: a job that cannot write them hears of it only if it asked. That the directory stalls it hears from the
+/// first rank of the job, and from each that leads a process set only if it asked.
 fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
     for complaint in client::lock(directory).complaints() {
-        if complaint.concerns_epochs || verbose > 0 {
+        if verbose > 0 || (complaint.concerns_epochs && is_first_of_the_job()) {
             say::once(&complaint.text);
         }
     }
+}
+
+fn is_first_of_the_job() -> bool {
+    let mut rank = -1;
+    // SAFETY: MPI_COMM_WORLD and a place for the result.
+    let code = unsafe { (mpi().call.Comm_rank)(mpi().handle.comm_world, &mut rank) };
+    code == SUCCESS && rank == 0
 }
 
 impl RootRank {
@@ -96,8 +105,8 @@ impl RootRank {
         let settings = settings();
         let directory = directory(&settings);
         if let Some(directory) = &directory {
-            RUNNING.get_or_init(|| Arc::clone(directory));
-            if worth::from_the_first_call() {
+            let is_first = RUNNING.set(Arc::clone(directory)).is_ok();
+            if is_first && worth::from_the_first_call() {
                 client::lock(directory).wait_for_news(FIRST_CALL_WAITS);
             }
         }
