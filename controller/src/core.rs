@@ -159,6 +159,7 @@ impl Core {
             Event::Trap { source, kind } => self.trap(now, source, kind, &mut effects),
             Event::Job(record) => self.job(now, record),
             Event::JobGone { id } => self.jobs.gone(&id),
+            Event::JobsUnread { count } => self.jobs.unread(count),
             Event::Trouble { about, problem } => self.trouble(&about, problem),
             Event::Planned { ticket, summary } => self.planned(now, ticket, summary, &mut effects),
             Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),

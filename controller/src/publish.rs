@@ -20,7 +20,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file of measurements in the shared directory.
-const TUNING: &str = "tuning.json";
+pub(crate) const TUNING: &str = "tuning.json";
 
 /// How many epochs are kept when nothing else is asked for.
 pub const KEEP: u64 = 64;
