@@ -24,6 +24,7 @@ use crate::api::{EpochInfo, EventLine, Level, Stages};
 use crate::jobs::Jobs;
 use crate::loads::Meter;
 use crate::pace;
+use crate::publish::PublishError;
 use crate::watch::{self, TrapKind};
 use agents::Agents;
 use belief::Belief;
@@ -206,8 +207,8 @@ impl Core {
         if self.wake || (self.dirty && !looking) {
             return Some(Millis(0));
         }
-        let gone = self.absent.values().map(|since| Millis(since.0 + self.options.gone_after));
-        let patience = (looking || self.settled.is_none()).then(|| Millis(self.started.0 + self.options.patience));
+        let gone = self.absent.values().map(|since| since.after(self.options.gone_after));
+        let patience = (looking || self.settled.is_none()).then(|| self.started.after(self.options.patience));
         let retry = self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None });
         let belief = self.belief.deadline(self.waiting(self.ticked));
         let all = self.reads.deadlines().chain(gone).chain(patience).chain(retry).chain(belief).chain(self.damping.deadlines());
@@ -439,8 +440,11 @@ impl Core {
 
     /// Orders a plan; it is made with the newest measurements.
     fn begin_task(&mut self, now: Millis, candidate: Candidate, mut changes: Vec<String>, stages: Stages, fx: &mut Vec<Effect>) {
+        let Some(number) = self.highest.checked_add(1) else {
+            let exhausted = PublishError::Exhausted { dir: self.options.directory.clone().into(), highest: self.highest };
+            return self.trouble("publish", Some(exhausted.to_string()));
+        };
         self.tickets += 1;
-        let number = self.highest + 1;
         let Candidate { file, network, .. } = candidate.clone();
         fx.push(Effect::Plan(Box::new(Order { ticket: self.tickets, number, at: now, file, network })));
         let remeasured = self.settled.as_ref().is_some_and(|settled| settled.key == candidate.key);
@@ -512,7 +516,7 @@ impl Core {
     fn publish_failed(&mut self, now: Millis, ticket: u64, problem: String) {
         if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
             let pause = (RETRY_MS.0 << task.failures.min(6)).min(RETRY_MS.1);
-            task.phase = Phase::Failed(Millis(now.0 + pause));
+            task.phase = Phase::Failed(now.after(pause));
             task.failures += 1;
             let stays = self.stays();
             self.trouble("publish", Some(format!("{problem}; {stays}")));

@@ -103,8 +103,8 @@ impl Belief {
             return;
         }
         let since = self.held.as_ref().map_or(now, |held| held.since);
-        let latest = Millis(since.0 + MOST_HOLDS * hold);
-        let due = Millis((now.0 + hold).min(latest.0));
+        let latest = since.after(hold.saturating_mul(MOST_HOLDS));
+        let due = now.after(hold).min(latest);
         let changes = match settled {
             Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).chain(ranks(s, &candidate)).collect(),
             None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],

@@ -125,6 +125,32 @@ fn a_row_restored_within_the_same_tick_of_the_counter_is_seen() {
     assert!(w.hears_at("s1").iter().any(|host| host == "n2"), "{:?}", w.hears_at("s1"));
 }
 
+/// Somebody made a folder of the highest number there is: what is published stays, and why is told.
+#[test]
+fn no_epoch_follows_the_highest_number() {
+    let mut w = running();
+    w.core.highest = u64::MAX;
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.run(20_000);
+    assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
+    assert!(w.alarmed("has the highest number there can be"), "{:?}", w.core.snapshot(w.now).alarms);
+    assert_eq!(w.said.iter().filter(|line| line.contains("highest number")).count(), 1, "told once");
+}
+
+/// A recorded journal may say any time.
+#[test]
+fn no_moment_is_beyond_the_last_one() {
+    let mut w = running();
+    w.now = Millis(u64::MAX - 100);
+    w.unplug("s1", 2);
+    for _ in 0..3 {
+        w.core.handle(w.now, Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Lldp });
+        w.core.handle(w.now, Event::Tick);
+    }
+    assert!(w.core.deadline().is_some());
+}
+
 #[test]
 fn clocks_that_jump_fire_nothing() {
     let mut w = running();
