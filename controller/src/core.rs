@@ -335,7 +335,7 @@ impl Core {
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
-        self.belief.calm(!missing && self.belief.held().is_none() && !self.waiting(now));
+        self.belief.calm(judgement.candidate.is_ok() && self.belief.held().is_none());
         self.judgement = Some(judgement);
         if self.reads.search(now, missing) {
             self.search(fx);

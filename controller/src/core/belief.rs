@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_HOLDS: u64 = 10;
 /// Signs closer than this belong to one story, whose first sign is when it was seen.
 const STORY_MS: u64 = 5_000;
-/// The same while everything is as published: echoes of the last change must not become the start of the next.
+/// The same while there is a tree to plan on and it is the published one, and then no story is longer: neither echoes of the last change
+/// nor traps that led to none may become the start of the next.
 const ECHO_MS: u64 = 1_000;
 
 /// At most this many hosts are named in one change.
@@ -76,14 +77,14 @@ pub(crate) struct Belief {
 impl Belief {
     /// Something moved: a counter, a trap, the inferred tree.
     pub(crate) fn sign(&mut self, now: Millis) {
-        let pause = if self.calm { ECHO_MS } else { STORY_MS };
+        let (pause, longest) = if self.calm { (ECHO_MS, ECHO_MS) } else { (STORY_MS, u64::MAX) };
         self.sign = match self.sign {
-            Some((first, last)) if now.since(last) <= pause => Some((first, now)),
+            Some((first, last)) if now.since(last) <= pause => Some((first.max(Millis(now.0.saturating_sub(longest))), now)),
             _ => Some((now, now)),
         };
     }
 
-    /// Whether everything is as published and nothing is being asked.
+    /// Whether there is a tree to plan on, and it is the published one.
     pub(crate) fn calm(&mut self, calm: bool) {
         self.calm = calm;
     }
@@ -189,5 +190,7 @@ mod tests {
         assert_eq!(b.first_sign(), Some(Millis(12_001)));
         b.sign(Millis(15_000));
         assert_eq!(b.first_sign(), Some(Millis(15_000)));
+        (15..30).for_each(|second| b.sign(Millis(second * 1000)));
+        assert_eq!(b.first_sign(), Some(Millis(28_000)));
     }
 }

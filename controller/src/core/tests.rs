@@ -425,3 +425,31 @@ fn loads_are_measured_and_planned() {
     assert_eq!((load("s0", "s1").aapc_load, load("s1", "n1").aapc_load), (2, 2));
     assert!(load("s0", "s1").bottleneck && !snapshot.switches[1].root_bridge && snapshot.switches[0].root_bridge);
 }
+
+/// Traps that lead to no change begin no story, however many come, and whatever else is wrong.
+#[test]
+fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
+    for (every, standing) in [(500, false), (500, true), (3_000, false), (3_000, true)] {
+        let mut w = running();
+        if standing {
+            w.unplug("s1", 1);
+            w.run(5_000);
+            assert!(w.alarmed("host \"n1\""));
+        }
+        for _ in 0..20 * 60_000 / every {
+            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+            w.run(every);
+        }
+        let epochs = w.published.len();
+        let moved = w.now;
+        w.unplug("s1", 2);
+        w.host("n2", "s0", 2);
+        w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+        w.run(5_000);
+        assert_eq!((w.published.len(), w.place("n2")), (epochs + 1, "s0"));
+        let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();
+        // Of traps within a second none can tell which one announced the change.
+        assert!(epoch.stages.seen.0 + 1_000 >= moved.0, "traps every {every} ms: {:?}, moved {moved:?}", epoch.stages);
+        assert!(epoch.stages.published.is_some_and(|ms| ms <= epoch.at.since(moved) + 1_000));
+    }
+}
