@@ -259,7 +259,7 @@ impl Core {
                 self.meter.record(observation.at, switch, pulse, rate);
             }
             if !tables.is_empty() {
-                self.belief.sign(now);
+                self.belief.hint(now);
                 if tables.contains(&Table::Lldp) {
                     self.reads.lldp_changed(now, switch);
                 }
@@ -282,7 +282,7 @@ impl Core {
         match watch::after_trap(kind) {
             tables if tables.is_empty() => fx.push(Effect::Poll { switch }),
             tables => {
-                self.belief.sign(now);
+                self.belief.hint(now);
                 self.read(now, &switch, tables, fx);
             }
         }
@@ -320,7 +320,7 @@ impl Core {
             self.dirty = false;
             let topology = infer::infer(&self.inventory, &self.views);
             if !inventory::diff::diff(&self.topology, &topology).is_empty() {
-                self.belief.sign(now);
+                self.belief.change(now);
                 self.agents.stirred = true;
             }
             self.damping.compare(now, &self.topology, &topology);
@@ -335,7 +335,7 @@ impl Core {
         let hold = millis(self.inventory.timing.hold_down);
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
-        self.belief.calm(judgement.candidate.is_ok() && self.belief.held().is_none());
+        self.belief.calm(!missing && self.belief.held().is_none() && !self.waiting(now));
         self.judgement = Some(judgement);
         if self.reads.search(now, missing) {
             self.search(fx);
@@ -433,7 +433,7 @@ impl Core {
     }
 
     fn order(&mut self, now: Millis, held: belief::Held, fx: &mut Vec<Effect>) {
-        let seen = self.belief.first_sign().unwrap_or(held.since).min(held.since);
+        let seen = self.belief.first_sign(held.since);
         let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
         self.begin_task(now, held.candidate, held.changes, stages, fx);
     }
