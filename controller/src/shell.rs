@@ -22,7 +22,7 @@ use measurements::Measurements;
 use poller::Pollers;
 use stall::Stall;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -131,13 +131,13 @@ enum Done {
 /// # Errors
 /// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
 pub async fn run(config: Config) -> Result<(), ShellError> {
-    let signals = Signals::catch()?;
+    let mut signals = Signals::catch()?;
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(Token::read).transpose();
     let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?);
     let tls = config.tls.as_ref().map(|(cert, key)| Tls::read(cert, key)).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
-    let store = Store::open(&config.dir, publish::KEEP)?;
+    let Some((store, started)) = open(&config, &mut signals).await? else { return Ok(()) };
     let options = Options { directory: config.dir.display().to_string(), ..Options::default() };
     let core = Core::new(inventory.clone(), options);
     let journal = match &config.journal {
@@ -170,7 +170,6 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
         show: false,
         config,
     };
-    let started = shell.started()?;
     shell.watch_network(&inventory, pollers);
     shell.step(started);
     tracing::info!("API on {}://{}", if tls.is_some() { "https" } else { "http" }, listener.local_addr()?);
@@ -207,6 +206,34 @@ fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), In
     Ok((inventory, clients))
 }
 
+/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for it.
+async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, Event)>, ShellError> {
+    let dir = config.dir.clone();
+    let opening = spawn_blocking(move || {
+        let store = Store::open(&dir, publish::KEEP)?;
+        let started = started(&dir, &store)?;
+        Ok((store, started))
+    });
+    let stall = Stall::new("start stalled", config.dir.display(), "the controller starts once it answers");
+    tokio::select! {
+        opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
+        _ = signals.terminate.recv() => Ok(None),
+        _ = signals.interrupt.recv() => Ok(None),
+    }
+}
+
+/// What the shared directory holds.
+fn started(dir: &Path, store: &Store) -> Result<Event, ShellError> {
+    let (current, problem) = match publish::current_epoch(dir) {
+        Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
+        Err(e) => (None, Some(e.to_string())),
+    };
+    let number = current.as_ref().map_or(0, |c| c.number);
+    let usable = |e: &history::Entry| e.problem.is_none() && e.info.number <= number;
+    let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
+    Ok(Event::Started { current, highest: store.highest()?, epochs, problem })
+}
+
 struct Shell {
     clock: Clock,
     core: Core,
@@ -227,19 +254,6 @@ struct Shell {
 }
 
 impl Shell {
-    /// What the shared directory holds.
-    fn started(&self) -> Result<Event, ShellError> {
-        let dir = &self.config.dir;
-        let (current, problem) = match publish::current_epoch(dir) {
-            Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
-            Err(e) => (None, Some(e.to_string())),
-        };
-        let number = current.as_ref().map_or(0, |c| c.number);
-        let usable = |e: &history::Entry| e.problem.is_none() && e.info.number <= number;
-        let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
-        Ok(Event::Started { current, highest: self.store.highest()?, epochs, problem })
-    }
-
     async fn run(
         &mut self,
         mut signals: Signals,
@@ -410,7 +424,6 @@ mod tests {
     use super::*;
     use inventory::{Millis, Topology, TopologyFile};
     use schedules::tuning::Tuning;
-    use std::path::Path;
 
     fn shell(dir: &Path) -> Shell {
         let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";

@@ -28,6 +28,17 @@ impl Stall {
         Stall { about, problem, patience: PATIENCE }
     }
 
+    /// Waits for work before there is anybody who takes events, however long it takes.
+    pub(super) async fn wait_at_start<T>(self, mut work: JoinHandle<T>) -> Result<T, JoinError> {
+        match timeout(self.patience, &mut work).await {
+            Ok(done) => done,
+            Err(_) => {
+                tracing::warn!("{}", self.problem);
+                work.await
+            }
+        }
+    }
+
     /// Waits for work, however long it takes.
     pub(super) async fn wait<T>(self, events: &Sender<Event>, mut work: JoinHandle<T>) -> Result<T, JoinError> {
         if let Ok(done) = timeout(self.patience, &mut work).await {
