@@ -23,45 +23,45 @@ fn run(program: &str, arguments: &[&str]) {
 }
 
 /// An ext4 in a file, mounted until this is dropped.
-struct Disk(PathBuf);
+struct FreezableDisk(PathBuf);
 
-impl Disk {
-    fn new(dir: &Path) -> Disk {
+impl FreezableDisk {
+    fn new(dir: &Path) -> FreezableDisk {
         let (image, at) = (dir.join("image"), dir.join("shared"));
         fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
         fs::create_dir(&at).unwrap();
         run("mkfs.ext4", &["-q", image.to_str().unwrap()]);
         run("mount", &["-o", "loop", image.to_str().unwrap(), at.to_str().unwrap()]);
-        Disk(at)
+        FreezableDisk(at)
     }
 
     fn path(&self) -> &str {
         self.0.to_str().unwrap()
     }
 
-    fn freeze(&self) -> Frost {
+    fn freeze(&self) -> FrozenDisk {
         // Whatever becomes of this process, the file system thaws.
         let thaw = format!("sleep {LONGEST_FROST_SECONDS}; exec fsfreeze -u \"$0\"");
         let thaw = Command::new("sh").args(["-c", &thaw, self.path()]).process_group(0).spawn().unwrap();
-        let frost = Frost { at: self.path().to_owned(), thaw };
+        let frost = FrozenDisk { at: self.path().to_owned(), thaw };
         run("fsfreeze", &["-f", self.path()]);
         frost
     }
 }
 
-impl Drop for Disk {
+impl Drop for FreezableDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 
 /// A frozen file system, until this is dropped.
-struct Frost {
+struct FrozenDisk {
     at: String,
     thaw: Child,
 }
 
-impl Drop for Frost {
+impl Drop for FrozenDisk {
     fn drop(&mut self) {
         let _ = Command::new("fsfreeze").args(["-u", &self.at]).status();
         let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.thaw.id())]).status();
@@ -70,9 +70,9 @@ impl Drop for Frost {
 }
 
 /// A process that ends with the test.
-struct Ends(Child);
+struct KilledAtEnd(Child);
 
-impl Drop for Ends {
+impl Drop for KilledAtEnd {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -92,7 +92,7 @@ fn hosts_published(shared: &Path) -> String {
 #[test]
 fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_when_it_thaws() {
     let dir = tempfile::tempdir().unwrap();
-    let disk = Disk::new(dir.path());
+    let disk = FreezableDisk::new(dir.path());
     let shared = Path::new(disk.path());
     let network = generate(&Options::regular(3, 8), 5);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -125,7 +125,7 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
 #[test]
 fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_thaws() {
     let dir = tempfile::tempdir().unwrap();
-    let disk = Disk::new(dir.path());
+    let disk = FreezableDisk::new(dir.path());
     let inventory = dir.path().join("inventory.yaml");
     fs::write(&inventory, fs::read_to_string(folder("controller").join("good.yaml")).unwrap()).unwrap();
     let log = dir.path().join("log");
@@ -134,7 +134,7 @@ fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_tha
     command.stderr(fs::File::create(&log).unwrap());
     let mut controller;
     let frost = disk.freeze();
-    controller = Ends(command.spawn().unwrap());
+    controller = KilledAtEnd(command.spawn().unwrap());
     wait("the controller starts once it answers", || fs::read_to_string(&log).unwrap());
     drop(frost);
     wait("API on", || fs::read_to_string(&log).unwrap());

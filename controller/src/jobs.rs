@@ -1,6 +1,6 @@
 //! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
 use crate::api::{JobPoint, JobStatus};
-use crate::share::{Allowance, Shares};
+use crate::share::{OwnerShares, RecordAllowance};
 use inventory::Millis;
 use schedules::job::{CallTotal, JobRecord};
 use std::cmp::Reverse;
@@ -14,10 +14,11 @@ const SHOWN_MS: u64 = 600_000;
 const POINTS: usize = 120;
 
 /// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's place.
-pub(crate) const FOLLOWED: Shares =
-    Shares { each: Allowance { things: 512, bytes: 8 << 20 }, all: Allowance { things: 4096, bytes: 64 << 20 } };
+pub(crate) const FOLLOWED: OwnerShares =
+    OwnerShares { each: RecordAllowance { things: 512, bytes: 8 << 20 }, all: RecordAllowance { things: 4096, bytes: 64 << 20 } };
 /// Jobs that are told to viewers.
-const TOLD: Shares = Shares { each: Allowance { things: 256, bytes: 2 << 20 }, all: Allowance { things: 512, bytes: 8 << 20 } };
+const TOLD: OwnerShares =
+    OwnerShares { each: RecordAllowance { things: 256, bytes: 2 << 20 }, all: RecordAllowance { things: 512, bytes: 8 << 20 } };
 /// Jobs beyond [`FOLLOWED`] that are remembered until some are forgotten, so that each new one need not look at all.
 const SLACK: usize = 512;
 /// Bytes that are counted for a text beyond its characters, and for a job beyond its record.

@@ -4,14 +4,14 @@ use std::hash::Hash;
 
 /// A number of things, and the bytes of memory they take.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Allowance {
+pub(crate) struct RecordAllowance {
     pub(crate) things: usize,
     pub(crate) bytes: usize,
 }
 
-impl Allowance {
+impl RecordAllowance {
     /// Takes a thing in where it fits, and says whether it did.
-    pub(crate) fn take(&mut self, bytes: usize, most: Allowance) -> bool {
+    pub(crate) fn take(&mut self, bytes: usize, most: RecordAllowance) -> bool {
         let fits = self.things < most.things && self.bytes.saturating_add(bytes) <= most.bytes;
         if fits {
             self.things += 1;
@@ -23,15 +23,15 @@ impl Allowance {
 
 /// What one owner may have, and what all may have together.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shares {
-    pub(crate) each: Allowance,
-    pub(crate) all: Allowance,
+pub(crate) struct OwnerShares {
+    pub(crate) each: RecordAllowance,
+    pub(crate) all: RecordAllowance,
 }
 
-impl Shares {
+impl OwnerShares {
     /// Which of `claims` (owner and bytes, the most wanted first) are kept: the first of every owner before anybody's second.
     pub(crate) fn kept<O: Hash + Eq>(&self, claims: impl IntoIterator<Item = (O, usize)>) -> Vec<usize> {
-        let mut owners: HashMap<O, Allowance> = HashMap::new();
+        let mut owners: HashMap<O, RecordAllowance> = HashMap::new();
         let mut ranked = Vec::new();
         for (index, (owner, bytes)) in claims.into_iter().enumerate() {
             let share = owners.entry(owner).or_default();
@@ -40,7 +40,7 @@ impl Shares {
             }
         }
         ranked.sort_unstable();
-        let mut sum = Allowance::default();
+        let mut sum = RecordAllowance::default();
         ranked.retain(|(_, _, bytes)| sum.take(*bytes, self.all));
         ranked.into_iter().map(|(_, index, _)| index).collect()
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn nobody_crowds_out_another() {
-        let shares = Shares { each: Allowance { things: 4, bytes: 100 }, all: Allowance { things: 6, bytes: 150 } };
+        let shares = OwnerShares { each: RecordAllowance { things: 4, bytes: 100 }, all: RecordAllowance { things: 6, bytes: 150 } };
         let claims = |many: &[(&'static str, usize)]| shares.kept(many.to_vec());
         let greedy = [("eve", 1); 9];
         assert_eq!(claims(&greedy), [0, 1, 2, 3]);

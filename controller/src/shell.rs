@@ -20,7 +20,7 @@ use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
 use measurements::Measurements;
 use poller::Pollers;
-use stall::Stall;
+use stall::StallNotice;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -214,7 +214,7 @@ async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, E
         let started = started(&dir, &store)?;
         Ok((store, started))
     });
-    let stall = Stall::new("start stalled", config.dir.display(), "the controller starts once it answers");
+    let stall = StallNotice::new("start stalled", config.dir.display(), "the controller starts once it answers");
     tokio::select! {
         opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
         _ = signals.terminate.recv() => Ok(None),
@@ -338,7 +338,8 @@ impl Shell {
         let done = self.done.clone();
         let Order { ticket, number, at, file, network } = order;
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
-        let stall = Stall::new("planning stalled", dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
+        let stall =
+            StallNotice::new("planning stalled", dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
         tokio::spawn(async move {
             // What is wrong with the file is an alarm already.
             let reading = spawn_blocking(move || publish::measurements_for_next(&dir).0);
@@ -355,7 +356,8 @@ impl Shell {
         };
         let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
         let number = plan.epoch().number;
-        let stall = Stall::new("publishing stalled", self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
+        let stall =
+            StallNotice::new("publishing stalled", self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
         let events = self.events.clone();
         let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
         self.publishing = Some(tokio::spawn(async move {

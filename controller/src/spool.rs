@@ -7,8 +7,8 @@
 mod file;
 
 use crate::jobs;
-use crate::share::{Allowance, Shares};
-use file::{Stamp, Stat};
+use crate::share::{OwnerShares, RecordAllowance};
+use file::{FileStamp, FileStat};
 use schedules::job::JobRecord;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -24,12 +24,12 @@ const OLD: Duration = Duration::from_secs(24 * 3600);
 /// A record written within this time keeps its place before newer ones of its owner.
 const LIVELY: Duration = Duration::from_secs(60);
 /// Names listed in one scan.
-const LISTED: usize = 8192;
+const LISTED: usize = 16_384;
 /// Files read and removed in one scan, and bytes read.
-const HANDLED: Allowance = Allowance { things: 1024, bytes: 4 << 20 };
+const HANDLED: RecordAllowance = RecordAllowance { things: 1024, bytes: 4 << 20 };
 /// Files whose stamps are remembered: some hundred bytes each.
-const KNOWN: Shares =
-    Shares { each: Allowance { things: 16_384, bytes: usize::MAX }, all: Allowance { things: 65_536, bytes: usize::MAX } };
+const KNOWN: OwnerShares =
+    OwnerShares { each: RecordAllowance { things: 16_384, bytes: usize::MAX }, all: RecordAllowance { things: 65_536, bytes: usize::MAX } };
 
 /// What changed since the last scan.
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Scan {
 
 /// What a file turned out to hold.
 #[derive(Debug, Clone, PartialEq)]
-enum Content {
+enum RecordContent {
     Unread,
     Record { finished: bool },
     Refused(String),
@@ -54,53 +54,53 @@ enum Content {
 
 /// A file as last seen.
 #[derive(Debug)]
-struct Entry {
-    stat: Stat,
+struct SpoolFile {
+    stat: FileStat,
     /// When the controller saw that it had changed.
     changed: Instant,
     /// The listing it was met in last.
     listing: u64,
     /// As it was when it was read.
-    read: Option<Stamp>,
-    content: Content,
+    read: Option<FileStamp>,
+    content: RecordContent,
     /// Whether its record was told of and is not gone.
     followed: bool,
     /// Bytes that its record takes, or may take.
     cost: usize,
 }
 
-impl Entry {
-    fn new(stat: Stat, at: Instant, listing: u64) -> Entry {
+impl SpoolFile {
+    fn new(stat: FileStat, at: Instant, listing: u64) -> SpoolFile {
         let cost = stat.stamp.bytes.min(file::MAX_BYTES) as usize;
-        Entry { stat, changed: at, listing, read: None, content: Content::Unread, followed: false, cost }
+        SpoolFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost }
     }
 
     /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran goes on.
-    fn see(&mut self, stat: Stat, at: Instant, listing: u64) {
+    fn see(&mut self, stat: FileStat, at: Instant, listing: u64) {
         if self.stat != stat {
             (self.stat, self.changed) = (stat, at);
-            if self.content != (Content::Record { finished: false }) {
-                self.content = Content::Unread;
+            if self.content != (RecordContent::Record { finished: false }) {
+                self.content = RecordContent::Unread;
             }
         }
         self.listing = listing;
     }
 
     fn is_lively(&self, at: Instant) -> bool {
-        self.followed && self.content == Content::Record { finished: false } && at.saturating_duration_since(self.changed) < LIVELY
+        self.followed && self.content == RecordContent::Record { finished: false } && at.saturating_duration_since(self.changed) < LIVELY
     }
 
     fn is_old(&self, at: Instant) -> bool {
-        let finished = self.content == Content::Record { finished: true };
+        let finished = self.content == RecordContent::Record { finished: true };
         at.saturating_duration_since(self.changed) > if finished { FINISHED } else { OLD }
     }
 
     /// The smaller the more wanted: those that are followed and change, then the newest. Only the file system sets this time.
     fn rank(&self, at: Instant) -> (u8, Reverse<(i64, i64)>) {
         let class = match self.content {
-            Content::Record { finished: false } if self.is_lively(at) => 0,
-            Content::Unread | Content::Record { finished: false } => 1,
-            Content::Record { finished: true } | Content::Refused(_) => 2,
+            RecordContent::Record { finished: false } if self.is_lively(at) => 0,
+            RecordContent::Unread | RecordContent::Record { finished: false } => 1,
+            RecordContent::Record { finished: true } | RecordContent::Refused(_) => 2,
         };
         (class, Reverse(self.stat.stamp.changed))
     }
@@ -110,13 +110,13 @@ impl Entry {
 #[derive(Debug)]
 pub struct Spool {
     dir: PathBuf,
-    files: HashMap<String, Entry>,
+    files: HashMap<String, SpoolFile>,
     /// The listing under way, and how many there were.
     listing: Option<ReadDir>,
     listings: u64,
     /// Records met in this listing, and in the one before.
     met: (usize, usize),
-    owners: file::Owners,
+    owners: file::OwnerNames,
 }
 
 /// The record's id by its file's name; `None` for a file that is still being written.
@@ -127,7 +127,7 @@ fn id(name: &str) -> Option<&str> {
 impl Spool {
     /// A spool over `dir`; nothing is read yet.
     pub fn new(dir: &Path) -> Spool {
-        let owners = file::Owners::default();
+        let owners = file::OwnerNames::default();
         Spool { dir: dir.to_owned(), files: HashMap::new(), listing: None, listings: 0, met: (0, 0), owners }
     }
 
@@ -145,7 +145,7 @@ impl Spool {
         self.follow(&wanted, &mut scan);
         scan.gone.sort();
         let refusals = wanted.iter().filter_map(|name| match &self.files[name].content {
-            Content::Refused(why) => Some((name, why)),
+            RecordContent::Refused(why) => Some((name, why)),
             _ => None,
         });
         let first = refusals.clone().min().map(|(name, why)| format!("{name:?}: {why}"));
@@ -205,10 +205,10 @@ impl Spool {
 
     /// Takes a file's stamp anew.
     fn look(&mut self, name: &str, at: Instant, scan: &mut Scan) {
-        match (Stat::of(&self.dir.join(name)), self.files.get_mut(name)) {
+        match (FileStat::of(&self.dir.join(name)), self.files.get_mut(name)) {
             (Some(stat), Some(entry)) => entry.see(stat, at, self.listings),
             (Some(stat), None) => {
-                self.files.insert(name.to_owned(), Entry::new(stat, at, self.listings));
+                self.files.insert(name.to_owned(), SpoolFile::new(stat, at, self.listings));
             }
             (None, _) => self.drop(name, scan),
         }
@@ -259,8 +259,8 @@ impl Spool {
 
     /// Reads those of the wanted files that changed, and lets go of the others.
     fn follow(&mut self, wanted: &[String], scan: &mut Scan) {
-        let mut unwanted: HashMap<&str, &mut Entry> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
-        let mut handled = Allowance::default();
+        let mut unwanted: HashMap<&str, &mut SpoolFile> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
+        let mut handled = RecordAllowance::default();
         for name in wanted {
             let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), id(name)) else { continue };
             if entry.read == Some(entry.stat.stamp) || !handled.take(entry.stat.stamp.bytes.min(file::MAX_BYTES) as usize, HANDLED) {
@@ -271,11 +271,11 @@ impl Spool {
                 Ok(mut record) => {
                     record.user = self.owners.name(entry.stat.owner);
                     (entry.cost, entry.followed) = (jobs::cost(&record), true);
-                    entry.content = Content::Record { finished: record.finished };
+                    entry.content = RecordContent::Record { finished: record.finished };
                     scan.records.push(record);
                 }
                 Err(why) => {
-                    entry.content = Content::Refused(why);
+                    entry.content = RecordContent::Refused(why);
                     scan.gone.extend(std::mem::take(&mut entry.followed).then(|| id.to_owned()));
                 }
             }

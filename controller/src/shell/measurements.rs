@@ -1,5 +1,5 @@
 //! Notices that `heddle tune` has left new measurements in the shared directory.
-use super::stall::Stall;
+use super::stall::StallNotice;
 use crate::core::Event;
 use crate::publish;
 use schedules::tuning::Tuning;
@@ -30,7 +30,7 @@ impl Measurements {
         loop {
             every.tick().await;
             let file = self.dir.join(publish::TUNING);
-            let stall = Stall::new("measurements stalled", file.display(), "new measurements are not seen, and all else goes on");
+            let stall = StallNotice::new("measurements stalled", file.display(), "new measurements are not seen, and all else goes on");
             let looking = spawn_blocking(move || {
                 let told = self.look();
                 (self, told)

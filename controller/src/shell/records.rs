@@ -1,5 +1,5 @@
 //! Tells the core of jobs' records, read on a thread of its own.
-use super::stall::Stall;
+use super::stall::StallNotice;
 use crate::core::Event;
 use crate::spool::{Scan, Spool};
 use std::path::Path;
@@ -15,13 +15,13 @@ const SAY: Duration = Duration::from_secs(60);
 
 /// What was told last.
 #[derive(Default)]
-struct Told {
+struct ToldOfJobs {
     refused: Option<(usize, String)>,
     at: Option<Instant>,
     unread: usize,
 }
 
-impl Told {
+impl ToldOfJobs {
     fn events(&mut self, scan: Scan, now: Instant) -> Vec<Event> {
         let mut events: Vec<Event> = scan.records.into_iter().map(Event::Job).collect();
         events.extend(scan.gone.into_iter().map(|id| Event::JobGone { id }));
@@ -47,14 +47,14 @@ impl Told {
 pub(super) async fn watch(dir: &Path, events: Sender<Event>) {
     let jobs = dir.join("jobs");
     let mut spool = Spool::new(&jobs);
-    let mut told = Told::default();
+    let mut told = ToldOfJobs::default();
     loop {
         let began = Instant::now();
         let scanning = spawn_blocking(move || {
             let scan = spool.scan(Instant::now());
             (spool, scan)
         });
-        let stall = Stall::new("jobs stalled", jobs.display(), "jobs are shown as they were read last, and all else goes on");
+        let stall = StallNotice::new("jobs stalled", jobs.display(), "jobs are shown as they were read last, and all else goes on");
         let Ok((back, scan)) = stall.wait(&events, scanning).await else { return };
         spool = back;
         for event in told.events(scan, Instant::now()) {
@@ -70,14 +70,14 @@ pub(super) async fn watch(dir: &Path, events: Sender<Event>) {
 mod tests {
     use super::*;
 
-    fn troubles(told: &mut Told, refused: usize, at: Instant) -> usize {
+    fn troubles(told: &mut ToldOfJobs, refused: usize, at: Instant) -> usize {
         let refused = (refused > 0).then(|| (refused, "x".to_owned()));
         told.events(Scan { refused, ..Scan::default() }, at).len()
     }
 
     #[test]
     fn a_problem_that_changes_with_every_file_is_told_now_and_then_and_its_end_at_once() {
-        let (mut told, now) = (Told::default(), Instant::now());
+        let (mut told, now) = (ToldOfJobs::default(), Instant::now());
         assert_eq!((1..100).map(|n| troubles(&mut told, n, now)).sum::<usize>(), 1);
         assert_eq!(troubles(&mut told, 100, now + SAY), 1);
         assert_eq!(troubles(&mut told, 0, now + SAY), 1);

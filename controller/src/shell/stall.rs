@@ -10,7 +10,7 @@ use tokio::time::timeout;
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is told while work does not come back.
-pub(super) struct Stall {
+pub(super) struct StallNotice {
     /// The alarm's subject.
     pub(super) about: &'static str,
     /// Object, place, problem, consequence, hint.
@@ -18,14 +18,14 @@ pub(super) struct Stall {
     patience: Duration,
 }
 
-impl Stall {
+impl StallNotice {
     /// Work on `place` that does not come back, and what that means.
-    pub(super) fn new(about: &'static str, place: impl std::fmt::Display, consequence: &str) -> Stall {
+    pub(super) fn new(about: &'static str, place: impl std::fmt::Display, consequence: &str) -> StallNotice {
         let problem = format!(
             "{place}: no answer of the file system for {} s; {consequence}; look whether it is frozen or its server is away",
             PATIENCE.as_secs()
         );
-        Stall { about, problem, patience: PATIENCE }
+        StallNotice { about, problem, patience: PATIENCE }
     }
 
     /// Waits for work before there is anybody who takes events, however long it takes.
@@ -62,7 +62,7 @@ mod tests {
     async fn work_that_does_not_come_back_is_told_once_and_its_end_is() {
         let (events, mut told) = mpsc::channel(9);
         let (thaw, frozen) = oneshot::channel();
-        let stall = Stall { patience: Duration::from_millis(10), ..Stall::new("jobs stalled", "/d", "all else goes on") };
+        let stall = StallNotice { patience: Duration::from_millis(10), ..StallNotice::new("jobs stalled", "/d", "all else goes on") };
         let waiting = tokio::spawn(async move { stall.wait(&events, tokio::spawn(frozen)).await });
         let Some(Event::Trouble { about, problem: Some(problem) }) = told.recv().await else { panic!("not told") };
         assert_eq!(about, "jobs stalled");
@@ -77,7 +77,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_comes_back_is_not_told() {
         let (events, mut told) = mpsc::channel(9);
-        let done = Stall::new("jobs stalled", "/d", "all else goes on").wait(&events, spawn_blocking(|| 7)).await;
+        let done = StallNotice::new("jobs stalled", "/d", "all else goes on").wait(&events, spawn_blocking(|| 7)).await;
         assert_eq!(done.unwrap(), 7);
         assert!(told.try_recv().is_err());
     }

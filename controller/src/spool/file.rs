@@ -23,7 +23,7 @@ const MAX_OWNERS: usize = 1024;
 
 /// What tells a file from the one read before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     inode: u64,
     /// Seconds and nanoseconds. Its owner can set the time of its last writing to anything, but not this one.
     pub(super) changed: (i64, i64),
@@ -32,27 +32,27 @@ pub(super) struct Stamp {
 
 /// A file's stamp and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) stamp: Stamp,
+pub(super) struct FileStat {
+    pub(super) stamp: FileStamp,
     pub(super) owner: u32,
 }
 
-impl From<&Metadata> for Stat {
-    fn from(meta: &Metadata) -> Stat {
-        let stamp = Stamp { inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()), bytes: meta.len() };
-        Stat { stamp, owner: meta.uid() }
+impl From<&Metadata> for FileStat {
+    fn from(meta: &Metadata) -> FileStat {
+        let stamp = FileStamp { inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()), bytes: meta.len() };
+        FileStat { stamp, owner: meta.uid() }
     }
 }
 
-impl Stat {
+impl FileStat {
     /// `None` where there is no such file.
-    pub(super) fn of(path: &Path) -> Option<Stat> {
-        fs::symlink_metadata(path).ok().map(|meta| Stat::from(&meta))
+    pub(super) fn of(path: &Path) -> Option<FileStat> {
+        fs::symlink_metadata(path).ok().map(|meta| FileStat::from(&meta))
     }
 }
 
 /// Reads the record `id` from its file, which belongs to who it was seen to belong to.
-pub(super) fn record(path: &Path, id: &str, seen: &Stat) -> Result<JobRecord, String> {
+pub(super) fn record(path: &Path, id: &str, seen: &FileStat) -> Result<JobRecord, String> {
     // Neither a link to somewhere else nor a pipe that never answers.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| e.to_string())?;
@@ -97,9 +97,9 @@ fn check(record: &JobRecord, id: &str) -> Result<(), String> {
 
 /// The names of users by their numbers, as the machine knows them.
 #[derive(Debug, Default)]
-pub(super) struct Owners(HashMap<u32, String>);
+pub(super) struct OwnerNames(HashMap<u32, String>);
 
-impl Owners {
+impl OwnerNames {
     /// A user's name, `uid 1234` where the machine knows none.
     pub(super) fn name(&mut self, uid: u32) -> String {
         if let Some(name) = self.0.get(&uid) {

@@ -5,7 +5,7 @@
 /// The line, from 1, on which brackets are nested deeper than `most` for the first time.
 pub(super) fn deeper(text: &str, most: usize) -> Option<usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut scanner = Scanner { rest: text, line: 1, column: 0, depth: 0, blocks: Vec::new(), key: None };
+    let mut scanner = BracketScanner { rest: text, line: 1, column: 0, depth: 0, blocks: Vec::new(), key: None };
     while let Some(c) = scanner.peek() {
         scanner.token(c);
         if scanner.depth > most {
@@ -24,7 +24,7 @@ fn is_blank(c: char) -> bool {
 }
 
 /// Before the next token.
-struct Scanner<'a> {
+struct BracketScanner<'a> {
     rest: &'a str,
     line: usize,
     /// In characters, from 0.
@@ -36,7 +36,7 @@ struct Scanner<'a> {
     key: Option<usize>,
 }
 
-impl Scanner<'_> {
+impl BracketScanner<'_> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }
