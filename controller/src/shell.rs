@@ -264,7 +264,12 @@ impl Shell {
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         let mut watching = JoinSet::new();
         watching.spawn(async move { records::watch(&dir, events).await });
-        watching.spawn(Measurements::new(&self.config.dir).watch(self.events.clone()));
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        watching.spawn(async move {
+            if let Ok(measurements) = spawn_blocking(move || Measurements::new(&dir)).await {
+                measurements.watch(events).await;
+            }
+        });
         let mut next_tick = Instant::now();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
