@@ -69,6 +69,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         journal: args.journal.clone(),
     };
-    tokio::runtime::Runtime::new()?.block_on(shell::run(config))?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let ran = runtime.block_on(shell::run(config));
+    runtime.shutdown_background(); // A thread that a frozen file system holds would keep the others waiting.
+    ran?;
     Ok(Outcome::Done)
 }

@@ -1,11 +1,12 @@
 //! `heddle history`
 use crate::Outcome;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use controller::history;
+use controller::publish::current_epoch;
 use inventory::plain;
 use std::path::PathBuf;
 
-/// Lists the epochs kept in a shared directory and what changed from one to the next.
+/// Lists the epochs kept in a shared directory and what changed from one to the next. Fails where the current one cannot be read.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory
@@ -27,6 +28,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     match args.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
         Format::Text => entries.iter().for_each(|entry| print!("{}", plain::message(&history::text(entry)))),
+    }
+    if let Err(e) = current_epoch(&args.dir) {
+        bail!(
+            "{e}; jobs that start now use their MPI library's own routines, running ones keep the epoch they follow; publish a new epoch: run \
+             heddle publish, or restart heddle controller"
+        );
     }
     Ok(Outcome::Done)
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
         eprintln!("{name}: epoch {} is this topology already; nothing published", current.number);
     } else {
-        let number = store.highest()? + 1;
+        let number = store.next()?;
         let verified = Verified::plan(number, agent::now(), file.clone(), stated(&file), tuning).with_context(|| name.clone())?;
         store.publish(&verified)?;
     }

@@ -229,11 +229,11 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
 /// Has an epoch made of the measurements, and says by whom.
 fn next_epoch(dir: &Path, tuning: Tuning) -> anyhow::Result<String> {
     let store = match Store::open(dir, KEEP) {
-        Err(PublishError::Locked { pid, .. }) => return Ok(format!("the controller (pid {pid}) makes the next epoch of it")),
+        Err(PublishError::Locked { holder, .. }) => return Ok(format!("{holder}, and makes the next epoch of it")),
         store => store?,
     };
     let current = publish::current_epoch(dir)?.context("the epoch that was measured")?;
-    let verified = Verified::plan(store.highest()? + 1, agent::now(), current.topology, current.network, tuning)?;
+    let verified = Verified::plan(store.next()?, agent::now(), current.topology, current.network, tuning)?;
     let pointer = store.publish(&verified)?;
     Ok(format!("epoch {} published with this table; running jobs take it up", pointer.number))
 }

@@ -82,6 +82,32 @@ fn publishes_once_and_tells_the_history() {
 }
 
 #[test]
+fn history_tells_of_a_current_epoch_that_cannot_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shared, file) = (dir.path().join("shared"), dir.path().join("t.yaml"));
+    fs::write(&file, topology(6, false)).unwrap();
+    assert!(publish(&file, &shared).status.success());
+    let good = fs::read_to_string(shared.join("current")).unwrap();
+    let zeros = format!("1 sha256:{}\n", "0".repeat(64));
+    let wrapped = good.replacen('1', "0", 1);
+    for (pointer, told) in
+        [("", "current: pointer"), (&*wrapped, "current: pointer"), (&zeros, "manifest.json"), (&good.replacen('1', "7", 1), "epoch 7")]
+    {
+        fs::write(shared.join("current"), pointer).unwrap();
+        for format in ["text", "json"] {
+            let output = heddle().args(["history", "--format", format, "--dir"]).arg(&shared).output().unwrap();
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(64), "{pointer:?}: {said}");
+            assert!(said.contains(told) && said.contains("jobs that start now") && said.contains("publish a new epoch"), "{said}");
+            assert!(String::from_utf8(output.stdout).unwrap().contains("6"), "what is there is told");
+        }
+    }
+    // Publishing again mends it, under a number of its own.
+    assert!(publish(&file, &shared).status.success());
+    assert!(heddle().args(["history", "--dir"]).arg(&shared).output().unwrap().status.success());
+}
+
+#[test]
 fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
     let dir = tempfile::tempdir().unwrap();
     let shared = dir.path().join("shared");

@@ -27,8 +27,11 @@ pub struct Snapshot {
     pub epochs: Vec<EpochInfo>,
     /// A change that was seen but is not believed yet.
     pub pending: Option<Pending>,
-    /// Jobs seen lately, running ones first.
+    /// Jobs seen lately, running ones first; at most some hundred.
     pub jobs: Vec<JobStatus>,
+    /// How many more there are.
+    #[serde(default)]
+    pub jobs_more: u64,
     /// Newest last, at most a few hundred.
     pub events: Vec<EventLine>,
     /// What an operator should look at, of the topology and of the controller itself.
@@ -166,7 +169,7 @@ pub struct Pending {
 /// A job's communicator with its recent past.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// What it wrote last.
+    /// What it wrote last; `user` is the owner of its file.
     pub record: JobRecord,
     /// Whether it still writes.
     pub running: bool,

@@ -18,7 +18,7 @@ impl Default for Clock {
 
 impl Clock {
     pub(crate) fn now(&self) -> Millis {
-        Millis(self.wall.0 + self.start.elapsed().as_millis() as u64)
+        self.wall.after(self.start.elapsed().as_millis() as u64)
     }
 
     /// When it will be `at`; the start where that is before it.

@@ -25,6 +25,7 @@ use crate::api::{EpochInfo, EventLine, Level, Stages};
 use crate::jobs::Jobs;
 use crate::loads::Meter;
 use crate::pace;
+use crate::publish::PublishError;
 use crate::watch::{self, TrapKind};
 use agents::Agents;
 use belief::Belief;
@@ -163,6 +164,7 @@ impl Core {
             Event::Trap { source, kind } => self.trap(now, source, kind, &mut effects),
             Event::Job(record) => self.job(now, record),
             Event::JobGone { id } => self.jobs.gone(&id),
+            Event::JobsUnread { count } => self.jobs.unread(count),
             Event::Trouble { about, problem } => self.trouble(&about, problem),
             Event::Planned { ticket, summary } => self.planned(now, ticket, summary, &mut effects),
             Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
@@ -209,8 +211,8 @@ impl Core {
         if self.wake || (self.dirty && !looking) {
             return Some(Millis(0));
         }
-        let gone = self.absent.values().map(|since| Millis(since.0 + self.options.gone_after));
-        let patience = (looking || self.settled.is_none()).then(|| Millis(self.started.0 + self.options.patience));
+        let gone = self.absent.values().map(|since| since.after(self.options.gone_after));
+        let patience = (looking || self.settled.is_none()).then(|| self.started.after(self.options.patience));
         let retry = self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None });
         let belief = self.belief.deadline(self.waiting(self.ticked));
         let all = self.reads.deadlines().chain(gone).chain(patience).chain(retry).chain(belief).chain(self.damping.deadlines());
@@ -261,7 +263,7 @@ impl Core {
                 self.meter.record(observation.at, switch, pulse, rate);
             }
             if !tables.is_empty() {
-                self.belief.sign(now);
+                self.belief.hint(now);
                 if tables.contains(&Table::Lldp) {
                     self.reads.lldp_changed(now, switch);
                 }
@@ -284,7 +286,7 @@ impl Core {
         match watch::after_trap(kind) {
             tables if tables.is_empty() => fx.push(Effect::Poll { switch }),
             tables => {
-                self.belief.sign(now);
+                self.belief.hint(now);
                 self.read(now, &switch, tables, fx);
             }
         }
@@ -322,7 +324,7 @@ impl Core {
             self.dirty = false;
             let topology = infer::infer(&self.inventory, &self.views);
             if !inventory::diff::diff(&self.topology, &topology).is_empty() {
-                self.belief.sign(now);
+                self.belief.change(now);
                 self.agents.stirred = true;
             }
             self.damping.compare(now, &self.topology, &topology);
@@ -438,15 +440,18 @@ impl Core {
     }
 
     fn order(&mut self, now: Millis, held: belief::Held, fx: &mut Vec<Effect>) {
-        let seen = self.belief.first_sign().unwrap_or(held.since).min(held.since);
+        let seen = self.belief.first_sign(held.since);
         let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
         self.begin_task(now, held.candidate, held.changes, stages, fx);
     }
 
     /// Orders a plan; it is made with the newest measurements.
     fn begin_task(&mut self, now: Millis, candidate: Candidate, mut changes: Vec<String>, stages: Stages, fx: &mut Vec<Effect>) {
+        let Some(number) = self.highest.checked_add(1) else {
+            let exhausted = PublishError::Exhausted { dir: self.options.directory.clone().into(), highest: self.highest };
+            return self.trouble("publish", Some(exhausted.to_string()));
+        };
         self.tickets += 1;
-        let number = self.highest + 1;
         let Candidate { file, network, .. } = candidate.clone();
         fx.push(Effect::Plan(Box::new(Order { ticket: self.tickets, number, at: now, file, network })));
         let remeasured = self.settled.as_ref().is_some_and(|settled| settled.key == candidate.key);
@@ -518,7 +523,7 @@ impl Core {
     fn publish_failed(&mut self, now: Millis, ticket: u64, problem: String) {
         if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
             let pause = (RETRY_MS.0 << task.failures.min(6)).min(RETRY_MS.1);
-            task.phase = Phase::Failed(Millis(now.0 + pause));
+            task.phase = Phase::Failed(now.after(pause));
             task.failures += 1;
             let stays = self.stays();
             self.trouble("publish", Some(format!("{problem}; {stays}")));

@@ -1,8 +1,11 @@
 //! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
 use crate::api::{JobPoint, JobStatus};
+use crate::share::{OwnerShares, RecordAllowance};
 use inventory::Millis;
 use schedules::job::{CallTotal, JobRecord};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::mem::size_of;
 
 /// A job that wrote nothing for so long counts as not running: it may compute, hang, or be killed.
 pub const SILENT_MS: u64 = 15_000;
@@ -10,22 +13,55 @@ pub const SILENT_MS: u64 = 15_000;
 const SHOWN_MS: u64 = 600_000;
 const POINTS: usize = 120;
 
+/// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's place.
+pub(crate) const FOLLOWED: OwnerShares =
+    OwnerShares { each: RecordAllowance { things: 512, bytes: 8 << 20 }, all: RecordAllowance { things: 4096, bytes: 64 << 20 } };
+/// Jobs that are told to viewers.
+const TOLD: OwnerShares =
+    OwnerShares { each: RecordAllowance { things: 256, bytes: 2 << 20 }, all: RecordAllowance { things: 512, bytes: 8 << 20 } };
+/// Jobs beyond [`FOLLOWED`] that are remembered until some are forgotten, so that each new one need not look at all.
+const SLACK: usize = 512;
+/// Bytes that are counted for a text beyond its characters, and for a job beyond its record.
+const TEXT: usize = 48;
+const JOB: usize = 1024 + POINTS * size_of::<JobPoint>();
+
+/// Bytes of memory that following a record takes, about.
+pub(crate) fn cost(record: &JobRecord) -> usize {
+    let texts = [&record.id, &record.program, &record.user, &record.mpi].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
+    let calls = record.calls.iter().flat_map(|call| [&call.collective, &call.way]);
+    let texts: usize = texts.chain(calls).map(|text| text.len() + TEXT).sum();
+    JOB + texts + record.calls.len() * size_of::<CallTotal>()
+}
+
 #[derive(Debug, Clone)]
 struct Job {
     record: JobRecord,
+    cost: usize,
     heard: Millis,
     history: Vec<JobPoint>,
 }
 
-/// Every job heard of lately.
+impl Job {
+    fn runs(&self, now: Millis) -> bool {
+        !self.record.finished && now.since(self.heard) < SILENT_MS
+    }
+}
+
+/// Every job heard of lately, within bounds.
 #[derive(Debug, Clone, Default)]
 pub struct Jobs {
     jobs: BTreeMap<String, Job>,
+    /// Sum of the costs.
+    bytes: usize,
+    /// Records that nobody reads, as there are too many.
+    unread: u64,
 }
 
 impl Jobs {
     /// Takes a record as read. Lost or repeated readings cost nothing.
     pub fn record(&mut self, now: Millis, record: JobRecord) {
+        let cost = cost(&record);
+        self.bytes += cost;
         match self.jobs.get_mut(&record.id) {
             Some(job) => {
                 let same_job = record.started == job.record.started;
@@ -35,13 +71,31 @@ impl Jobs {
                     job.history.drain(..surplus);
                 }
                 job.heard = if record == job.record { job.heard } else { now };
+                self.bytes -= std::mem::replace(&mut job.cost, cost);
                 job.record = record;
             }
             None => {
                 let history = point(now, &[], &record).into_iter().collect();
-                self.jobs.insert(record.id.clone(), Job { record, heard: now, history });
+                self.jobs.insert(record.id.clone(), Job { record, cost, heard: now, history });
             }
         }
+        if self.jobs.len() > FOLLOWED.all.things + SLACK || self.bytes > FOLLOWED.all.bytes + FOLLOWED.each.bytes {
+            self.forget_surplus(now);
+        }
+    }
+
+    /// Forgets jobs beyond what may be remembered, those that do not run first.
+    fn forget_surplus(&mut self, now: Millis) {
+        let mut before: BTreeMap<String, Job> = std::mem::take(&mut self.jobs);
+        let wanted = most_wanted(&before, now);
+        let kept = FOLLOWED.kept(wanted.iter().map(|id| (before[id].record.user.clone(), before[id].cost)));
+        self.jobs = kept.into_iter().filter_map(|index| before.remove_entry(&wanted[index])).collect();
+        self.bytes = self.jobs.values().map(|job| job.cost).sum();
+    }
+
+    /// So many records are not read.
+    pub fn unread(&mut self, count: u64) {
+        self.unread = count;
     }
 
     /// The job's file is gone: it will not write again.
@@ -54,16 +108,26 @@ impl Jobs {
     /// Drops jobs that ended long ago.
     pub fn forget_old(&mut self, now: Millis) {
         self.jobs.retain(|_, job| now.since(job.heard) < SHOWN_MS);
+        self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
-    /// Jobs for viewers, running ones first, then by start.
-    pub fn status(&self, now: Millis) -> Vec<JobStatus> {
-        let running = |job: &Job| !job.record.finished && now.since(job.heard) < SILENT_MS;
-        let status = |job: &Job| JobStatus { record: job.record.clone(), running: running(job), history: job.history.clone() };
-        let mut all: Vec<JobStatus> = self.jobs.values().map(status).collect();
-        all.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
-        all
+    /// Jobs for viewers, running ones first, then by start, and how many more there are.
+    pub fn status(&self, now: Millis) -> (Vec<JobStatus>, u64) {
+        let wanted = most_wanted(&self.jobs, now);
+        let told = TOLD.kept(wanted.iter().map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)));
+        let more = (wanted.len() - told.len()) as u64 + self.unread;
+        let status = |job: &Job| JobStatus { record: job.record.clone(), running: job.runs(now), history: job.history.clone() };
+        let mut told: Vec<JobStatus> = told.into_iter().map(|index| status(&self.jobs[&wanted[index]])).collect();
+        told.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
+        (told, more)
     }
+}
+
+/// The jobs' ids, running ones first, then those heard of last.
+fn most_wanted(jobs: &BTreeMap<String, Job>, now: Millis) -> Vec<String> {
+    let mut wanted: Vec<_> = jobs.iter().map(|(id, job)| (!job.runs(now), Reverse(job.heard), id)).collect();
+    wanted.sort_unstable();
+    wanted.into_iter().map(|(_, _, id)| id.clone()).collect()
 }
 
 /// Throughput of what was called since `before`; `None` where nothing was, the counters began anew, or they give no number: a record
@@ -116,7 +180,7 @@ pub(crate) mod tests {
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 30, 2.0));
         jobs.record(Millis(3000), record("a", 1, 30, 2.0));
-        let status = jobs.status(Millis(3000));
+        let status = jobs.status(Millis(3000)).0;
         let points: Vec<f64> = status[0].history.iter().map(|p| p.bytes_per_sec).collect();
         assert_eq!(points, [10.0 * 12.0 * 1000.0, 20.0 * 12.0 * 1000.0]);
         assert!((status[0].history[1].share.unwrap() - 0.9).abs() < 1e-9);
@@ -128,7 +192,7 @@ pub(crate) mod tests {
         let mut jobs = Jobs::default();
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 3, 0.1));
-        assert_eq!(jobs.status(Millis(2000))[0].history.len(), 1);
+        assert_eq!(jobs.status(Millis(2000)).0[0].history.len(), 1);
     }
 
     /// A viewer reads what the job said, whatever that is.
@@ -140,7 +204,7 @@ pub(crate) mod tests {
             wild.calls[0].block = u64::MAX;
             wild.calls.extend(vec![wild.calls[0].clone(); 2]);
             jobs.record(Millis(1000), wild);
-            let json = serde_json::to_string(&jobs.status(Millis(1000))).unwrap();
+            let json = serde_json::to_string(&jobs.status(Millis(1000)).0).unwrap();
             assert!(serde_json::from_str::<Vec<JobStatus>>(&json).is_ok(), "{json}");
         }
     }
@@ -151,10 +215,26 @@ pub(crate) mod tests {
         jobs.record(Millis(0), record("a", 1, 10, 1.0));
         jobs.record(Millis(0), record("b", 1, 10, 1.0));
         jobs.gone("a");
-        let names: Vec<_> = jobs.status(Millis(1)).iter().map(|j| (j.record.id.clone(), j.running)).collect();
+        let names: Vec<_> = jobs.status(Millis(1)).0.iter().map(|j| (j.record.id.clone(), j.running)).collect();
         assert_eq!(names, [("b".to_owned(), true), ("a".to_owned(), false)]);
-        assert!(!jobs.status(Millis(SILENT_MS))[0].running);
+        assert!(!jobs.status(Millis(SILENT_MS)).0[0].running);
         jobs.forget_old(Millis(SHOWN_MS));
-        assert!(jobs.status(Millis(SHOWN_MS)).is_empty());
+        assert!(jobs.status(Millis(SHOWN_MS)).0.is_empty());
+    }
+
+    /// Whoever writes new records without end takes no memory beyond his share, and nobody's place.
+    #[test]
+    fn jobs_without_number_are_bounded_and_counted() {
+        let mut jobs = Jobs::default();
+        jobs.record(Millis(0), record("ann", 1, 10, 1.0));
+        for n in 0..3 * FOLLOWED.all.things {
+            jobs.record(Millis(1), JobRecord { user: "eve".into(), ..record(&format!("eve{n}"), 1, 10, 1.0) });
+            assert!(jobs.jobs.len() <= FOLLOWED.all.things + SLACK && jobs.bytes <= FOLLOWED.all.bytes + FOLLOWED.each.bytes);
+        }
+        jobs.unread(1000);
+        assert_eq!(jobs.bytes, jobs.jobs.values().map(|job| cost(&job.record)).sum::<usize>());
+        let (told, more) = jobs.status(Millis(2));
+        assert!(told.iter().any(|job| job.record.id == "ann"), "heard of first, and kept");
+        assert_eq!((told.len(), more), (1 + TOLD.each.things, 1000 + (jobs.jobs.len() - told.len()) as u64));
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! The first line of a file says with what the core began. When a file is full it becomes `FILE.1` and a new one
 //! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
-//! serializes without them. Pulses and host reports that tell nothing new are left out; nothing is decided on them.
+//! serializes without them. Pulses and host reports that tell nothing new are left out, and of
+//! jobs their hosts and calls; nothing is decided on them.
 use crate::core::{Core, Event, Header};
 use crate::watch;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Pulse};
 use inventory::view::same_but_moments;
 use inventory::{Millis, plain};
+use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -64,7 +66,7 @@ impl Journal {
             self.bytes = 0;
             self.write(&core.header())?;
         }
-        self.write(&Line { at, event: event.clone() })
+        self.write(&Line { at, event: decisive(event) })
     }
 
     /// Whether an event is a pulse or report that says what the one before it said.
@@ -95,6 +97,14 @@ impl Journal {
         text.push(b'\n');
         self.bytes += text.len() as u64;
         self.file.write_all(&text)
+    }
+}
+
+/// An event without what nothing is decided on: anybody can write job records, and long ones must not fill the journal.
+fn decisive(event: &Event) -> Event {
+    match event {
+        Event::Job(record) => Event::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..record.clone() }),
+        event => event.clone(),
     }
 }
 
@@ -167,4 +177,27 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::Options;
+    use inventory::inventory_file::Inventory;
+
+    #[test]
+    fn a_long_job_record_takes_a_short_line_and_decides_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
+        let core = Core::new(Inventory::parse("i.yaml", text).unwrap(), Options::default());
+        let mut journal = Journal::begin(&path, MAX_BYTES, &core.header()).unwrap();
+        let before = fs::metadata(&path).unwrap().len();
+        let long = JobRecord { hosts: vec!["n".repeat(64); 1000], ..crate::jobs::tests::record("j", 7, 10, 1.0) };
+        journal.record(Millis(5), &Event::Job(long.clone()), &core).unwrap();
+        assert!(fs::metadata(&path).unwrap().len() - before < 1000);
+        let last = fs::read_to_string(&path).unwrap().lines().last().map(|line| serde_json::from_str::<Line>(line).unwrap());
+        assert_eq!(last, Some(Line { at: Millis(5), event: Event::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..long }) }));
+        replay(&path, &mut Vec::new()).unwrap();
+    }
 }

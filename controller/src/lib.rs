@@ -33,6 +33,7 @@ pub mod metrics;
 mod pace;
 pub mod plan;
 pub mod publish;
+mod share;
 pub mod shell;
 pub mod spool;
 pub mod watch;

@@ -70,6 +70,7 @@ pub fn text(s: &Snapshot) -> String {
     for j in &s.jobs {
         out.sample(&[("job", &j.record.id), ("program", &j.record.program), ("user", &j.record.user)], u8::from(j.running));
     }
+    out.family("heddle_jobs_not_shown", "gauge", "Jobs beyond those that are told of one by one").sample(&[], s.jobs_more);
     out.family("heddle_job_epoch", "gauge", "The epoch a job follows");
     for j in &s.jobs {
         out.sample(&[("job", &j.record.id)], j.record.epoch);
@@ -132,6 +133,7 @@ mod tests {
             version: "0.1.0".into(),
             agents: vec![agent],
             switches: vec![switch],
+            jobs_more: 4711,
             loads: vec![load],
             epochs: vec![EpochInfo { number: 7, stages, ..EpochInfo::default() }],
             ..Snapshot::default()
@@ -145,6 +147,7 @@ mod tests {
             "heddle_host_bits_per_second{host=\"n0\",direction=\"in\"} 0",
             "heddle_round_trip_seconds{from=\"n0\",to=\"n1\"} 0.00025",
             "heddle_epoch_stage_seconds{stage=\"published\"} 1.25",
+            "heddle_jobs_not_shown 4711",
             "# TYPE heddle_switch_topology_changes_total counter",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is missing in\n{text}");

@@ -1,7 +1,7 @@
 //! The shared directory: epochs go in whole or not at all.
 //!
 //! ```text
-//! .lock                   held by the one publisher
+//! .lock                   held by the one publisher, for nobody else to open
 //! current                 "41 sha256:<digest of the manifest>\n"
 //! epochs/00000041/        never changes
 //! epochs/.new-00000042/   being written; whatever a crash leaves of it is removed by the next publisher
@@ -10,8 +10,12 @@
 //! ```
 //! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
 //! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the new one.
+mod lock;
+
+pub use lock::LockHolder;
+
 use crate::plan::Verified;
-use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::fcntl::{Flock, OFlag};
 use schedules::epoch::{self, Epoch, EpochError, Pointer};
 use schedules::tuning::{self, Tuning};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -20,7 +24,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file of measurements in the shared directory.
-const TUNING: &str = "tuning.json";
+pub(crate) const TUNING: &str = "tuning.json";
 
 /// How many epochs are kept when nothing else is asked for.
 pub const KEEP: u64 = 64;
@@ -29,18 +33,29 @@ pub const KEEP: u64 = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// Somebody else publishes there.
-    #[error("{dir}: another heddle process (pid {pid}) publishes here; nothing was changed: stop it or choose another --dir")]
+    #[error("{dir}: {holder}; nothing was changed: {} or choose another --dir", holder.hint())]
     Locked {
         /// The shared directory.
         dir: PathBuf,
-        /// What the other one wrote into `.lock`, `unknown` where it wrote nothing.
-        pid: String,
+        /// Whose it is.
+        holder: LockHolder,
     },
     /// The number is in use for another content.
     #[error("{folder}: exists with other content; epoch numbers are never used twice: publish under a number above {highest}")]
     Taken {
         /// The folder of that number.
         folder: PathBuf,
+        /// The highest number in use.
+        highest: u64,
+    },
+    /// There is no number for a further epoch.
+    #[error(
+        "{dir}: epoch {highest} has the highest number there can be, so none can follow it; what is published stays: choose another --dir, or \
+         remove that epoch if heddle did not make it"
+    )]
+    Exhausted {
+        /// The shared directory.
+        dir: PathBuf,
         /// The highest number in use.
         highest: u64,
     },
@@ -86,7 +101,7 @@ impl Store {
     /// [`PublishError::Locked`] while another process has it, [`PublishError::Io`] where the system refuses.
     pub fn open(dir: &Path, keep: u64) -> Result<Store, PublishError> {
         make_dir(dir, 0o755)?;
-        let lock = lock(dir)?;
+        let lock = lock::take(dir)?;
         let epochs = dir.join("epochs");
         make_dir(&epochs, 0o755)?;
         make_dir(&dir.join("jobs"), 0o1777)?;
@@ -103,6 +118,15 @@ impl Store {
         let epochs = self.dir.join("epochs");
         let folders = numbers(&epochs).map_err(io("list", &epochs))?.last().copied().unwrap_or(0);
         Ok(folders.max(current(&self.dir).ok().flatten().map_or(0, |line| line.number)))
+    }
+
+    /// The number of the next epoch.
+    ///
+    /// # Errors
+    /// Those of [`Store::highest`], and [`PublishError::Exhausted`] where no number is left.
+    pub fn next(&self) -> Result<u64, PublishError> {
+        let highest = self.highest()?;
+        highest.checked_add(1).ok_or_else(|| PublishError::Exhausted { dir: self.dir.clone(), highest })
     }
 
     /// Publishes an epoch: its folder first, then `current`. Publishing the same content again is harmless.
@@ -143,7 +167,7 @@ impl Store {
     /// Removes epochs far behind `number`. A failure costs space, not safety, so it is left to the next time.
     fn prune(&self, number: u64) {
         let epochs = self.dir.join("epochs");
-        let old = |n: &u64| *n + self.keep <= number;
+        let old = |n: &u64| number.saturating_sub(*n) >= self.keep;
         for n in numbers(&epochs).unwrap_or_default().into_iter().filter(old) {
             // Renamed first: a folder under its number is always whole.
             let gone = epochs.join(format!(".old-{}", folder_name(n)));
@@ -277,24 +301,6 @@ fn folder_name(number: u64) -> String {
     epoch::folder(number).trim_start_matches("epochs/").to_owned()
 }
 
-fn lock(dir: &Path) -> Result<Flock<File>, PublishError> {
-    let path = dir.join(".lock");
-    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
-    let mut file = match Flock::lock(open.map_err(io("open", &path))?, FlockArg::LockExclusiveNonblock) {
-        Ok(locked) => locked,
-        Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
-            let mut pid = String::new();
-            let _ = file.read_to_string(&mut pid);
-            let pid = if pid.trim().is_empty() { "unknown".to_owned() } else { pid.trim().to_owned() };
-            return Err(PublishError::Locked { dir: dir.to_owned(), pid });
-        }
-        Err((_, errno)) => return Err(io("lock", &path)(errno.into())),
-    };
-    // The process id only helps the person who meets the lock: a full disk must not keep a publisher out.
-    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-    Ok(file)
-}
-
 fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
     match DirBuilder::new().mode(mode).create(dir) {
         // A mode given to mkdir is cut by the umask, and readers are other users.
@@ -393,16 +399,6 @@ mod tests {
     }
 
     #[test]
-    fn one_publisher_at_a_time() {
-        let dir = dir();
-        let first = Store::open(dir.path(), KEEP).unwrap();
-        let refused = Store::open(dir.path(), KEEP).unwrap_err().to_string();
-        assert!(refused.contains(&std::process::id().to_string()), "{refused}");
-        drop(first);
-        Store::open(dir.path(), KEEP).unwrap();
-    }
-
-    #[test]
     fn sweeps_what_a_crash_left_and_passes_over_an_epoch_without_pointer() {
         let dir = dir();
         drop(Store::open(dir.path(), KEEP).unwrap());
@@ -415,6 +411,22 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path().join("epochs")).unwrap().count(), 1);
         assert!(!dir.path().join("current.new").exists());
         put(&store, 3, "c").unwrap();
+    }
+
+    /// Whatever number stands there, the next one is higher or there is none.
+    #[test]
+    fn the_highest_number_has_no_next() {
+        let dir = dir();
+        let store = Store::open(dir.path(), 3).unwrap();
+        put(&store, 1, "a").unwrap();
+        fs::create_dir(dir.path().join("epochs/18446744073709551614")).unwrap();
+        assert_eq!(store.next().unwrap(), u64::MAX);
+        put(&store, u64::MAX, "z").unwrap();
+        assert_eq!(current(dir.path()).unwrap(), Some(Pointer::new(u64::MAX, b"z")));
+        let problem = store.next().unwrap_err().to_string();
+        assert!(problem.contains("18446744073709551615 has the highest number") && problem.contains("stays"), "{problem}");
+        put(&store, u64::MAX, "z").unwrap();
+        assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [u64::MAX - 1, u64::MAX]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
 mod measurements;
 mod poller;
+mod records;
+mod stall;
 mod traps;
 
 use crate::api::Level;
@@ -13,20 +15,20 @@ use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
 use crate::journal::{Journal, MAX_BYTES};
 use crate::plan::Verified;
 use crate::publish::{self, PublishError, Store};
-use crate::spool::{Scan, Spool};
 use agent::AccessError;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
 use measurements::Measurements;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use poller::Pollers;
+use stall::StallNotice;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::Ear;
 
@@ -38,8 +40,8 @@ const TICK_PAUSE: u32 = 3;
 const SHOW_PAUSE: u32 = 40;
 /// Viewers get a snapshot at least this often.
 const SHOW: Duration = Duration::from_secs(1);
-/// How often jobs' records are looked at.
-const SCAN: Duration = Duration::from_millis(500);
+/// What a shared directory that does not answer leaves as it is.
+const GOES_ON: &str = "the network is watched as before, and what is newest then is published";
 /// Events waiting for the core; pollers wait where it is slower than they are.
 const QUEUE: usize = 1024;
 
@@ -130,14 +132,14 @@ enum Done {
 /// # Errors
 /// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
 pub async fn run(config: Config) -> Result<(), ShellError> {
-    let signals = Signals::catch()?;
+    let mut signals = Signals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(Token::read).transpose();
     let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
     let tls = config.tls.as_ref().map(|(cert, key)| Tls::read(cert, key)).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
-    let store = Store::open(&config.dir, publish::KEEP)?;
+    let Some((store, started)) = open(&config, &mut signals).await? else { return Ok(()) };
     let options = Options { directory: config.dir.display().to_string(), ..Options::default() };
     let core = Core::new(inventory.clone(), options);
     let journal = match &config.journal {
@@ -170,7 +172,6 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
         show: false,
         config,
     };
-    let started = shell.started()?;
     shell.watch_network(&inventory, pollers);
     shell.step(started);
     if keys.takes_reports() && keys.all_may_view() {
@@ -217,6 +218,34 @@ fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), In
     Ok((inventory, clients))
 }
 
+/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for it.
+async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, Event)>, ShellError> {
+    let dir = config.dir.clone();
+    let opening = spawn_blocking(move || {
+        let store = Store::open(&dir, publish::KEEP)?;
+        let started = started(&dir, &store)?;
+        Ok((store, started))
+    });
+    let stall = StallNotice::new("start stalled", config.dir.display(), "the controller starts once it answers");
+    tokio::select! {
+        opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
+        _ = signals.terminate.recv() => Ok(None),
+        _ = signals.interrupt.recv() => Ok(None),
+    }
+}
+
+/// What the shared directory holds.
+fn started(dir: &Path, store: &Store) -> Result<Event, ShellError> {
+    let (current, problem) = match publish::current_epoch(dir) {
+        Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
+        Err(e) => (None, Some(e.to_string())),
+    };
+    let number = current.as_ref().map_or(0, |c| c.number);
+    let usable = |e: &history::Entry| e.problem.is_none() && e.info.number <= number;
+    let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
+    Ok(Event::Started { current, highest: store.highest()?, epochs, problem })
+}
+
 struct Shell {
     clock: Clock,
     core: Core,
@@ -237,19 +266,6 @@ struct Shell {
 }
 
 impl Shell {
-    /// What the shared directory holds.
-    fn started(&self) -> Result<Event, ShellError> {
-        let dir = &self.config.dir;
-        let (current, problem) = match publish::current_epoch(dir) {
-            Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
-            Err(e) => (None, Some(e.to_string())),
-        };
-        let number = current.as_ref().map_or(0, |c| c.number);
-        let usable = |e: &history::Entry| e.problem.is_none() && e.info.number <= number;
-        let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
-        Ok(Event::Started { current, highest: self.store.highest()?, epochs, problem })
-    }
-
     async fn run(
         &mut self,
         mut signals: Signals,
@@ -257,8 +273,15 @@ impl Shell {
         mut finished: mpsc::UnboundedReceiver<Done>,
     ) -> Result<(), ShellError> {
         let mut show = tokio::time::interval(SHOW);
-        let mut spooling = self.watch_jobs();
-        spooling.spawn(Measurements::new(&self.config.dir).watch(self.events.clone()));
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        let mut watching = JoinSet::new();
+        watching.spawn(async move { records::watch(&dir, events).await });
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        watching.spawn(async move {
+            if let Ok(measurements) = spawn_blocking(move || Measurements::new(&dir)).await {
+                measurements.watch(events).await;
+            }
+        });
         let mut next_tick = Instant::now();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
@@ -289,9 +312,10 @@ impl Shell {
             }
         }
         tracing::info!("stopping; what is published stays");
-        spooling.abort_all();
+        watching.abort_all();
         if let Some(publishing) = self.publishing.take() {
-            let _ = publishing.await; // An epoch half written would only be swept at the next start.
+            // An epoch half written would only be swept at the next start: not worth more than some seconds.
+            let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
         Ok(())
     }
@@ -330,14 +354,15 @@ impl Shell {
     fn plan(&mut self, order: Order) {
         let done = self.done.clone();
         let Order { ticket, number, at, file, network } = order;
-        let dir = self.config.dir.clone();
-        let plan = spawn_blocking(move || {
-            // What is wrong with the file is an alarm already.
-            let (tuning, _) = publish::measurements_for_next(&dir);
-            Verified::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string())
-        });
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        let stall =
+            StallNotice::new("planning stalled", dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
         tokio::spawn(async move {
-            let _ = done.send(Done::Planned(ticket, outcome(plan).await)); // Nobody waits once the shell stops.
+            // What is wrong with the file is an alarm already.
+            let reading = spawn_blocking(move || publish::measurements_for_next(&dir).0);
+            let tuning = stall.wait(&events, reading).await.unwrap_or_default();
+            let plan = spawn_blocking(move || Verified::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string()));
+            let _ = done.send(Done::Planned(ticket, outcome(plan.await))); // Nobody waits once the shell stops.
         });
     }
 
@@ -347,9 +372,13 @@ impl Shell {
             return self.step(Event::PublishFailed { ticket, problem });
         };
         let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
+        let number = plan.epoch().number;
+        let stall =
+            StallNotice::new("publishing stalled", self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
+        let events = self.events.clone();
         let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
         self.publishing = Some(tokio::spawn(async move {
-            let _ = done.send(Done::Published(ticket, outcome(publishing).await));
+            let _ = done.send(Done::Published(ticket, outcome(stall.wait(&events, publishing).await)));
         }));
     }
 
@@ -398,53 +427,11 @@ impl Shell {
         self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
         self.ear.listen(inventory, &self.events);
     }
-
-    fn watch_jobs(&self) -> JoinSet<()> {
-        let mut spool = Spool::new(&self.config.dir.join("jobs"));
-        let events = self.events.clone();
-        let mut set = JoinSet::new();
-        set.spawn(async move {
-            let mut every = tokio::time::interval(SCAN);
-            let mut refused = None;
-            loop {
-                every.tick().await;
-                let Ok((back, scan)) = spawn_blocking(move || {
-                    let scan = spool.scan(SystemTime::now());
-                    (spool, scan)
-                })
-                .await
-                else {
-                    return;
-                };
-                spool = back;
-                let changed = refused != scan.refused;
-                refused = scan.refused.clone();
-                for event in job_events(scan, changed) {
-                    if events.send(event).await.is_err() {
-                        return;
-                    }
-                }
-            }
-        });
-        set
-    }
-}
-
-fn job_events(scan: Scan, refusals_changed: bool) -> Vec<Event> {
-    let mut events: Vec<Event> = scan.records.into_iter().map(Event::Job).collect();
-    events.extend(scan.gone.into_iter().map(|id| Event::JobGone { id }));
-    if refusals_changed {
-        let problem = scan.refused.map(|(count, example)| {
-            format!("jobs/: {count} of its files are no job records and are ignored, one of them: {example}; remove them")
-        });
-        events.push(Event::Trouble { about: "jobs".to_owned(), problem });
-    }
-    events
 }
 
 /// What work on a thread of its own came to. Work that panicked has failed: the core waits for an answer.
-async fn outcome<T>(work: JoinHandle<Result<T, String>>) -> Result<T, String> {
-    work.await.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
+fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
+    work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
 }
 
 fn path(journal: &Option<PathBuf>) -> String {
@@ -456,7 +443,6 @@ mod tests {
     use super::*;
     use inventory::{Millis, Topology, TopologyFile};
     use schedules::tuning::Tuning;
-    use std::path::Path;
 
     fn shell(dir: &Path) -> Shell {
         let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
@@ -507,8 +493,8 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_has_failed() {
-        let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7"))).await.unwrap_err();
+        let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7")).await).unwrap_err();
         assert!(problem.contains("please report it") && problem.contains("in phase 7"), "{problem}");
-        assert_eq!(outcome(spawn_blocking(|| Ok(7))).await, Ok(7));
+        assert_eq!(outcome(spawn_blocking(|| Ok(7)).await), Ok(7));
     }
 }

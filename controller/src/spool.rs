@@ -1,206 +1,292 @@
-//! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, sizes and counts are
-//! bounded, and what is no job record is ignored. Killed jobs leave their files, so old ones are removed.
-use inventory::plain;
+//! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, what is no job record is ignored, a
+//! record belongs to the owner of its file whatever it says, and what is read is bounded for each owner and in all.
+//!
+//! A scan takes a bounded number of steps. It goes on listing where the last one stopped, so that any number of files only delays the
+//! news of new ones; of what is known it looks at the files that jobs write to. Ages are counted by the controller's own steady clock
+//! from when it saw a file change: no clock that is set, and no time that somebody gave a file, makes one older or younger.
+mod file;
+
+use crate::jobs;
+use crate::share::{OwnerShares, RecordAllowance};
+use file::{FileStamp, FileStat};
 use schedules::job::JobRecord;
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, ReadDir};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant};
 
-/// Files looked at; further ones are ignored.
-const MAX_FILES: usize = 4096;
-/// A file nobody wrote for so long is removed: its job ended or was killed. One that only computed writes it anew.
+/// A record that says of itself that it is finished is removed after so long.
+const FINISHED: Duration = Duration::from_secs(300);
+/// Any other file that nobody wrote for so long is removed: its job was killed. A job that only computed writes it anew.
 const OLD: Duration = Duration::from_secs(24 * 3600);
-/// Bytes of one record: some thousand host names.
-const MAX_BYTES: u64 = 256 << 10;
-/// Characters of a name.
-const MAX_NAME: usize = 256;
-/// Kinds of calls in a record.
-const MAX_CALLS: usize = 1024;
-
-/// What tells a file from the one read before.
-type Stamp = (u64, i64, i64, u64);
+/// A record written within this time keeps its place before newer ones of its owner.
+const LIVELY: Duration = Duration::from_secs(60);
+/// Names listed in one scan.
+const LISTED: usize = 16_384;
+/// Files read and removed in one scan, and bytes read.
+const HANDLED: RecordAllowance = RecordAllowance { things: 1024, bytes: 4 << 20 };
+/// Files whose stamps are remembered: some hundred bytes each.
+const KNOWN: OwnerShares =
+    OwnerShares { each: RecordAllowance { things: 16_384, bytes: usize::MAX }, all: RecordAllowance { things: 65_536, bytes: usize::MAX } };
 
 /// What changed since the last scan.
 #[derive(Debug, Default, PartialEq)]
 pub struct Scan {
     /// Records that are new or different.
     pub records: Vec<JobRecord>,
-    /// Ids of records whose files are gone.
+    /// Ids of records whose files are gone, or had to make room.
     pub gone: Vec<String>,
     /// Files that are no records: how many, and one of them with the reason.
     pub refused: Option<(usize, String)>,
+    /// Files that are not read, as there are too many.
+    pub unread: usize,
+}
+
+/// What a file turned out to hold.
+#[derive(Debug, Clone, PartialEq)]
+enum RecordContent {
+    Unread,
+    Record { finished: bool },
+    Refused(String),
+}
+
+/// A file as last seen.
+#[derive(Debug)]
+struct SpoolFile {
+    stat: FileStat,
+    /// When the controller saw that it had changed.
+    changed: Instant,
+    /// The listing it was met in last.
+    listing: u64,
+    /// As it was when it was read.
+    read: Option<FileStamp>,
+    content: RecordContent,
+    /// Whether its record was told of and is not gone.
+    followed: bool,
+    /// Bytes that its record takes, or may take.
+    cost: usize,
+}
+
+impl SpoolFile {
+    fn new(stat: FileStat, at: Instant, listing: u64) -> SpoolFile {
+        let cost = stat.stamp.bytes.min(file::MAX_BYTES) as usize;
+        SpoolFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost }
+    }
+
+    /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran goes on.
+    fn see(&mut self, stat: FileStat, at: Instant, listing: u64) {
+        if self.stat != stat {
+            (self.stat, self.changed) = (stat, at);
+            if self.content != (RecordContent::Record { finished: false }) {
+                self.content = RecordContent::Unread;
+            }
+        }
+        self.listing = listing;
+    }
+
+    fn is_lively(&self, at: Instant) -> bool {
+        self.followed && self.content == RecordContent::Record { finished: false } && at.saturating_duration_since(self.changed) < LIVELY
+    }
+
+    fn is_old(&self, at: Instant) -> bool {
+        let finished = self.content == RecordContent::Record { finished: true };
+        at.saturating_duration_since(self.changed) > if finished { FINISHED } else { OLD }
+    }
+
+    /// The smaller the more wanted: those that are followed and change, then the newest. Only the file system sets this time.
+    fn rank(&self, at: Instant) -> (u8, Reverse<(i64, i64)>) {
+        let class = match self.content {
+            RecordContent::Record { finished: false } if self.is_lively(at) => 0,
+            RecordContent::Unread | RecordContent::Record { finished: false } => 1,
+            RecordContent::Record { finished: true } | RecordContent::Refused(_) => 2,
+        };
+        (class, Reverse(self.stat.stamp.changed))
+    }
 }
 
 /// The job directory as last seen.
 #[derive(Debug)]
 pub struct Spool {
     dir: PathBuf,
-    seen: HashMap<String, (Stamp, Result<String, String>)>,
+    files: HashMap<String, SpoolFile>,
+    /// The listing under way, and how many there were.
+    listing: Option<ReadDir>,
+    listings: u64,
+    /// Records met in this listing, and in the one before.
+    met: (usize, usize),
+    owners: file::OwnerNames,
+}
+
+/// The record's id by its file's name; `None` for a file that is still being written.
+fn id(name: &str) -> Option<&str> {
+    name.strip_suffix(".json")
 }
 
 impl Spool {
     /// A spool over `dir`; nothing is read yet.
     pub fn new(dir: &Path) -> Spool {
-        Spool { dir: dir.to_owned(), seen: HashMap::new() }
+        let owners = file::OwnerNames::default();
+        Spool { dir: dir.to_owned(), files: HashMap::new(), listing: None, listings: 0, met: (0, 0), owners }
     }
 
     /// Reads what changed and removes what is old. A directory that cannot be listed counts as one refused file.
-    pub fn scan(&mut self, at: SystemTime) -> Scan {
+    pub fn scan(&mut self, at: Instant) -> Scan {
         let mut scan = Scan::default();
-        let listed = match fs::read_dir(&self.dir) {
-            Ok(listed) => listed,
-            Err(e) => return Scan { refused: Some((1, format!("{}: {e}", self.dir.display()))), ..scan },
-        };
-        let names = listed.flatten().filter_map(|e| e.file_name().into_string().ok());
-        let written = |n: &String| (n.ends_with(".json") || n.ends_with(".new")) && !n.starts_with('.');
-        let names: Vec<String> = names.filter(written).take(MAX_FILES + 1).collect();
-        let crowded = names.len() > MAX_FILES;
-        let mut now = HashMap::new();
-        for name in names.into_iter().take(MAX_FILES) {
-            if removed(&self.dir.join(&name), at) || name.ends_with(".new") {
-                continue;
-            }
-            let before = self.seen.remove(&name);
-            let (stamp, outcome) = match read(&self.dir.join(&name), before.as_ref().map(|(stamp, _)| *stamp)) {
-                Some((stamp, read)) => {
-                    let checked = read.and_then(|bytes| record(&name, &bytes));
-                    let outcome = checked.as_ref().map(|r| r.id.clone()).map_err(Clone::clone);
-                    scan.records.extend(checked.ok());
-                    (stamp, outcome)
-                }
-                None => match before {
-                    Some(before) => before,
-                    None => continue, // Gone between listing and reading.
-                },
-            };
-            now.insert(name, (stamp, outcome));
+        if let Err(e) = self.list(at, &mut scan) {
+            self.listing = None;
+            return Scan { refused: Some((1, format!("{}: {e}", self.dir.display()))), ..scan };
         }
-        scan.gone = self.seen.drain().filter_map(|(_, (_, outcome))| outcome.ok()).collect();
+        self.look_at_lively(at, &mut scan);
+        self.remove_old(at, &mut scan);
+        self.bound(at, &mut scan);
+        let wanted = self.wanted(at);
+        self.follow(&wanted, &mut scan);
         scan.gone.sort();
-        let mut problems: Vec<String> =
-            now.iter().filter_map(|(name, (_, outcome))| outcome.as_ref().err().map(|e| format!("{name:?}: {e}"))).collect();
-        problems.sort();
-        problems.extend(crowded.then(|| format!("more than {MAX_FILES} files; the rest is not looked at")));
-        scan.refused = problems.first().map(|first| (problems.len(), first.clone()));
-        self.seen = now;
+        let refusals = wanted.iter().filter_map(|name| match &self.files[name].content {
+            RecordContent::Refused(why) => Some((name, why)),
+            _ => None,
+        });
+        let first = refusals.clone().min().map(|(name, why)| format!("{name:?}: {why}"));
+        scan.refused = first.map(|first| (refusals.count(), first));
+        scan.unread = self.records().saturating_sub(wanted.len());
         scan
     }
-}
 
-/// Removes a file that is old, and tells whether it did.
-fn removed(path: &Path, at: SystemTime) -> bool {
-    let written = fs::symlink_metadata(path).and_then(|m| m.modified());
-    let old = written.is_ok_and(|written| at.duration_since(written).is_ok_and(|age| age > OLD));
-    old && fs::remove_file(path).is_ok()
-}
-
-/// A file's stamp and content; `None` where it is as `before` or cannot be looked at.
-fn read(path: &Path, before: Option<Stamp>) -> Option<(Stamp, Result<Vec<u8>, String>)> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    let stamp = (meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len());
-    if before == Some(stamp) {
-        return None;
+    /// How many records there are: as many as are known, unless some had to be forgotten.
+    fn records(&self) -> usize {
+        let known = self.files.keys().filter(|name| id(name).is_some()).count();
+        if self.files.len() < KNOWN.each.things { known } else { known.max(self.met.1) }
     }
-    let content = || {
-        // Neither a link to somewhere else nor a pipe that never answers.
-        let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
-        let mut file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| e.to_string())?;
-        let meta = file.metadata().map_err(|e| e.to_string())?;
-        if !meta.is_file() {
-            return Err("no regular file".to_owned());
+
+    /// Goes on with the listing, or begins a new one. At its end it is known what is gone.
+    fn list(&mut self, at: Instant, scan: &mut Scan) -> io::Result<()> {
+        let mut listing = match self.listing.take() {
+            Some(listing) => listing,
+            None => {
+                (self.listings, self.met) = (self.listings + 1, (0, self.met.1));
+                fs::read_dir(&self.dir)?
+            }
+        };
+        for _ in 0..LISTED {
+            let Some(listed) = listing.next() else {
+                self.met.1 = self.met.0;
+                self.missed(at, scan);
+                return Ok(());
+            };
+            let name = listed?.file_name().into_string().ok();
+            if let Some(name) = name.filter(|n| (n.ends_with(".json") || n.ends_with(".new")) && !n.starts_with('.')) {
+                self.met.0 += usize::from(id(&name).is_some());
+                self.look(&name, at, scan);
+            }
         }
-        let mut bytes = Vec::new();
-        file.by_ref().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
-        if bytes.len() as u64 > MAX_BYTES { Err(format!("longer than {MAX_BYTES} bytes")) } else { Ok(bytes) }
-    };
-    Some((stamp, content()))
-}
+        self.listing = Some(listing);
+        Ok(())
+    }
 
-fn record(name: &str, bytes: &[u8]) -> Result<JobRecord, String> {
-    let record: JobRecord = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-    if name.strip_suffix(".json") != Some(&record.id) {
-        return Err("its id is not its name".to_owned());
+    /// Files that a whole listing did not name are gone, unless they were renamed into place while it went on.
+    fn missed(&mut self, at: Instant, scan: &mut Scan) {
+        let missed = self.files.iter().filter(|(_, entry)| entry.listing != self.listings).map(|(name, _)| name.clone());
+        for name in missed.collect::<Vec<_>>() {
+            self.look(&name, at, scan);
+        }
     }
-    let texts = [&record.id, &record.program, &record.user, &record.mpi].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    let calls = record.calls.iter().flat_map(|c| [&c.collective, &c.way]);
-    if texts.chain(calls).any(|t| t.chars().count() > MAX_NAME || t.contains(plain::is_hidden)) {
-        return Err("a text is too long or holds characters that cannot be seen".to_owned());
+
+    fn look_at_lively(&mut self, at: Instant, scan: &mut Scan) {
+        if self.listing.is_none() {
+            return; // All were looked at just now.
+        }
+        let lively = self.files.iter().filter(|(_, entry)| entry.is_lively(at)).map(|(name, _)| name.clone());
+        for name in lively.collect::<Vec<_>>() {
+            self.look(&name, at, scan);
+        }
     }
-    let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
-    if record.calls.len() > MAX_CALLS || !record.calls.iter().all(|c| fine(c.seconds) && fine(c.bound_seconds)) {
-        return Err("its counters make no sense".to_owned());
+
+    /// Takes a file's stamp anew.
+    fn look(&mut self, name: &str, at: Instant, scan: &mut Scan) {
+        match (FileStat::of(&self.dir.join(name)), self.files.get_mut(name)) {
+            (Some(stat), Some(entry)) => entry.see(stat, at, self.listings),
+            (Some(stat), None) => {
+                self.files.insert(name.to_owned(), SpoolFile::new(stat, at, self.listings));
+            }
+            (None, _) => self.drop(name, scan),
+        }
     }
-    Ok(record)
+
+    fn drop(&mut self, name: &str, scan: &mut Scan) {
+        let followed = self.files.remove(name).is_some_and(|entry| entry.followed);
+        scan.gone.extend(id(name).filter(|_| followed).map(str::to_owned));
+    }
+
+    fn remove_old(&mut self, at: Instant, scan: &mut Scan) {
+        let old = self.files.iter().filter(|(_, entry)| entry.is_old(at)).map(|(name, _)| name.clone());
+        for name in old.take(HANDLED.things).collect::<Vec<_>>() {
+            // It may have been written just now.
+            self.look(&name, at, scan);
+            let Some(entry) = self.files.get_mut(&name).filter(|entry| entry.is_old(at)) else { continue };
+            match fs::remove_file(self.dir.join(&name)) {
+                Ok(()) => self.drop(&name, scan),
+                Err(_) => entry.changed = at, // A directory, or not ours to remove: tried again when it is old again.
+            }
+        }
+    }
+
+    /// Forgets files where too many are known; they are met again by a later listing.
+    fn bound(&mut self, at: Instant, scan: &mut Scan) {
+        if self.files.len() <= KNOWN.each.things {
+            return;
+        }
+        let names = self.ranked(at, |_| true);
+        let kept = KNOWN.kept(names.iter().map(|name| (self.files[name].stat.owner, 0)));
+        let mut spare = vec![true; names.len()];
+        kept.into_iter().for_each(|index| spare[index] = false);
+        names.iter().zip(spare).filter(|(_, spare)| *spare).for_each(|(name, _)| self.drop(name, scan));
+    }
+
+    fn ranked(&self, at: Instant, which: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut all: Vec<_> = self.files.iter().filter(|(name, _)| which(name)).map(|(name, entry)| (entry.rank(at), name)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, name)| name.clone()).collect()
+    }
+
+    /// The files to be followed, every owner's most wanted one first.
+    fn wanted(&self, at: Instant) -> Vec<String> {
+        let names = self.ranked(at, |name| id(name).is_some());
+        let kept = jobs::FOLLOWED.kept(names.iter().map(|name| (self.files[name].stat.owner, self.files[name].cost)));
+        kept.into_iter().map(|index| names[index].clone()).collect()
+    }
+
+    /// Reads those of the wanted files that changed, and lets go of the others.
+    fn follow(&mut self, wanted: &[String], scan: &mut Scan) {
+        let mut unwanted: HashMap<&str, &mut SpoolFile> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
+        let mut handled = RecordAllowance::default();
+        for name in wanted {
+            let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), id(name)) else { continue };
+            if entry.read == Some(entry.stat.stamp) || !handled.take(entry.stat.stamp.bytes.min(file::MAX_BYTES) as usize, HANDLED) {
+                continue;
+            }
+            entry.read = Some(entry.stat.stamp);
+            match file::record(&self.dir.join(name), id, &entry.stat) {
+                Ok(mut record) => {
+                    record.user = self.owners.name(entry.stat.owner);
+                    (entry.cost, entry.followed) = (jobs::cost(&record), true);
+                    entry.content = RecordContent::Record { finished: record.finished };
+                    scan.records.push(record);
+                }
+                Err(why) => {
+                    entry.content = RecordContent::Refused(why);
+                    scan.gone.extend(std::mem::take(&mut entry.followed).then(|| id.to_owned()));
+                }
+            }
+        }
+        for (name, entry) in unwanted.into_iter().filter(|(_, entry)| entry.followed) {
+            // Whoever follows it again reads it again.
+            (entry.followed, entry.read) = (false, None);
+            scan.gone.extend(id(name).map(str::to_owned));
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::jobs::tests::record as job;
-
-    fn write(dir: &Path, name: &str, text: &str) {
-        let new = dir.join(".new");
-        fs::write(&new, text).unwrap();
-        fs::rename(new, dir.join(name)).unwrap();
-    }
-
-    #[test]
-    fn reads_what_changed_and_tells_what_is_gone() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(dir.path());
-        assert_eq!(spool.scan(SystemTime::now()), Scan::default());
-        write(dir.path(), "a.json", &serde_json::to_string(&job("a", 1, 10, 1.0)).unwrap());
-        assert_eq!(spool.scan(SystemTime::now()).records, [job("a", 1, 10, 1.0)]);
-        assert_eq!(spool.scan(SystemTime::now()), Scan::default());
-        write(dir.path(), "a.json", &serde_json::to_string(&job("a", 2, 11, 1.5)).unwrap());
-        assert_eq!(spool.scan(SystemTime::now()).records, [job("a", 2, 11, 1.5)]);
-        fs::remove_file(dir.path().join("a.json")).unwrap();
-        assert_eq!(spool.scan(SystemTime::now()).gone, ["a"]);
-        assert_eq!(spool.scan(SystemTime::now()), Scan::default());
-    }
-
-    #[test]
-    fn refuses_whatever_else_lies_there() {
-        let dir = tempfile::tempdir().unwrap();
-        let good = serde_json::to_string(&job("good", 1, 10, 1.0)).unwrap();
-        write(dir.path(), "good.json", &good);
-        write(dir.path(), "other.json", &good);
-        write(dir.path(), "torn.json", &good[..good.len() / 2]);
-        write(dir.path(), "long.json", &" ".repeat(300 << 10));
-        let mut colours = job("esc", 1, 10, 1.0);
-        colours.program = "\u{1b}[31m".into();
-        write(dir.path(), "esc.json", &serde_json::to_string(&colours).unwrap());
-        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link.json")).unwrap();
-        nix::unistd::mkfifo(&dir.path().join("pipe.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        fs::create_dir(dir.path().join("dir.json")).unwrap();
-        let mut spool = Spool::new(dir.path());
-        let scan = spool.scan(SystemTime::now());
-        assert_eq!(scan.records.iter().map(|r| r.id.as_str()).collect::<Vec<_>>(), ["good"]);
-        assert_eq!(scan.refused.as_ref().map(|r| r.0), Some(7), "{scan:?}");
-        assert_eq!(spool.scan(SystemTime::now()).refused.map(|r| r.0), Some(7));
-    }
-
-    #[test]
-    fn what_nobody_wrote_for_a_day_is_removed() {
-        let dir = tempfile::tempdir().unwrap();
-        for id in ["old", "written"] {
-            write(dir.path(), &format!("{id}.json"), &serde_json::to_string(&job(id, 1, 10, 1.0)).unwrap());
-        }
-        write(dir.path(), "old.new", "{");
-        write(dir.path(), "torn.json", "{");
-        write(dir.path(), "notes.txt", "an operator's");
-        let mut spool = Spool::new(dir.path());
-        let now = SystemTime::now();
-        assert_eq!(spool.scan(now + OLD / 2).records.len(), 2);
-        let tomorrow = now + OLD + Duration::from_secs(60);
-        fs::File::options().write(true).open(dir.path().join("written.json")).unwrap().set_modified(tomorrow).unwrap();
-        let scan = spool.scan(tomorrow);
-        assert_eq!((scan.gone, scan.refused), (vec!["old".to_owned()], None));
-        let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["notes.txt", "written.json"]);
-    }
-}
+mod tests;

@@ -30,7 +30,7 @@ pub use credential::{Auth, AuthProtocol, Credential, Privacy, PrivacyProtocol, U
 use crate::secret::Place;
 use crate::topology::LinkState;
 use crate::topology_file::{FileError, TopologyFile};
-use crate::{BitsPerSec, Mac, unique, units};
+use crate::{BitsPerSec, Mac, unique, units, yaml};
 use contradiction::Contradiction;
 use credential::Stated;
 use indexmap::IndexMap;
@@ -165,7 +165,7 @@ impl Inventory {
     /// # Errors
     /// [`FileError`] with the line for anything that is no inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, FileError> {
-        let written: Written = serde_yaml::from_str(text).map_err(|e| match FileError::yaml(file, &e) {
+        let written: Written = yaml::read(file, text).map_err(|e| match e {
             FileError::Syntax { file, line, problem } => {
                 FileError::Syntax { file, line, problem: credential::unquoted(&problem).unwrap_or(problem) }
             }

@@ -48,6 +48,7 @@ pub mod tree;
 mod unique;
 pub mod units;
 pub mod view;
+mod yaml;
 
 pub use mac::Mac;
 pub use topology::Topology;

@@ -2,7 +2,7 @@
 use crate::address::AddressFault;
 use crate::topology::LinkState;
 use crate::tree::{Cable, Tree, TreeError};
-use crate::{BitsPerSec, unique, units};
+use crate::{BitsPerSec, unique, units, yaml};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -136,7 +136,7 @@ impl TopologyFile {
     /// [`FileError`] for anything that is no topology file or contradicts itself. A loop or a part without
     /// connection is no error here (the lab wants both): [`TopologyFile::tree`] reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, FileError> {
-        let parsed: TopologyFile = serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))?;
+        let parsed: TopologyFile = yaml::read(file, text)?;
         parsed.checked(file)
     }
 

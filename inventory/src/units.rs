@@ -22,6 +22,11 @@ impl Millis {
     pub fn since(self, earlier: Millis) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
+
+    /// So many milliseconds later, at most the last moment there is: moments come from files and from other machines, too.
+    pub fn after(self, ms: u64) -> Millis {
+        Millis(self.0.saturating_add(ms))
+    }
 }
 
 /// A rate that could not be read.

@@ -36,7 +36,7 @@ impl Directory {
     /// How the ways do that the table takes; nothing where it takes none.
     pub(super) fn of(&self, launcher: &Launcher, epoch: &Epoch, run: &Run, rounds: u64) -> anyhow::Result<Vec<Trial>> {
         let tuning = Tuning::default().with(run.clone());
-        let number = self.store.highest()? + 1; // A launch that was killed may have left its epoch.
+        let number = self.store.next()?; // A launch that was killed may have left its epoch.
         let verified = Verified::plan(number, agent::now(), epoch.topology.clone(), epoch.network.clone(), tuning)?;
         let table = verified.epoch().table.clone().under(run.mpi);
         let sizes: Vec<Bytes> = confirm::sizes(run, &table).into_iter().collect();

@@ -191,3 +191,16 @@ fn a_signal_ends_it_from_everywhere() {
         assert_eq!(app.update(fixture::NOW, Message::Terminate), Some(Effect::Quit));
     }
 }
+
+#[test]
+fn jobs_beyond_those_told_are_counted() {
+    let mut app = app(false);
+    let mut many = fixture::cluster();
+    many.jobs_more = 4711;
+    show(&mut app, many);
+    keys(&mut app, "3");
+    assert!(screen(&mut app).contains("and 4711 more"), "{}", screen(&mut app));
+    press(&mut app, KeyCode::End);
+    press(&mut app, KeyCode::Enter);
+    screen(&mut app); // It is about no job: there is nothing to tell of it.
+}

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A flapping change is believed after this many hold-downs, whatever it then is.
 const MOST_HOLDS: u64 = 10;
-/// Signs closer than this belong to one story, whose first sign is when it was seen.
+/// Changes closer than this belong to one story.
 const STORY_MS: u64 = 5_000;
-/// The same while everything is as published: echoes of the last change must not become the start of the next.
+/// The same while everything is as published: echoes of the last change must not become the start of the next. And a hint tells of a change
+/// that follows it within this time; one that led to none is no part of any story.
 const ECHO_MS: u64 = 1_000;
 
 /// At most this many hosts are named in one change.
@@ -69,18 +70,30 @@ fn ranks(settled: &Settled, candidate: &Candidate) -> Vec<String> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Belief {
     held: Option<Held>,
-    sign: Option<(Millis, Millis)>,
+    /// The first and the last hint, of those without pause.
+    hints: Option<(Millis, Millis)>,
+    /// The first sign of what changes now, and the last change.
+    story: Option<(Millis, Millis)>,
     calm: bool,
 }
 
 impl Belief {
-    /// Something moved: a counter, a trap, the inferred tree.
-    pub(crate) fn sign(&mut self, now: Millis) {
-        let pause = if self.calm { ECHO_MS } else { STORY_MS };
-        self.sign = match self.sign {
-            Some((first, last)) if now.since(last) <= pause => Some((first, now)),
+    /// Something may have moved: a counter, a trap.
+    pub(crate) fn hint(&mut self, now: Millis) {
+        // Of hints without pause none can tell which one announced the change.
+        let earliest = Millis(now.0.saturating_sub(ECHO_MS));
+        self.hints = match self.hints {
+            Some((first, last)) if last >= earliest => Some((first.max(earliest), now)),
             _ => Some((now, now)),
         };
+    }
+
+    /// Something moved: the inferred tree is another one.
+    pub(crate) fn change(&mut self, now: Millis) {
+        let pause = if self.calm { ECHO_MS } else { STORY_MS };
+        let began = self.story.filter(|(_, last)| now.since(*last) <= pause).map(|(first, _)| first);
+        let hinted = self.hints.filter(|(_, last)| now.since(*last) <= ECHO_MS).map(|(first, _)| first);
+        self.story = Some((began.or(hinted).unwrap_or(now), now));
     }
 
     /// Whether everything is as published and nothing is being asked.
@@ -88,9 +101,9 @@ impl Belief {
         self.calm = calm;
     }
 
-    /// When the present story began.
-    pub(crate) fn first_sign(&self) -> Option<Millis> {
-        self.sign.map(|(first, _)| first)
+    /// When the story began that led to a candidate which is held since then.
+    pub(crate) fn first_sign(&self, since: Millis) -> Millis {
+        self.story.filter(|(_, last)| since.since(*last) <= STORY_MS).map_or(since, |(first, _)| first.min(since))
     }
 
     /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the hold-down in ms.
@@ -103,8 +116,8 @@ impl Belief {
             return;
         }
         let since = self.held.as_ref().map_or(now, |held| held.since);
-        let latest = Millis(since.0 + MOST_HOLDS * hold);
-        let due = Millis((now.0 + hold).min(latest.0));
+        let latest = since.after(hold.saturating_mul(MOST_HOLDS));
+        let due = now.after(hold).min(latest);
         let changes = match settled {
             Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).chain(ranks(s, &candidate)).collect(),
             None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],
@@ -176,18 +189,34 @@ mod tests {
     }
 
     #[test]
-    fn signs_close_together_are_one_story() {
+    fn changes_close_together_are_one_story() {
         let mut b = Belief::default();
         for t in [1000, 3000, 7000] {
-            b.sign(Millis(t));
+            b.change(Millis(t));
         }
-        assert_eq!(b.first_sign(), Some(Millis(1000)));
-        b.sign(Millis(12_001));
-        assert_eq!(b.first_sign(), Some(Millis(12_001)));
+        assert_eq!(b.first_sign(Millis(7000)), Millis(1000));
+        assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001), "what is held since then has nothing to do with it");
+        b.change(Millis(12_001));
+        assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001));
         b.calm(true);
-        b.sign(Millis(13_000));
-        assert_eq!(b.first_sign(), Some(Millis(12_001)));
-        b.sign(Millis(15_000));
-        assert_eq!(b.first_sign(), Some(Millis(15_000)));
+        b.change(Millis(13_000));
+        assert_eq!(b.first_sign(Millis(13_000)), Millis(12_001));
+        b.change(Millis(15_000));
+        assert_eq!(b.first_sign(Millis(15_000)), Millis(15_000));
+    }
+
+    #[test]
+    fn only_a_hint_that_a_change_follows_begins_a_story() {
+        let mut b = Belief::default();
+        (1..1000).for_each(|n| b.hint(Millis(100 * n)));
+        b.change(Millis(100_000));
+        assert_eq!(b.first_sign(Millis(100_000)), Millis(98_900), "the first within a second of the last");
+        b.hint(Millis(200_000));
+        b.change(Millis(201_001));
+        assert_eq!(b.first_sign(Millis(201_001)), Millis(201_001));
+        b.hint(Millis(300_000));
+        b.change(Millis(300_900));
+        b.change(Millis(303_000));
+        assert_eq!(b.first_sign(Millis(303_000)), Millis(300_000));
     }
 }

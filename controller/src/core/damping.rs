@@ -78,7 +78,7 @@ impl Flapping {
     /// When the penalty will have fallen so far, given calm.
     fn below(&self, penalty: f64) -> Millis {
         let half_lives = (self.penalty / penalty).log2().max(0.0);
-        Millis(self.last.0.saturating_add((half_lives * HALF_LIFE_MS).ceil() as u64 + 1))
+        self.last.after(((half_lives * HALF_LIFE_MS).ceil() as u64).saturating_add(1))
     }
 
     fn add(&mut self, now: Millis, penalty: f64) {

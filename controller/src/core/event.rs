@@ -52,6 +52,11 @@ pub enum Event {
         /// The record's id.
         id: String,
     },
+    /// So many records are not read, as there are too many.
+    JobsUnread {
+        /// How many.
+        count: u64,
+    },
     /// Something is wrong with what the shell does, or no longer wrong.
     Trouble {
         /// What it is about: `inventory`, `jobs`, `traps`, `journal`, `tls`.
@@ -173,6 +178,7 @@ impl fmt::Display for Event {
             Event::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
             Event::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
             Event::JobGone { id } => write!(f, "job {id} gone"),
+            Event::JobsUnread { count } => write!(f, "{count} job records not read"),
             Event::Trouble { about, problem } => write!(f, "trouble with {about}: {}", problem.as_deref().unwrap_or("over")),
             Event::Planned { ticket, summary } => write!(f, "plan {ticket} made: {} phases", summary.phases),
             Event::PlanFailed { ticket, problem } => write!(f, "plan {ticket} failed: {problem}"),

@@ -42,13 +42,13 @@ impl Reads {
         }
         s.waiting.extend(tables);
         if tables.len() == Table::ALL.len() {
-            s.full_due = Millis(now.0 + full);
+            s.full_due = now.after(full);
         }
     }
 
     /// LLDP of a switch changed.
     pub(crate) fn lldp_changed(&mut self, now: Millis, switch: &str) {
-        self.switches.entry(switch.to_owned()).or_default().lldp_again = Some(Millis(now.0 + AGAIN_MS));
+        self.switches.entry(switch.to_owned()).or_default().lldp_again = Some(now.after(AGAIN_MS));
     }
 
     /// Switches whose LLDP is to be read once more, each told once.
@@ -92,7 +92,7 @@ impl Reads {
     /// Until when each switch that was asked is waited for.
     fn prompt(&self) -> impl Iterator<Item = (&str, Millis)> {
         let asked = self.switches.iter().filter(|(_, s)| !s.waiting.is_empty());
-        asked.map(|(name, s)| (name.as_str(), Millis(s.since.0 + PROMPT_MS)))
+        asked.map(|(name, s)| (name.as_str(), s.since.after(PROMPT_MS)))
     }
 
     /// Switches due for a full look.
@@ -113,13 +113,13 @@ impl Reads {
                 false
             }
             None => {
-                self.search = Some((now, Millis(now.0 + SEARCH_MS.0)));
+                self.search = Some((now, now.after(SEARCH_MS.0)));
                 false
             }
             Some((since, due)) => {
                 let pause = (now.since(since) / 4).clamp(SEARCH_MS.0, SEARCH_MS.1);
                 let look = now >= due;
-                self.search = Some((since, if look { Millis(now.0 + pause) } else { due }));
+                self.search = Some((since, if look { now.after(pause) } else { due }));
                 look
             }
         }

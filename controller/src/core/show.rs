@@ -12,6 +12,7 @@ use std::collections::HashMap;
 impl Core {
     /// Everything a viewer needs, as of `now`.
     pub fn snapshot(&self, now: Millis) -> Snapshot {
+        let (jobs, jobs_more) = self.jobs.status(now);
         Snapshot {
             at: now,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -22,7 +23,8 @@ impl Core {
             agents: self.agent_status(),
             epochs: self.epochs.clone(),
             pending: self.belief.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
-            jobs: self.jobs.status(now),
+            jobs,
+            jobs_more,
             events: self.lines.iter().cloned().collect(),
             alarms: self.alarms(),
         }

@@ -125,6 +125,32 @@ fn a_row_restored_within_the_same_tick_of_the_counter_is_seen() {
     assert!(w.hears_at("s1").iter().any(|host| host == "n2"), "{:?}", w.hears_at("s1"));
 }
 
+/// Somebody made a folder of the highest number there is: what is published stays, and why is told.
+#[test]
+fn no_epoch_follows_the_highest_number() {
+    let mut w = running();
+    w.core.highest = u64::MAX;
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.run(20_000);
+    assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
+    assert!(w.alarmed("has the highest number there can be"), "{:?}", w.core.snapshot(w.now).alarms);
+    assert_eq!(w.said.iter().filter(|line| line.contains("highest number")).count(), 1, "told once");
+}
+
+/// A recorded journal may say any time.
+#[test]
+fn no_moment_is_beyond_the_last_one() {
+    let mut w = running();
+    w.now = Millis(u64::MAX - 100);
+    w.unplug("s1", 2);
+    for _ in 0..3 {
+        w.core.handle(w.now, Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Lldp });
+        w.core.handle(w.now, Event::Tick);
+    }
+    assert!(w.core.deadline().is_some());
+}
+
 #[test]
 fn clocks_that_jump_fire_nothing() {
     let mut w = running();
@@ -398,4 +424,32 @@ fn loads_are_measured_and_planned() {
     assert_eq!(load("s0", "n0").a_to_b, Some(inventory::BitsPerSec(0)));
     assert_eq!((load("s0", "s1").aapc_load, load("s1", "n1").aapc_load), (2, 2));
     assert!(load("s0", "s1").bottleneck && !snapshot.switches[1].root_bridge && snapshot.switches[0].root_bridge);
+}
+
+/// Traps that lead to no change begin no story, however many come, and whatever else is wrong.
+#[test]
+fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
+    for (every, standing) in [(500, false), (500, true), (3_000, false), (3_000, true)] {
+        let mut w = running();
+        if standing {
+            w.unplug("s1", 1);
+            w.run(5_000);
+            assert!(w.alarmed("host \"n1\""));
+        }
+        for _ in 0..20 * 60_000 / every {
+            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+            w.run(every);
+        }
+        let epochs = w.published.len();
+        let moved = w.now;
+        w.unplug("s1", 2);
+        w.host("n2", "s0", 2);
+        w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+        w.run(5_000);
+        assert_eq!((w.published.len(), w.place("n2")), (epochs + 1, "s0"));
+        let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();
+        // Of traps within a second none can tell which one announced the change.
+        assert!(epoch.stages.seen.0 + 1_000 >= moved.0, "traps every {every} ms: {:?}, moved {moved:?}", epoch.stages);
+        assert!(epoch.stages.published.is_some_and(|ms| ms <= epoch.at.since(moved) + 1_000));
+    }
 }

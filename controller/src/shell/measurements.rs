@@ -1,4 +1,5 @@
 //! Notices that `heddle tune` has left new measurements in the shared directory.
+use super::stall::StallNotice;
 use crate::core::Event;
 use crate::publish;
 use schedules::tuning::Tuning;
@@ -28,14 +29,13 @@ impl Measurements {
         let mut every = tokio::time::interval(LOOK);
         loop {
             every.tick().await;
-            let Ok((back, told)) = spawn_blocking(move || {
+            let file = self.dir.join(publish::TUNING);
+            let stall = StallNotice::new("measurements stalled", file.display(), "new measurements are not seen, and all else goes on");
+            let looking = spawn_blocking(move || {
                 let told = self.look();
                 (self, told)
-            })
-            .await
-            else {
-                return;
-            };
+            });
+            let Ok((back, told)) = stall.wait(&events, looking).await else { return };
             self = back;
             for event in told {
                 if events.send(event).await.is_err() {

@@ -2,7 +2,7 @@
 use super::{Cable, LABEL, Naming, Planned, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::{self, FileError, TopologyFile};
-use crate::{BitsPerSec, unique, units};
+use crate::{BitsPerSec, unique, units, yaml};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use std::time::Duration;
@@ -56,7 +56,7 @@ struct Link {
 
 /// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each stands.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
-    let written: Written = serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))?;
+    let written: Written = yaml::read(file, text)?;
     written.without_ports().checked(file)?;
     let cables = written.cables();
     let hostile = cables.iter().flat_map(|c| [&c.a_port, &c.b_port]).find(|port| !is_label(port)).cloned();

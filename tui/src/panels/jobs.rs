@@ -33,7 +33,11 @@ impl Panel for Jobs {
             1 => jobs.sort_by(|a, b| speed(b).total_cmp(&speed(a))),
             _ => jobs.sort_by(|a, b| a.record.program.cmp(&b.record.program)),
         }
-        let rows = jobs.into_iter().map(|j| row(view, j, wide)).collect();
+        let mut rows: Vec<Row> = jobs.into_iter().map(|j| row(view, j, wide)).collect();
+        if view.snapshot.jobs_more > 0 {
+            let more = Line::styled(format!("and {} more", view.snapshot.jobs_more), view.palette.dim);
+            rows.push(Row::new(Key::Job(String::new()), String::new(), vec![more]));
+        }
         Table { columns, rows, empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …" }
     }
 

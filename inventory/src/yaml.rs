@@ -1,0 +1,56 @@
+//! Reading YAML, the one way into every file of it.
+//!
+//! The parser takes a time that grows with the square of the depth to which brackets are nested: a file of a megabyte can take it minutes.
+//! So brackets are counted first; the nesting of everything else, and how often aliases are followed, the parser bounds itself.
+mod brackets;
+
+use crate::topology_file::FileError;
+use serde::de::DeserializeOwned;
+
+/// Brackets within brackets; no file of heddle's needs more than a few.
+const MOST_DEEP: usize = 32;
+
+/// Reads a file; its name is only for messages.
+///
+/// # Errors
+/// [`FileError`] with the line for whatever cannot be read as a `T`.
+pub(crate) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, FileError> {
+    if let Some(line) = brackets::deeper(text, MOST_DEEP) {
+        let problem = format!("brackets are nested deeper than {MOST_DEEP}: expected a few levels at most; close them");
+        return Err(FileError::Syntax { file: file.to_owned(), line: Some(line), problem });
+    }
+    serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))
+}
+
+#[cfg(test)]
+mod tests {
+
+    use crate::inventory_file::Inventory;
+    use crate::topology_file::TopologyFile;
+
+    /// Each of the first took the parser minutes; the others it bounds itself.
+    #[test]
+    fn nothing_takes_the_parser_long() {
+        let n = 250_000;
+        let bomb = (1..40).fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, level| {
+            text + &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(","))
+        });
+        let deep = [
+            "[".repeat(n),
+            "{a: ".repeat(n),
+            format!("switches: {}{}", "[".repeat(n), "]".repeat(n)),
+            format!("switches: {}", "[x, '[', \"]\", # ]\n".repeat(n)),
+            format!("switches: [s0]\nhosts:\n  'a]': b\n  c: {}", "{[".repeat(n)),
+            format!("switches: [s0]\nhosts:\n  b\n  'c\nd: {}", "[a, {b: ".repeat(n)),
+        ];
+        let others = ["- ".repeat(n), "? ".repeat(n), bomb + "switches: *a39\n"];
+        for (text, told) in deep.iter().map(|text| (text, true)).chain(others.iter().map(|text| (text, false))) {
+            let inventory = Inventory::parse("i.yaml", text).unwrap_err().to_string();
+            let topology = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
+            assert!(inventory.starts_with("i.yaml:") && topology.starts_with("t.yaml:"), "{inventory}, {topology}");
+            assert_eq!([inventory, topology].map(|error| error.contains("nested deeper than 32")), [told; 2], "{text:.60}");
+        }
+        let problem = TopologyFile::parse("t.yaml", &format!("switches:\n- s0\nhosts: {}", "{a: [".repeat(20))).unwrap_err().to_string();
+        assert_eq!(problem, "t.yaml:3: brackets are nested deeper than 32: expected a few levels at most; close them; file ignored");
+    }
+}
