@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
 
-.PHONY: help demo test test-many stress test-networks test-suites build install packages check bench-quick bench-mpi bench-live bench-fleet bench-scaling figure11 fuzz clean
+.PHONY: help demo test test-many stress test-networks test-suites build install packages check bench-quick bench-mpi bench-live bench-comms bench-fleet bench-scaling figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-quick  the figures the README states, measured here"
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
+	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
@@ -105,6 +106,11 @@ bench-live: packages
 	@scripts/need-root "make bench-live"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-live
+
+bench-comms: packages
+	@scripts/need-root "make bench-comms"
+	@$(MAKE) --no-print-directory build
+	scripts/bench-comms
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle
