@@ -494,6 +494,20 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
     }
 }
 
+/// Open MPI 4.1 has no such types.
+#[test]
+fn datatypes_made_with_large_counts() {
+    for forced in [FORCED, OVER_TCP, BUNDLED] {
+        let dir = shared(TREE);
+        let per_host = if forced == BUNDLED { 2 } else { 1 };
+        let said =
+            Job::new("mpich", 4).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&compiled("large.c", "mpich", &[]), &[]);
+        assert!(said.out.contains("large: 0 wrong\n") && said.heddle.is_empty(), "{}: {:?}", said.out, said.heddle);
+        let served: u64 = records(dir.path()).iter().flat_map(|r| &r.calls).filter(|c| c.way != "native").map(|c| c.calls).sum();
+        assert_eq!(served, 3, "{forced:?}");
+    }
+}
+
 /// Duplicates share what is made for their members, which is given back with the last communicator of them: none is missing later.
 #[test]
 fn communicators_by_the_thousand() {
