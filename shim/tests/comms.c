@@ -1,6 +1,6 @@
 /* Communicators by the thousand: `comms live N` has N duplicates alive, each used; `comms brief N` makes, uses and frees N, half of
    them duplicates, half of them splits; `comms all` takes every communicator the library has, then calls on one it had before.
-   `comms dup N` and `comms split N` time N that are made, used for one allgather of 8 bytes and freed. */
+   With a further argument threads may call at once. `comms dup N` and `comms split N` time N that are made, used for one allgather of 8 bytes and freed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,9 @@ static void use(MPI_Comm comm, int call)
 int main(int argc, char **argv)
 {
 	static MPI_Comm comms[MOST];
-	int rank, all, made = 0, n = argc > 2 ? atoi(argv[2]) : MOST;
-	MPI_Init(&argc, &argv);
+	int rank, all, made = 0, n = argc > 2 ? atoi(argv[2]) : MOST, provided;
+	/* Where threads may call at once, heddle cannot share as much. */
+	MPI_Init_thread(&argc, &argv, argc > 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (!strcmp(argv[1], "brief"))
 		for (int i = 0; i < n; i++) {

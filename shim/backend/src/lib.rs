@@ -9,7 +9,7 @@
 //! | [`communicators`] | what is known of each communicator: nothing, until its calls are worth a look |
 //! | [`meeting`] | whether all members have the runtime |
 //! | [`process_set`], [`registry`] | what the same members follow together, on however many communicators |
-//! | [`root_rank`] | what rank 0 does beside |
+//! | [`root_rank`], [`shared_recorder`] | what rank 0 does beside |
 //! | [`within`] | agreements among the ranks of a call |
 //! | [`twin`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`aapc`], [`lg`], [`ring`] | the collectives themselves |
@@ -39,6 +39,7 @@ mod requests;
 mod result;
 mod ring;
 mod root_rank;
+mod shared_recorder;
 mod twin;
 mod wires;
 mod within;

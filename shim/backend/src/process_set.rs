@@ -3,6 +3,7 @@
 use crate::call::{Amount, Call};
 use crate::meeting::{self, Known};
 use crate::mpi::mpi;
+use crate::registry::WorldRanks;
 use crate::result::{Result, check};
 use crate::root_rank::RootRank;
 use crate::twin::Twin;
@@ -106,8 +107,10 @@ pub(crate) fn join(within: &Within) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
     let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) { Duration::ZERO } else { patience };
     let size = within.size;
     watch::waits(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
-    let members = if threads_call_at_once() { None } else { registry::members(within)? };
-    let living = members.as_ref().and_then(registry::find);
+    let members = registry::members(within)?;
+    // Threads that call at once have no common order, in which a process set could agree on anything.
+    let shared = members.as_ref().filter(|_| !threads_call_at_once());
+    let living = shared.and_then(registry::find);
     let hosts = members.as_ref().and_then(registry::hosts);
     let known = Known {
         set: living.as_ref().map_or(0, |(number, _)| *number),
@@ -135,11 +138,11 @@ pub(crate) fn join(within: &Within) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
     if hosts.iter().all(|host| *host == hosts[0]) {
         return Ok(None);
     }
-    let mut set = ProcessSet::new(within, hosts);
+    let mut set = ProcessSet::new(within, hosts, members.as_ref());
     set.agree(within)?;
     let set = Arc::new(Mutex::new(set));
-    if let Some(members) = members {
-        registry::keep(members, common.unused, &set);
+    if let Some(members) = shared {
+        registry::keep(members.clone(), common.unused, &set);
     }
     Ok(Some(set))
 }
@@ -162,7 +165,7 @@ fn not_everybody(within: &Within, patience: Duration) {
     if within.rank < 2 {
         say::once(&format!(
             "communicator of {} ranks: not all came to a collective within {} s (HEDDLE_PATIENCE); one is late, or heddle is loaded \
-             on some of them only; the MPI library's own routines run on it. Load heddle on all ranks or on none: where some lack it, \
+             on some of them only, or HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines run on it. Load heddle on all ranks or on none: where some lack it, \
              non-blocking collectives of the program may fail",
             within.size,
             patience.as_secs_f64()
@@ -171,8 +174,8 @@ fn not_everybody(within: &Within, patience: Duration) {
 }
 
 impl ProcessSet {
-    fn new(within: &Within, hosts: Vec<String>) -> ProcessSet {
-        let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts)));
+    fn new(within: &Within, hosts: Vec<String>, members: Option<&WorldRanks>) -> ProcessSet {
+        let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts, members)));
         ProcessSet {
             rank: within.rank as u32,
             hosts,
@@ -405,7 +408,7 @@ impl Messages {
     /// Whether there is such a communicator; it is made now if nobody tried before. Collective.
     fn up(&mut self, within: &Within) -> Result<bool> {
         if let Messages::Untried = self {
-            let twin = Twin::of(within).ok();
+            let twin = if within.everywhere(Twin::may_be_made())? { Twin::of(within).ok() } else { None };
             let everywhere = within.everywhere(twin.is_some())?;
             if !everywhere {
                 say::once("the MPI library has no communicator left for heddle; its own routines run");

@@ -1,6 +1,8 @@
 //! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
 use crate::mpi::{SUCCESS, mpi};
+use crate::registry::WorldRanks;
+use crate::shared_recorder::SharedRecorder;
 use inventory::Bytes;
 use runtime::decided::Decided;
 use runtime::directory::client::{self, News, SharedDirectory};
@@ -33,7 +35,7 @@ pub(crate) struct RootRank {
     /// The news of the directory that the members know.
     seen: u64,
     hosts: Vec<String>,
-    recorder: Recorder,
+    recorder: SharedRecorder,
     looked: Option<Instant>,
     agreed: Instant,
     cost: Cost,
@@ -100,8 +102,7 @@ fn is_first_of_the_job() -> bool {
 }
 
 impl RootRank {
-    pub(crate) fn new(hosts: &[String]) -> RootRank {
-        static PROCESS_SETS: AtomicU32 = AtomicU32::new(1);
+    pub(crate) fn new(hosts: &[String], members: Option<&WorldRanks>) -> RootRank {
         let settings = settings();
         let directory = directory(&settings);
         if let Some(directory) = &directory {
@@ -110,9 +111,11 @@ impl RootRank {
                 client::lock(directory).wait_for_news(FIRST_CALL_WAITS);
             }
         }
-        let number = PROCESS_SETS.fetch_add(1, Ordering::Relaxed);
-        let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
-        let recorder = Recorder::new(record::start(hosts, number, mpi), directory.clone());
+        let recorder = SharedRecorder::of(members, || {
+            static RECORDS: AtomicU32 = AtomicU32::new(1);
+            let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
+            Recorder::new(record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), mpi), directory.clone())
+        });
         let now = Instant::now();
         RootRank {
             settings,
@@ -200,7 +203,7 @@ impl RootRank {
             say::line(&format!("follows {}{forced}", view.summary()));
         }
         self.aside = None;
-        self.recorder.follows(view.epoch, None, |collective, block| view.bound_seconds(collective, block));
+        self.recorder.lock().follows(view.epoch, None, |collective, block| view.bound_seconds(collective, block));
     }
 
     /// The members have planned.
@@ -216,7 +219,7 @@ impl RootRank {
             say::once(&format!("{problem}; the MPI library's own routines run"));
         }
         self.view = None;
-        self.recorder.follows(0, Some(problem.clone()).filter(|problem| !problem.is_empty()), |_, _| 0.0);
+        self.recorder.lock().follows(0, Some(problem.clone()).filter(|problem| !problem.is_empty()), |_, _| 0.0);
         self.aside = Some(problem);
     }
 
@@ -227,17 +230,16 @@ impl RootRank {
         }
         let view = &self.view;
         let bound = |collective, block: Bytes| view.as_ref().map_or(0.0, |view| view.bound_seconds(collective, block));
-        self.recorder.begin(collective, way, block, bound)
+        self.recorder.lock().begin(collective, way, block, bound)
     }
 
     pub(crate) fn done(&mut self, timer: &Timer) {
-        self.recorder.done(timer);
+        self.recorder.lock().done(timer);
     }
 
     pub(crate) fn finish(&mut self) {
-        self.recorder.finish();
         if self.settings.verbose > 0 {
-            for line in self.recorder.lines() {
+            for line in self.recorder.lock().lines() {
                 say::line(&line);
             }
             say::line(&self.cost_of_agreeing());

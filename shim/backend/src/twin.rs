@@ -2,7 +2,7 @@
 //! errors come back as codes.
 //!
 //! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call first goes over the library's
-//! point-to-point, and serves all communicators of a process set.
+//! point-to-point, and serves all communicators of a process set. A process has [`MOST`] of them at once.
 use crate::data::Data;
 use crate::mpi::{SUCCESS, mpi};
 use crate::quiet::quietly;
@@ -10,6 +10,11 @@ use crate::result::{Result, check};
 use crate::within::Within;
 use ::mpi::ffi::{MPI_Comm, MPI_Request};
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The application's communicators come first: with thousands of them, in threads that call at once, each could want one of these.
+const MOST: usize = 64;
+static MADE: AtomicUsize = AtomicUsize::new(0);
 
 /// The communicator, and this rank in it.
 #[derive(Debug)]
@@ -22,12 +27,18 @@ pub(crate) struct Twin {
 unsafe impl Send for Twin {}
 
 impl Twin {
+    /// Whether this process has few enough.
+    pub(crate) fn may_be_made() -> bool {
+        MADE.load(Ordering::Relaxed) < MOST
+    }
+
     /// Splits, not duplicates: duplicating would run the application's attribute callbacks. Collective.
     pub(crate) fn of(within: &Within) -> Result<Twin> {
         let mpi = mpi();
         let mut twin = Twin { comm: mpi.handle.comm_null, rank: within.rank };
         // SAFETY: a valid intracommunicator and a place for the result.
         quietly(within.comm, || check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) }))?;
+        MADE.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the communicator just made.
         check(unsafe { (mpi.call.Comm_set_errhandler)(twin.comm, mpi.handle.errors_return) })?;
         Ok(twin)
@@ -45,6 +56,7 @@ impl Twin {
         if self.comm == mpi().handle.comm_null {
             return SUCCESS;
         }
+        MADE.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: a communicator this made and nobody else knows; MPI sets the handle to null.
         unsafe { (mpi().call.Comm_free)(&mut self.comm) }
     }

@@ -227,13 +227,13 @@ fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Resul
     let name = helper.display().to_string();
     let run = move || {
         // Nobody but this thread waits for it: it leaves a process behind that is no child of this one, and ends.
-        let ended = command.spawn().and_then(|mut child| child.wait());
-        drop(command);
-        match ended {
+        match command.spawn().and_then(|mut child| child.wait()) {
             Ok(status) if !status.success() => _ = failed.set(format!("{name}: {status}")),
             Err(e) if e.raw_os_error() != Some(libc::ECHILD) => _ = failed.set(format!("{name}: {e}")),
             _ => {}
         }
+        // With it goes this process's copy of the other end: from now on the end of the helper shows, and its reason is known.
+        drop(command);
     };
     signals::without(|| thread::Builder::new().name("heddle-start".into()).spawn(run))?;
     Ok(ours)
