@@ -20,7 +20,7 @@ help:
 	@echo "make build        target/release/heddle and target/release/lib/"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
 	@echo "make check        formatting, lints, licences and advisories"
-	@echo "make bench-quick  the figures the README states, measured here"
+	@echo "make bench-quick  the figures of docs/figures.md, measured here"
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"

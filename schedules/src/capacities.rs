@@ -1,6 +1,6 @@
 //! How many messages each directed edge carries at once.
 //!
-//! Source: none of the papers; they know links of one rate. See "Two planners, one verifier" in ARCHITECTURE.md.
+//! Source: none of the papers; they know links of one rate. See docs/decisions/two-planners-one-verifier.md.
 //!
 //! All messages have one rate, the unit, and an edge is as wide as its rate holds whole units; what is left of its rate is idle. With
 //! hosts of 1G and trunks of 10G the unit is 1G, and trunks are 10 wide.

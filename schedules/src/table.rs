@@ -245,7 +245,7 @@ fn is_native(entries: &Vec<Entry>) -> bool {
     *entries == native()
 }
 
-/// As measured on an emulated cluster of four switches and twelve hosts (README, "Measured"): a way is taken from the
+/// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md): a way is taken from the
 /// smallest measured block on from which it was faster than the library's own routine, and only under the library where
 /// it was. Phases are held apart by receiver tokens, because only those kept switch buffers from overflowing.
 impl Default for Table {

@@ -97,14 +97,15 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Some communicator's members did not all come: others are not waited for that long again.
+/// Some communicator's members did not all come: those of others are waited for this long only.
 static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
+const ONCE_BITTEN: Duration = Duration::from_millis(50);
 
 /// The process set of a communicator's members, who meet now; `None` if not all of them come, or if all are on one
 /// host, where no epoch ever gives them a network to schedule. Collective.
 pub(crate) fn join(within: &Within) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
     let patience = settings::patience(|name| std::env::var(name).ok());
-    let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) { Duration::ZERO } else { patience };
+    let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) { patience.min(ONCE_BITTEN) } else { patience };
     let size = within.size;
     watch::waits(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
     let members = registry::members(within)?;

@@ -19,7 +19,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
 
-/// Measured on 12 hosts with trunks three times as fast (README, "Limits"): over the libraries' point-to-point these schedules take
+/// Measured on 12 hosts with trunks three times as fast (docs/limits.md): over the libraries' point-to-point these schedules take
 /// longer than the libraries' own routine.
 const WIDE: &str =
     "; trunks are faster than host links: all-to-all stays the library's unless `heddle tune` finds better, or HEDDLE_FORCE=aapc";

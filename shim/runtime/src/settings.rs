@@ -1,5 +1,5 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word. Before there is a word, and for what a
-//! rank does alone, each reads its own.
+//! rank does alone, each reads its own: when a communicator is looked at ([`crate::worth`]), and how long others are waited for.
 use inventory::Bytes;
 use schedules::sync::SyncKind;
 use schedules::table::{Carrier, Collective, UnknownWay, Way};
