@@ -64,6 +64,12 @@ fn library(findings: &mut Findings) {
             false => findings.missing("backend", &format!("{mpi}: {} is missing: jobs under it run without heddle", backend.display())),
         }
     }
+    let helper = lib.join("heddle-helper");
+    match helper.is_file() {
+        true => findings.say("helper", &helper.display().to_string()),
+        false => findings
+            .missing("helper", &format!("{} is missing: jobs find no epoch, and the MPI library's own routines run", helper.display())),
+    }
     let preload = std::env::var("LD_PRELOAD").unwrap_or_default();
     match preload.split([':', ' ']).find(|name| name.ends_with("libheddle.so")) {
         Some(name) if Path::new(name).is_file() => findings.say("preload", &format!("LD_PRELOAD has {name}")),
