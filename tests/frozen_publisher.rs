@@ -66,8 +66,8 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
     wait("6 hosts", || hosts_published(shared));
     daemon.wait_for_log("over: ");
     let log = daemon.stop();
-    let told =
-        log.lines().filter(|line| line.contains("WARN") && line.contains("no answer of the file system") && line.contains(shared.to_str().unwrap()));
+    let place = shared.to_str().unwrap();
+    let told = log.lines().filter(|line| line.contains("WARN") && line.contains("no answer of the file system") && line.contains(place));
     assert_eq!(told.count(), 1, "{log}");
 }
 
