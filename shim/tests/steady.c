@@ -130,6 +130,8 @@ int main(int argc, char **argv)
 			rest(atoi(argv[3]));
 	}
 	end_alarms();
+	wrong += getenv("STEADY_ALARMS") && !alarms;
+	wrong += getenv("STEADY_FULL") && !took_descriptors;
 	while (took_descriptors)
 		close(taken[--took_descriptors]);
 	MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -99,11 +99,6 @@ impl Cluster {
         }
     }
 
-    /// What the controllers said.
-    pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.up.path("controller.log")).unwrap_or_default()
-    }
-
     /// Where the controller listens.
     pub(crate) fn api(&self) -> SocketAddr {
         (self.up.lab.plan().unwrap().node(CONTROL).unwrap().management, API).into()
@@ -167,5 +162,8 @@ impl Drop for Cluster {
         // Who waits for the directory cannot end.
         self.shared.go_on();
         self.kill_controller();
+        if std::thread::panicking() {
+            eprintln!("the controllers said:\n{}", fs::read_to_string(self.up.path("controller.log")).unwrap_or_default());
+        }
     }
 }

@@ -62,7 +62,7 @@ impl GuestTrouble {
             GuestTrouble::HalfRequests(node) => {
                 let api = cluster.api();
                 let held = Held(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
-                assert!(cluster.is_well(), "no answer beside {} half requests of {node}:\n{}", held.0.len(), cluster.log());
+                assert!(cluster.is_well(), "no answer beside {} half requests of {node}", held.0.len());
                 return held;
             }
             GuestTrouble::Traps(switch) => {
@@ -77,7 +77,7 @@ impl GuestTrouble {
                     Ok(())
                 };
                 cluster.up.lab.within_network(switch, flood).unwrap();
-                assert!(cluster.is_well(), "no answer after traps of {switch}:\n{}", cluster.log());
+                assert!(cluster.is_well(), "no answer after traps of {switch}");
             }
             GuestTrouble::Lies(host) => lie(cluster, host, random),
             GuestTrouble::Rubbish => rubbish::leave(&cluster.jobs()),
@@ -121,8 +121,7 @@ fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
     let tell = |name: &str, token: &str, report: &HostReport| {
         cluster.ask(host, &format!("POST /v1/hosts/{name}/report"), token, &serde_json::to_string(report).unwrap())
     };
-    let insist =
-        |what: &str, status: &str, answer: &str| assert!(answer.starts_with(status), "{what} of {host}: {answer:?}\n{}", cluster.log());
+    let insist = |what: &str, status: &str, answer: &str| assert!(answer.starts_with(status), "{what} of {host}: {answer:?}");
 
     insist("a wrong token", "HTTP/1.1 401", &tell(host, "agents-show-something-else-here", &honest));
     let mut broadcast = honest.clone();
@@ -139,7 +138,7 @@ fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
         lie.nics.iter_mut().filter(|_| flap % 3 == 1).for_each(|nic| nic.mac = Some(spares));
         lie.heard = honest.nics.iter().map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())])).collect();
         let answer = tell(host, AGENTS, &lie);
-        assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"), "lies of {host}: {answer:?}\n{}", cluster.log());
+        assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"), "lies of {host}: {answer:?}");
     }
     super::wait("the truth is heard", &[], || tell(host, AGENTS, &honest).starts_with("HTTP/1.1 200"));
 }

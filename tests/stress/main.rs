@@ -108,16 +108,14 @@ impl Round {
         let mut held = Vec::new();
         let kills = |guest: &GuestTrouble| matches!(guest, GuestTrouble::Killed);
         // A controller that is dead sees nothing of the network's trouble.
-        for guest in self.guests.iter().filter(|guest| kills(guest)) {
+        for guest in self.guests.iter().filter(|guest| kills(guest)).chain(self.guests.iter().filter(|guest| !kills(guest))) {
             held.push(guest.cause(cluster, random));
         }
+        programs.have_begun();
         for directory in &self.directory {
             directory.cause(cluster, random);
         }
         self.network.cause(cluster);
-        for guest in self.guests.iter().filter(|guest| !kills(guest)) {
-            held.push(guest.cause(cluster, random));
-        }
         all_go_on(what, running);
         if NetworkTrouble::repair(cluster) {
             all_go_on(&format!("{what}: the trunk is back"), running);
@@ -128,8 +126,8 @@ impl Round {
         for guest in &self.guests {
             guest.repair(cluster);
         }
-        wait(&format!("{what}: an epoch of the cables as they are\n{}", cluster.log()), running, || cluster.is_published());
-        assert!(cluster.is_well(), "{what}: the controller does not answer\n{}", cluster.log());
+        wait(&format!("{what}: an epoch of the cables as they are"), running, || cluster.is_published());
+        assert!(cluster.is_well(), "{what}: the controller does not answer");
         drop(held);
     }
 }

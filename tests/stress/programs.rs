@@ -116,7 +116,14 @@ impl Guests {
         self.under_way.push_back(Guest { trouble, job, views, began: Instant::now() });
     }
 
-    /// Ends those that have run through a round, and waits for the oldest where there are many.
+    /// Waits for the first calls of all: no MPI library begins on a host whose cable is out, with heddle or without.
+    pub(crate) fn have_begun(&self) {
+        for guest in &self.under_way {
+            goes_on_by(&guest.job, u64::from(guest.job.calls() == 0));
+        }
+    }
+
+    /// Ends the oldest where there are many; each has run through a round or two.
     pub(crate) fn end_some(&mut self) {
         while self.under_way.len() > AT_ONCE {
             self.end_one();
@@ -136,7 +143,10 @@ impl Guests {
             ProgramTrouble::Brief(_) => self.communicators += BRIEF,
             ProgramTrouble::Live(_) => self.communicators += LIVE,
             ProgramTrouble::Alarms(_) | ProgramTrouble::Descriptors(_) => {
-                goes_on(&guest.job);
+                goes_on_by(&guest.job, CALLS);
+                let has_helpers = !helpers(&guest.views).is_empty();
+                let full = matches!(guest.trouble, ProgramTrouble::Descriptors(_));
+                assert!(has_helpers != full, "a descriptor was free, or none was: {}", guest.job.said());
                 guest.job.tell_to_end();
             }
             ProgramTrouble::Helpers(_) => lose_helpers(&guest),
@@ -151,10 +161,10 @@ impl Guests {
     }
 }
 
-/// Waits until the job has made more calls.
-fn goes_on(job: &Running) {
+/// Waits until the job has made so many more calls.
+fn goes_on_by(job: &Running, calls: u64) {
     let (before, began) = (job.calls(), Instant::now());
-    while job.calls() < before + CALLS {
+    while job.calls() < before + calls {
         assert!(began.elapsed() < HANGS, "does not go on: {}", job.said());
         assert!(!job.has_ended(), "has ended: {}", job.said());
         std::thread::sleep(Duration::from_millis(50));
@@ -163,11 +173,11 @@ fn goes_on(job: &Running) {
 
 /// Kills the helpers of a job's ranks; it goes on.
 fn lose_helpers(guest: &Guest) {
-    goes_on(&guest.job);
+    goes_on_by(&guest.job, CALLS);
     let helpers = helpers(&guest.views);
     assert!(!helpers.is_empty(), "no helper: {}", guest.job.said());
     assert!(Command::new("kill").arg("-KILL").args(&helpers).status().unwrap().success());
-    goes_on(&guest.job);
+    goes_on_by(&guest.job, CALLS);
     guest.job.tell_to_end();
 }
 
