@@ -13,8 +13,9 @@ help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
 	@echo "make test         every test, lab and MPI tests included (root)"
 	@echo "make test-many    the planners' properties on 10,000 random trees each, optimized"
-	@echo "make stress       a lab whose cables move and whose switches, views and controller fail STRESS_TROUBLES times (now $(STRESS_TROUBLES)) under four jobs; then new"
-	@echo "                  epochs ten times a second, for STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte is checked: docs/live-change.md"
+	@echo "make stress       STRESS_TROUBLES (now $(STRESS_TROUBLES)) troubles of a lab under four jobs: moved cables, failed switches, a frozen or spoilt directory, a controller flooded,"
+	@echo "                  lied to and killed, jobs of thousands of communicators, under signals, without descriptors; then new epochs ten times a second, for"
+	@echo "                  STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte and every epoch is checked: docs/live-change.md (root)"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
 	@echo "make build        target/release/heddle and target/release/lib/"
@@ -45,7 +46,7 @@ test-many:
 stress:
 	@scripts/need-root "make stress"
 	shim/build.sh debug
-	STRESS_TROUBLES=$(STRESS_TROUBLES) $(CARGO) test --locked --test recabling -- --nocapture
+	STRESS_TROUBLES=$(STRESS_TROUBLES) $(CARGO) test --locked --test stress -- --nocapture
 	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test mpi -- --nocapture epochs_change
 
 test-networks:

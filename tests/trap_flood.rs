@@ -4,6 +4,8 @@
 mod common;
 #[path = "../agent/tests/real/mod.rs"]
 mod real;
+#[path = "common/traps.rs"]
+mod traps;
 
 use common::daemon::Daemon;
 use real::Snmpd;
@@ -12,12 +14,12 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use traps::trap;
 
 /// Nothing is waited for longer, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 /// What the inventory of these tests asks for is quiet in between: no polls, and no host that would be searched for.
 const QUIET: &str = "hosts: []\ntiming: {poll: 600s, full: 3600s, timeout: 10s}\n";
-const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
 const SECURE: &str = "{version: 3, user: monsha, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}";
 /// Its words for net-snmp's sender.
 const SIGNED: [&str; 15] =
@@ -85,19 +87,6 @@ impl Counter<'_> {
             assert!(Instant::now() < deadline, "snmpd gets no rest");
         }
     }
-}
-
-/// The datagram of a linkDown trap, from net-snmp's sender.
-fn trap(arguments: &[&str]) -> Vec<u8> {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(LIMIT)).unwrap();
-    let to = socket.local_addr().unwrap().to_string();
-    let sent = Command::new("snmptrap").args(arguments).args([&to, "", LINK_DOWN]).env("MIBS", "").output();
-    let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
-    let mut datagram = [0; 1500];
-    let n = socket.recv(&mut datagram).unwrap();
-    datagram[..n].to_vec()
 }
 
 /// Sends it so many times, 50 a second; says how long that took.

@@ -1,6 +1,7 @@
 /* Communicators by the thousand: `comms live N` has N duplicates alive, each used; `comms brief N` makes, uses and frees N, half of
    them duplicates, half of them splits; `comms all` takes every communicator the library has, then calls on one it had before.
-   With a further argument threads may call at once. `comms dup N` and `comms split N` time N that are made, used for one allgather of 8 bytes and freed. */
+   With `threads` behind N threads may call at once; with `tell` rank 0 says each second how far it is.
+   `comms dup N` and `comms split N` time N that are made, used for one allgather of 8 bytes and freed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +31,23 @@ static void use(MPI_Comm comm, int call)
 	}
 }
 
+static void tell(int done, int rank)
+{
+	static double told;
+	if (rank == 0 && MPI_Wtime() > told + 1) {
+		printf("comms: %d calls so far, %d wrong at rank 0\n", 4 * done, wrong);
+		fflush(stdout);
+		told = MPI_Wtime();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static MPI_Comm comms[MOST];
 	int rank, all, made = 0, n = argc > 2 ? atoi(argv[2]) : MOST, provided;
+	int threads = argc > 3 && !strcmp(argv[3], "threads"), tells = argc > 3 && !strcmp(argv[3], "tell");
 	/* Where threads may call at once, heddle cannot share as much. */
-	MPI_Init_thread(&argc, &argv, argc > 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+	MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (!strcmp(argv[1], "brief"))
 		for (int i = 0; i < n; i++) {
@@ -46,11 +58,15 @@ int main(int argc, char **argv)
 				MPI_Comm_split(MPI_COMM_WORLD, 0, (rank * 7 + i) % 11, &comm);
 			use(comm, i % 1000);
 			MPI_Comm_free(&comm);
+			if (tells)
+				tell(i + 1, rank);
 		}
 	if (!strcmp(argv[1], "live"))
 		for (; made < n; made++) {
 			MPI_Comm_dup(MPI_COMM_WORLD, &comms[made]);
 			use(comms[made], made % 1000);
+			if (tells)
+				tell(made + 1, rank);
 		}
 	if (!strcmp(argv[1], "all")) {
 		MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -1,8 +1,10 @@
 //! File systems that stop answering: a disk that is frozen, where changes wait and reading goes on, and a server that is stopped, where
 //! both wait. Takes root.
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -15,10 +17,15 @@ pub(crate) enum Storage {
     Server,
 }
 
+/// Longer than a test lets it stall: after so long it goes on by itself, also if the test was killed meanwhile.
+const LONGEST_STALL_SECONDS: u32 = 240;
+
 /// A folder on a file system of its own. It goes on and is gone when this is dropped.
 pub(crate) struct StallableFolder {
     server: Option<Child>,
     mount: PathBuf,
+    /// While it stalls: what will have it go on, whatever becomes of this process.
+    rescue: Mutex<Option<Child>>,
     /// The image or the served folder, and the place it is mounted at.
     _beside: TempDir,
 }
@@ -34,30 +41,47 @@ fn text(path: &Path) -> &str {
 
 impl StallableFolder {
     pub(crate) fn new(storage: Storage) -> StallableFolder {
-        let beside = TempDir::new().expect("a temporary directory");
-        let (mount, image, served) = (beside.path().join("mount"), beside.path().join("image"), beside.path().join("served"));
-        for folder in [&mount, &served] {
-            fs::create_dir(folder).expect("a folder");
-        }
-        let mut folder = StallableFolder { server: None, mount, _beside: beside };
+        let (mut folder, beside) = StallableFolder::unmounted();
         match storage {
             Storage::Disk => {
-                File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("an image");
+                let image = beside.join("image");
+                // Sparse; with room for what hostile users leave in it.
+                File::create(&image).and_then(|file| file.set_len(256 << 20)).expect("an image");
                 run("mkfs.ext4", &["-q", text(&image)]);
                 run("mount", &["-o", "loop", text(&image), text(&folder.mount)]);
             }
             Storage::Server => {
-                let mut server = Command::new("bindfs");
-                server.args(["-f", "-o", "direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0"]).arg(&served).arg(&folder.mount);
-                folder.server = Some(server.stdout(Stdio::null()).spawn().expect("bindfs; see scripts/packages"));
-                let began = Instant::now();
-                while !mounted(&folder.mount) {
-                    assert!(began.elapsed() < Duration::from_secs(60), "bindfs has mounted nothing");
-                    std::thread::sleep(Duration::from_millis(20));
-                }
+                let served = beside.join("served");
+                fs::create_dir(&served).expect("a folder");
+                folder.serve(&served);
             }
         }
         folder
+    }
+
+    /// Another folder seen through a server that can be stopped.
+    pub(crate) fn mirror(of: &Path) -> StallableFolder {
+        let (mut folder, _) = StallableFolder::unmounted();
+        folder.serve(of);
+        folder
+    }
+
+    fn unmounted() -> (StallableFolder, PathBuf) {
+        let beside = TempDir::new().expect("a temporary directory");
+        let (mount, path) = (beside.path().join("mount"), beside.path().to_owned());
+        fs::create_dir(&mount).expect("a folder");
+        (StallableFolder { server: None, mount, rescue: Mutex::new(None), _beside: beside }, path)
+    }
+
+    fn serve(&mut self, served: &Path) {
+        let mut server = Command::new("bindfs");
+        server.args(["-f", "-o", "direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0"]).arg(served).arg(&self.mount);
+        self.server = Some(server.stdout(Stdio::null()).spawn().expect("bindfs; see scripts/packages"));
+        let began = Instant::now();
+        while !mounted(&self.mount) {
+            assert!(began.elapsed() < Duration::from_secs(60), "bindfs has mounted nothing");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -65,6 +89,11 @@ impl StallableFolder {
     }
 
     pub(crate) fn stall(&self) {
+        let (program, arguments) = self.switch("-u", "-CONT");
+        let later = format!("sleep {LONGEST_STALL_SECONDS}; exec \"$@\"");
+        let mut rescue = Command::new("sh");
+        rescue.args(["-c", &later, "sh", program]).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        *self.rescue() = Some(rescue.process_group(0).spawn().expect("sh"));
         let (program, arguments) = self.switch("-f", "-STOP");
         run(program, &[&arguments[0], &arguments[1]]);
     }
@@ -74,6 +103,14 @@ impl StallableFolder {
         let (program, arguments) = self.switch("-u", "-CONT");
         // Thawing what is not frozen is an error, and no harm.
         let _ = Command::new(program).args(arguments).stderr(Stdio::null()).status();
+        if let Some(mut rescue) = self.rescue().take() {
+            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", rescue.id())]).stderr(Stdio::null()).status();
+            let _ = rescue.wait();
+        }
+    }
+
+    fn rescue(&self) -> MutexGuard<'_, Option<Child>> {
+        self.rescue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn switch(&self, freezer: &str, signal: &str) -> (&str, [String; 2]) {

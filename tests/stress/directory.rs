@@ -1,20 +1,76 @@
-//! A shared directory as each host sees it, and how such a view can be wrong.
+//! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
+use super::cluster::{Cluster, HOSTS};
+use super::stalled::StallableFolder;
 use schedules::epoch::Pointer;
 use schedules::random::Random;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+/// One thing that happens to the shared directory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum DirectoryTrouble {
+    /// Its file system takes no change; the controller's and the jobs' wait.
+    Frozen,
+    /// A host sees something else in its place.
+    Spoilt(&'static str, View),
+}
+
+impl DirectoryTrouble {
+    /// Two a round, every fourth time a frost among them. Views mostly on a host with the first rank of some communicator: the others'
+    /// are never looked at.
+    pub(crate) fn of(round: u64, random: &mut Random) -> [DirectoryTrouble; 2] {
+        let host = [0, 1, 0, 1, 0, 1, 2, 3][random.below(8)];
+        let other = (host + 1 + random.below(3)) % HOSTS.len();
+        // Frosts come between them: so many were before.
+        let next = (2 * round - (round + 1) / 4) as usize;
+        let spoilt = |host: usize, kind: usize| DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()]);
+        match round % 4 {
+            2 => [DirectoryTrouble::Frozen, spoilt(host, next)],
+            _ => [spoilt(host, next), spoilt(other, next + 1)],
+        }
+    }
+
+    /// For the table of troubles.
+    pub(crate) fn counted_as(&self) -> &'static str {
+        match self {
+            DirectoryTrouble::Frozen => "directories frozen",
+            DirectoryTrouble::Spoilt(_, View::Stopped) => "views stopped",
+            DirectoryTrouble::Spoilt(..) => "views spoilt",
+        }
+    }
+
+    pub(crate) fn cause(&self, cluster: &mut Cluster, random: &mut Random) {
+        match *self {
+            DirectoryTrouble::Frozen => cluster.shared.stall(),
+            DirectoryTrouble::Spoilt(host, view) => cluster.views.spoil(host, view, random),
+        }
+    }
+
+    /// All see the directory, and it answers.
+    pub(crate) fn repair(&self, cluster: &mut Cluster) {
+        match *self {
+            DirectoryTrouble::Frozen => cluster.shared.go_on(),
+            DirectoryTrouble::Spoilt(host, _) => {
+                cluster.views.mend(host);
+                cluster.views.mirror.go_on();
+            }
+        }
+    }
+}
+
 /// One link a host, which leads to the shared directory or to something else.
 pub(crate) struct Views {
     folder: PathBuf,
     shared: PathBuf,
+    /// The directory through a server that can be stopped.
+    mirror: StallableFolder,
     made: u32,
 }
 
 /// What a host sees in the place of the shared directory.
 #[derive(Debug, Clone, Copy)]
-enum View {
+pub(crate) enum View {
     /// As it was, while others see it change.
     Stale,
     /// The epoch before the last.
@@ -29,39 +85,41 @@ enum View {
     Flipped,
     /// Names without what they stand for.
     FilesMissing,
+    /// A server that does not answer: whoever looks waits.
+    Stopped,
 }
 
-const VIEWS: [View; 8] =
-    [View::Stale, View::Cut, View::Empty, View::Flipped, View::Missing, View::PointerCut, View::FilesMissing, View::Older];
+const VIEWS: [View; 9] =
+    [View::Stale, View::Stopped, View::Cut, View::Empty, View::Flipped, View::Missing, View::PointerCut, View::FilesMissing, View::Older];
 
 impl Views {
     /// All hosts see the directory itself.
-    pub(crate) fn new(folder: PathBuf, shared: &Path, hosts: &[&str]) -> Views {
+    pub(crate) fn new(folder: PathBuf, shared: &Path, mirror: StallableFolder, hosts: &[&str]) -> Views {
         fs::create_dir(&folder).unwrap();
-        let views = Views { folder, shared: shared.to_owned(), made: 0 };
+        let views = Views { folder, shared: shared.to_owned(), mirror, made: 0 };
         hosts.iter().for_each(|host| views.mend(host));
         views
     }
 
     /// The host sees the directory itself.
-    pub(crate) fn mend(&self, host: &str) {
+    fn mend(&self, host: &str) {
         self.turn(host, &self.shared);
     }
 
-    /// Gives the host another view, the next kind of them in each round.
-    pub(crate) fn spoil(&mut self, host: &str, round: u64, random: &mut Random) {
-        let view = VIEWS[round as usize % VIEWS.len()];
+    /// Gives the host another view.
+    fn spoil(&mut self, host: &str, view: View, random: &mut Random) {
         self.made += 1;
         let copy = self.folder.join(format!("copy{}", self.made));
         match view {
             View::Missing => {}
             View::Empty => fs::create_dir(&copy).unwrap(),
+            View::Stopped => self.mirror.stall(),
             _ => {
                 copy_folder(&self.shared, &copy);
                 damage(&copy, view, random);
             }
         }
-        self.turn(host, &copy);
+        self.turn(host, if let View::Stopped = view { self.mirror.path() } else { &copy });
     }
 
     /// By a rename, between two of the job's looks or in the middle of one.
@@ -76,7 +134,10 @@ fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for path in entries(from) {
         let copy = to.join(path.file_name().unwrap());
-        if path.is_dir() {
+        if path.ends_with("jobs") {
+            // What a hostile user left there is no part of a view.
+            fs::create_dir(&copy).unwrap();
+        } else if path.is_dir() {
             copy_folder(&path, &copy);
         } else {
             // What is on its way to its place may be gone before it is copied.
@@ -93,7 +154,7 @@ fn damage(copy: &Path, view: View, random: &mut Random) {
     epochs.retain(|epoch| epoch.file_name().is_some_and(|name| name.len() == 8) && epoch.join("manifest.json").is_file());
     epochs.sort();
     match view {
-        View::Stale | View::Empty | View::Missing => return,
+        View::Stale | View::Empty | View::Missing | View::Stopped => return,
         View::PointerCut => return fs::write(pointer, &line[..random.below(line.len())]).unwrap(),
         View::Older => {
             let older = &epochs[epochs.len().saturating_sub(2)];

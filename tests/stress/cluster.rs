@@ -1,0 +1,169 @@
+//! The lab with its controller, which dies and comes again, and the shared directory on a file system that stalls.
+use super::common::lab::Up;
+use super::directory::Views;
+use super::stalled::{StallableFolder, Storage};
+use super::{jobs, runtime};
+use controller::publish::current_epoch;
+use lab::plan::CONTROL;
+use schedules::job::JobRecord;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+pub(crate) const HOSTS: [&str; 4] = ["n0", "n1", "n2", "n3"];
+pub(crate) const SWITCHES: [&str; 3] = ["s0", "s1", "s2"];
+/// Communicators of a lasting job: everybody, and two halves.
+const COMMUNICATORS: usize = 3;
+/// What agents show, and viewers.
+pub(crate) const AGENTS: &str = "agents-show-this-to-the-controller";
+const VIEWERS: &str = "viewers-show-that-to-the-controller";
+/// The controller's port.
+const API: u16 = 7171;
+
+/// A lab, its controller, and each host's view of the shared directory.
+pub(crate) struct Cluster {
+    pub(crate) up: Up,
+    controller: Option<Child>,
+    /// How often a controller was started; each has a journal of its own.
+    pub(crate) controllers: u32,
+    pub(crate) views: Views,
+    pub(crate) shared: StallableFolder,
+    /// Switches whose cable is out.
+    pub(crate) out: Option<(&'static str, &'static str)>,
+}
+
+impl Cluster {
+    /// Up, with its first epoch.
+    pub(crate) fn up(topology: &str) -> Cluster {
+        runtime::lib();
+        // Nodes see what is mounted before they are there.
+        let shared = StallableFolder::new(Storage::Disk);
+        let mirror = StallableFolder::mirror(shared.path());
+        let up = Up::new("stress", topology);
+        let views = Views::new(up.path("views"), shared.path(), mirror, &HOSTS);
+        // UCX gives connections up that rest for ten seconds and then have no answer for six, which a spanning tree may take: without
+        // heddle, too, such a job ends. With more probes it lives.
+        let script = "#!/bin/sh
+            HEDDLE_DIR=$(dirname \"$0\")/${STRESS_VIEWS:-views}/$(hostname) UCX_TCP_KEEPCNT=60
+            export HEDDLE_DIR UCX_TCP_KEEPCNT
+            exec \"$@\"";
+        for (file, text, mode) in [("in-view", script, 0o755), ("agents", AGENTS, 0o600), ("viewers", VIEWERS, 0o600)] {
+            fs::write(up.path(file), text).unwrap();
+            fs::set_permissions(up.path(file), Permissions::from_mode(mode)).unwrap();
+        }
+        let mut cluster = Cluster { up, controller: None, controllers: 0, views, shared, out: None };
+        cluster.start_controller();
+        super::wait("the first epoch", &[], || cluster.is_published());
+        cluster
+    }
+
+    /// The program that runs another one with its host's view, out of the folder that STRESS_VIEWS names.
+    pub(crate) fn in_view(&self) -> PathBuf {
+        self.up.path("in-view")
+    }
+
+    /// The folder of job records.
+    pub(crate) fn jobs(&self) -> PathBuf {
+        self.shared.path().join("jobs")
+    }
+
+    /// The journal of the controller that was started as number `started`.
+    pub(crate) fn journal(&self, started: u32) -> PathBuf {
+        self.up.path(&format!("journal-{started}"))
+    }
+
+    /// Starts one where none is.
+    pub(crate) fn start_controller(&mut self) {
+        if self.controller.is_some() {
+            return;
+        }
+        self.controllers += 1;
+        let mut command = self.up.lab.exec(CONTROL, [env!("CARGO_BIN_EXE_heddle"), "controller", "--log", "warn"]);
+        command.arg("--inventory").arg(self.up.lab.inventory_path()).arg("--dir").arg(self.shared.path());
+        command.arg("--listen").arg(self.api().to_string()).arg("--journal").arg(self.journal(self.controllers));
+        command.arg("--token-file").arg(self.up.path("viewers")).arg("--agent-token-file").arg(self.up.path("agents"));
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.up.path("controller.log")).unwrap();
+        self.controller = Some(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        super::wait("the controller's API", &[], || self.is_well());
+    }
+
+    /// At once, whatever it is doing: its end is that of the process that entered the node for it.
+    pub(crate) fn kill_controller(&mut self) {
+        if let Some(mut controller) = self.controller.take() {
+            controller.kill().unwrap();
+            controller.wait().unwrap();
+        }
+    }
+
+    /// Where the controller listens.
+    pub(crate) fn api(&self) -> SocketAddr {
+        (self.up.lab.plan().unwrap().node(CONTROL).unwrap().management, API).into()
+    }
+
+    /// What the controller answers a node to a request, which begins with its method; empty where there is no answer.
+    pub(crate) fn ask(&self, node: &str, request: &str, token: &str, body: &str) -> String {
+        let api = self.api();
+        let head = format!("Host: c\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\nConnection: close");
+        let asked = self.up.lab.within_network(node, || {
+            let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5))?;
+            stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+            write!(stream, "{request} HTTP/1.1\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        });
+        asked.unwrap_or_default()
+    }
+
+    /// Whether the controller answers who asks for its health.
+    pub(crate) fn is_well(&self) -> bool {
+        self.ask(CONTROL, "GET /healthz", "", "").ends_with("\r\n\r\nok\n")
+    }
+
+    /// Whether the controller tells viewers of the lasting jobs.
+    pub(crate) fn tells_of_jobs(&self) -> bool {
+        self.ask(CONTROL, "GET /v1/snapshot", VIEWERS, "").contains(jobs::LASTING)
+    }
+
+    /// Whether the current epoch has each host where its cable is now.
+    pub(crate) fn is_published(&self) -> bool {
+        let Ok(Some(epoch)) = current_epoch(self.shared.path()) else { return false };
+        let cables = self.up.lab.plan().unwrap().cables;
+        let is_there = |host: &str, switch: &str| cables.iter().any(|cable| cable.joins(host, switch));
+        epoch.topology.hosts.len() == HOSTS.len() && epoch.topology.hosts.iter().all(|(name, host)| is_there(name, &host.switch))
+    }
+
+    /// The number of the current epoch; 0 before the first.
+    pub(crate) fn epoch(&self) -> u64 {
+        controller::publish::current(self.shared.path()).unwrap().map_or(0, |pointer| pointer.number)
+    }
+
+    /// Whether the communicators of so many lasting jobs all follow the current epoch.
+    pub(crate) fn is_followed(&self, jobs: usize) -> bool {
+        let epoch = self.epoch();
+        let records = records(&self.jobs());
+        let lasting: Vec<&JobRecord> = records.iter().filter(|record| record.program.starts_with(jobs::LASTING)).collect();
+        lasting.len() == COMMUNICATORS * jobs && lasting.iter().all(|record| record.epoch == epoch)
+    }
+}
+
+/// What jobs have written; whatever else is there is passed over.
+fn records(folder: &Path) -> Vec<JobRecord> {
+    let files = fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect()
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Who waits for the directory cannot end.
+        self.shared.go_on();
+        self.kill_controller();
+        if std::thread::panicking() {
+            eprintln!("the controllers said:\n{}", fs::read_to_string(self.up.path("controller.log")).unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job records, or kill it.
+use super::cluster::{AGENTS, Cluster, HOSTS, SWITCHES};
+use super::{rubbish, traps};
+use inventory::Millis;
+use inventory::host_report::{Heard, HostReport, Protocol, Said};
+use inventory::observation::Id;
+use schedules::random::Random;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// Connections that ask by halves, more than one address may have.
+const HALVES: usize = 400;
+/// Traps in about a second.
+const TRAPS: u32 = 400;
+/// How often a lying agent changes its mind: as often as a host may report at once.
+const FLAPS: usize = 8;
+
+/// One thing that others do to the controller.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum GuestTrouble {
+    /// A node begins requests and finishes none.
+    HalfRequests(&'static str),
+    /// A switch sends traps.
+    Traps(&'static str),
+    /// A host's agent says what is wrong, with a wrong token and with the right one.
+    Lies(&'static str),
+    /// A user fills the folder of job records.
+    Rubbish,
+    /// The controller is killed, and started again after the trouble.
+    Killed,
+}
+
+/// What guests hold open until the round is over.
+pub(crate) struct Held(#[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>);
+
+impl GuestTrouble {
+    /// What meets the controller in a round. Rubbish is left while nobody reads it, and never on a directory that is frozen, where it
+    /// could not be left.
+    pub(crate) fn of(round: u64, random: &mut Random) -> Vec<GuestTrouble> {
+        let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
+        match round % 4 {
+            1 => vec![GuestTrouble::Killed, GuestTrouble::Rubbish],
+            2 => vec![GuestTrouble::Lies(node), GuestTrouble::HalfRequests("ctl"), GuestTrouble::Traps(switch)],
+            _ => vec![GuestTrouble::HalfRequests(node), GuestTrouble::Traps(switch), GuestTrouble::Lies(node)],
+        }
+    }
+
+    /// For the table of troubles.
+    pub(crate) fn counted_as(&self) -> &'static str {
+        match self {
+            GuestTrouble::HalfRequests(_) => "floods of half requests",
+            GuestTrouble::Traps(_) => "floods of traps",
+            GuestTrouble::Lies(_) => "lying agents",
+            GuestTrouble::Rubbish => "folders of job records filled",
+            GuestTrouble::Killed => "controllers killed",
+        }
+    }
+
+    pub(crate) fn cause(&self, cluster: &mut Cluster, random: &mut Random) -> Held {
+        match *self {
+            GuestTrouble::HalfRequests(node) => {
+                let api = cluster.api();
+                let held = Held(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
+                assert!(cluster.is_well(), "no answer beside {} half requests of {node}", held.0.len());
+                return held;
+            }
+            GuestTrouble::Traps(switch) => {
+                let datagram = traps::trap(&["-v2c", "-c", "any"]);
+                let to = SocketAddr::new(cluster.api().ip(), 162);
+                let flood = || {
+                    let socket = UdpSocket::bind("0.0.0.0:0")?;
+                    for _ in 0..TRAPS {
+                        socket.send_to(&datagram, to)?;
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                    Ok(())
+                };
+                cluster.up.lab.within_network(switch, flood).unwrap();
+                assert!(cluster.is_well(), "no answer after traps of {switch}");
+            }
+            GuestTrouble::Lies(host) => lie(cluster, host, random),
+            GuestTrouble::Rubbish => rubbish::leave(&cluster.jobs()),
+            GuestTrouble::Killed => cluster.kill_controller(),
+        }
+        Held(Vec::new())
+    }
+
+    /// Undoes it where it does not pass by itself.
+    pub(crate) fn repair(&self, cluster: &mut Cluster) {
+        match self {
+            GuestTrouble::Killed => cluster.start_controller(),
+            GuestTrouble::Rubbish => {
+                cluster.start_controller();
+                super::wait("the controller tells of jobs beside rubbish", &[], || cluster.tells_of_jobs());
+                rubbish::clear(&cluster.jobs());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Connections that say nothing, or something without an end.
+fn half_requests(api: SocketAddr, random: &mut Random) -> Vec<TcpStream> {
+    const SAID: [&str; 4] =
+        ["", "G", "GET /healthz HTTP/1.1\r\nX-a: ", "POST /v1/hosts/n0/report HTTP/1.1\r\nHost: c\r\nContent-Length: 900000\r\n\r\n{"];
+    let begin = |_| {
+        let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
+        let said = SAID[random.below(SAID.len())];
+        // It may have been sent away already.
+        stream.write_all(said.as_bytes()).ok().map(|()| stream)
+    };
+    (0..HALVES).filter_map(begin).collect()
+}
+
+/// Lies that are refused, then some that only who has the token can tell, then the truth.
+fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
+    let look = [env!("CARGO_BIN_EXE_heddle"), "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json"];
+    let truth = cluster.up.exec(host, &look);
+    let honest: HostReport = serde_json::from_str(&truth).unwrap();
+    let tell = |name: &str, token: &str, report: &HostReport| {
+        cluster.ask(host, &format!("POST /v1/hosts/{name}/report"), token, &serde_json::to_string(report).unwrap())
+    };
+    let insist = |what: &str, status: &str, answer: &str| assert!(answer.starts_with(status), "{what} of {host}: {answer:?}");
+
+    insist("a wrong token", "HTTP/1.1 401", &tell(host, "agents-show-something-else-here", &honest));
+    let mut broadcast = honest.clone();
+    broadcast.nics.iter_mut().for_each(|nic| nic.addresses = vec![("10.77.255.255".parse().unwrap(), 16)]);
+    insist("a broadcast address", "HTTP/1.1 422", &tell(host, AGENTS, &broadcast));
+    let other = HOSTS[(HOSTS.iter().position(|name| *name == host).unwrap() + 1 + random.below(3)) % HOSTS.len()];
+    insist("another host's name", "HTTP/1.1 403", &tell(other, AGENTS, &honest));
+
+    // The last word is the truth, and it is heard: a host may report twice a second.
+    let spares = cluster.up.lab.plan().unwrap().node(other).unwrap().mac;
+    for flap in 0..FLAPS {
+        let mut lie = honest.clone();
+        lie.slots = [64, 1][flap % 2];
+        lie.nics.iter_mut().filter(|_| flap % 3 == 1).for_each(|nic| nic.mac = Some(spares));
+        lie.heard = honest.nics.iter().map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())])).collect();
+        let answer = tell(host, AGENTS, &lie);
+        assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"), "lies of {host}: {answer:?}");
+    }
+    super::wait("the truth is heard", &[], || tell(host, AGENTS, &honest).starts_with("HTTP/1.1 200"));
+}
+
+/// A card's word that its cable goes to a switch.
+fn claimed(nic: &str, switch: &str) -> Heard {
+    let text = |text: &str| Id::Text(text.to_owned());
+    let (chassis, port) = (text(switch), text("eth1"));
+    let said =
+        Said::Neighbour { protocol: Protocol::Lldp, chassis, port, port_descr: String::new(), name: switch.to_owned(), capabilities: None };
+    Heard { nic: nic.to_owned(), at: Millis(5), said }
+}

@@ -1,0 +1,192 @@
+//! Short MPI programs beside the four that last: many communicators, signals, no descriptors, no helper.
+use super::cluster::Cluster;
+use super::jobs::{Kind, Ordered, Running};
+use super::{CALLS, HANGS};
+use std::collections::VecDeque;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// All MPI libraries and ways.
+const KINDS: [Kind; 6] = [
+    ("openmpi", Some("aapc,ring")),
+    ("mpich", Some("aapc,ring,tcp")),
+    ("openmpi", None),
+    ("mpich", Some("aapc,ring")),
+    ("openmpi", Some("aapc,ring,tcp")),
+    ("mpich", None),
+];
+/// Communicators at once, and one after the other, in a program.
+const LIVE: u32 = 1200;
+const BRIEF: u32 = 300;
+/// So many of these programs may be under way when a round ends.
+const AT_ONCE: usize = 2;
+/// What their job records are called, beside the source's name.
+const GUEST: &str = "guest";
+
+/// What is done in a program of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ProgramTrouble {
+    /// Communicators come and go.
+    Brief(Kind),
+    /// Communicators come and stay.
+    Live(Kind),
+    /// SIGALRM a thousand times a second.
+    Alarms(Kind),
+    /// No descriptor is free when heddle comes.
+    Descriptors(Kind),
+    /// The processes that read the shared directory for its ranks are killed.
+    Helpers(Kind),
+}
+
+impl ProgramTrouble {
+    /// Five in turn, each over one kind of job after the other. What takes longest is rarer.
+    pub(crate) fn of(round: u64) -> ProgramTrouble {
+        let turn = (round / 5) as usize;
+        let kind = KINDS[(turn + round as usize % 5) % KINDS.len()];
+        match round % 5 {
+            0 => ProgramTrouble::Helpers(kind),
+            1 => ProgramTrouble::Alarms(kind),
+            2 => ProgramTrouble::Descriptors(kind),
+            3 if turn % 4 == 1 => ProgramTrouble::Live(kind),
+            _ => ProgramTrouble::Brief(kind),
+        }
+    }
+
+    /// For the table of troubles.
+    pub(crate) fn counted_as(&self) -> &'static str {
+        match self {
+            ProgramTrouble::Brief(_) => "jobs of short-lived communicators",
+            ProgramTrouble::Live(_) => "jobs of 1,200 live communicators",
+            ProgramTrouble::Alarms(_) => "jobs under SIGALRM",
+            ProgramTrouble::Descriptors(_) => "jobs without free descriptors",
+            ProgramTrouble::Helpers(_) => "jobs whose helpers are killed",
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match *self {
+            ProgramTrouble::Brief(kind)
+            | ProgramTrouble::Live(kind)
+            | ProgramTrouble::Alarms(kind)
+            | ProgramTrouble::Descriptors(kind)
+            | ProgramTrouble::Helpers(kind) => kind,
+        }
+    }
+}
+
+/// A program under way.
+struct Guest {
+    trouble: ProgramTrouble,
+    job: Running,
+    /// Its name for the folder of views, which no other has.
+    views: PathBuf,
+    began: Instant,
+}
+
+/// Those under way, and what those that have ended came to.
+#[derive(Default)]
+pub(crate) struct Guests {
+    begun: u32,
+    under_way: VecDeque<Guest>,
+    pub(crate) communicators: u32,
+}
+
+impl Guests {
+    pub(crate) fn begin(&mut self, cluster: &Cluster, trouble: ProgramTrouble) {
+        self.begun += 1;
+        let views = cluster.up.path(&format!("views-{}", self.begun));
+        symlink(cluster.up.path("views"), &views).unwrap();
+        let communicators = |what: &str, number: u32| ("comms.c", vec![what.to_owned(), number.to_string(), "tell".to_owned()]);
+        let (source, arguments) = match trouble {
+            ProgramTrouble::Brief(_) => communicators("brief", BRIEF),
+            ProgramTrouble::Live(_) => communicators("live", LIVE),
+            _ => ("steady.c", Vec::new()),
+        };
+        let set = match trouble {
+            ProgramTrouble::Alarms(_) => Some("STEADY_ALARMS=1".to_owned()),
+            ProgramTrouble::Descriptors(_) => Some("STEADY_FULL=1".to_owned()),
+            _ => None,
+        };
+        let settings = set.into_iter().chain([format!("STRESS_VIEWS=views-{}", self.begun)]).collect();
+        let name = format!("{} {trouble:?}", self.begun);
+        let job = Running::start(cluster, &Ordered { name, kind: trouble.kind(), source, arguments, settings }, GUEST);
+        self.under_way.push_back(Guest { trouble, job, views, began: Instant::now() });
+    }
+
+    /// Waits for the first calls of all: no MPI library begins on a host whose cable is out, with heddle or without.
+    pub(crate) fn have_begun(&self) {
+        for guest in &self.under_way {
+            goes_on_by(&guest.job, u64::from(guest.job.calls() == 0));
+        }
+    }
+
+    /// Ends the oldest where there are many; each has run through a round or two.
+    pub(crate) fn end_some(&mut self) {
+        while self.under_way.len() > AT_ONCE {
+            self.end_one();
+        }
+    }
+
+    pub(crate) fn end_all(&mut self) {
+        while !self.under_way.is_empty() {
+            self.end_one();
+        }
+    }
+
+    fn end_one(&mut self) {
+        let Some(guest) = self.under_way.pop_front() else { return };
+        let began = guest.began;
+        match guest.trouble {
+            ProgramTrouble::Brief(_) => self.communicators += BRIEF,
+            ProgramTrouble::Live(_) => self.communicators += LIVE,
+            ProgramTrouble::Alarms(_) | ProgramTrouble::Descriptors(_) => {
+                goes_on_by(&guest.job, CALLS);
+                let has_helpers = !helpers(&guest.views).is_empty();
+                let full = matches!(guest.trouble, ProgramTrouble::Descriptors(_));
+                assert!(has_helpers != full, "a descriptor was free, or none was: {}", guest.job.said());
+                guest.job.tell_to_end();
+            }
+            ProgramTrouble::Helpers(_) => lose_helpers(&guest),
+        }
+        let ended = guest.job.end();
+        println!("    {} after {:.0} s", ended.line, began.elapsed().as_secs_f64());
+        if let ProgramTrouble::Helpers(_) = guest.trouble {
+            // The one place that knows the words of that line. The ranks with a communicator of their own to lead say it: 0 and 1.
+            let told = ended.said.lines().filter(|line| line.contains("the process that reads it for this job is lost")).count();
+            assert!((1..=2).contains(&told), "told {told} times: {}", ended.said);
+        }
+    }
+}
+
+/// Waits until the job has made so many more calls.
+fn goes_on_by(job: &Running, calls: u64) {
+    let (before, began) = (job.calls(), Instant::now());
+    while job.calls() < before + calls {
+        assert!(began.elapsed() < HANGS, "does not go on: {}", job.said());
+        assert!(!job.has_ended(), "has ended: {}", job.said());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Kills the helpers of a job's ranks; it goes on.
+fn lose_helpers(guest: &Guest) {
+    goes_on_by(&guest.job, CALLS);
+    let helpers = helpers(&guest.views);
+    assert!(!helpers.is_empty(), "no helper: {}", guest.job.said());
+    assert!(Command::new("kill").arg("-KILL").args(&helpers).status().unwrap().success());
+    goes_on_by(&guest.job, CALLS);
+    guest.job.tell_to_end();
+}
+
+/// The processes that read the directory by this name, seen from outside of their hosts.
+fn helpers(views: &Path) -> Vec<String> {
+    let is_one = |process: &PathBuf| {
+        let read = |what: &str| fs::read_to_string(process.join(what)).unwrap_or_default();
+        read("comm") == "heddle-helper\n" && read("cmdline").split('\0').nth(1).is_some_and(|dir| Path::new(dir).starts_with(views))
+    };
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(is_one);
+    processes.map(|process| process.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
