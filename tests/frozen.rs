@@ -10,6 +10,7 @@ mod epochs;
 mod job;
 #[path = "common/runtime.rs"]
 mod runtime;
+#[allow(dead_code)]
 #[path = "common/stalled.rs"]
 mod stalled;
 
