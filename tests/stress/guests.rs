@@ -4,13 +4,14 @@ use super::{rubbish, traps};
 use inventory::Millis;
 use inventory::host_report::{Heard, HostReport, Protocol, Said};
 use inventory::observation::Id;
+use lab::plan::CONTROL;
 use schedules::random::Random;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 /// Connections that ask by halves, more than one address may have.
-const HALVES: usize = 400;
+const HALVES: usize = 250;
 /// Traps in about a second.
 const TRAPS: u32 = 400;
 /// How often a lying agent changes its mind: as often as a host may report at once.
@@ -41,8 +42,12 @@ impl GuestTrouble {
         let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
         match round % 4 {
             1 => vec![GuestTrouble::Killed, GuestTrouble::Rubbish],
-            2 => vec![GuestTrouble::Lies(node), GuestTrouble::HalfRequests("ctl"), GuestTrouble::Traps(switch)],
-            _ => vec![GuestTrouble::HalfRequests(node), GuestTrouble::Traps(switch), GuestTrouble::Lies(node)],
+            _ => vec![
+                GuestTrouble::HalfRequests(node),
+                GuestTrouble::Traps(switch),
+                GuestTrouble::Lies(node),
+                GuestTrouble::HalfRequests(CONTROL),
+            ],
         }
     }
 
@@ -62,7 +67,7 @@ impl GuestTrouble {
             GuestTrouble::HalfRequests(node) => {
                 let api = cluster.api();
                 let held = Held(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
-                assert!(cluster.is_well(), "no answer beside {} half requests of {node}", held.0.len());
+                super::wait("an answer beside half requests", &[], || cluster.is_well());
                 return held;
             }
             GuestTrouble::Traps(switch) => {
@@ -77,7 +82,7 @@ impl GuestTrouble {
                     Ok(())
                 };
                 cluster.up.lab.within_network(switch, flood).unwrap();
-                assert!(cluster.is_well(), "no answer after traps of {switch}");
+                super::wait("an answer after traps", &[], || cluster.is_well());
             }
             GuestTrouble::Lies(host) => lie(cluster, host, random),
             GuestTrouble::Rubbish => rubbish::leave(&cluster.jobs()),
@@ -119,7 +124,7 @@ fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
     let truth = cluster.up.exec(host, &look);
     let honest: HostReport = serde_json::from_str(&truth).unwrap();
     let tell = |name: &str, token: &str, report: &HostReport| {
-        cluster.ask(host, &format!("POST /v1/hosts/{name}/report"), token, &serde_json::to_string(report).unwrap())
+        cluster.answer(host, &format!("POST /v1/hosts/{name}/report"), token, &serde_json::to_string(report).unwrap())
     };
     let insist = |what: &str, status: &str, answer: &str| assert!(answer.starts_with(status), "{what} of {host}: {answer:?}");
 

@@ -50,7 +50,7 @@ impl ProgramTrouble {
             0 => ProgramTrouble::Helpers(kind),
             1 => ProgramTrouble::Alarms(kind),
             2 => ProgramTrouble::Descriptors(kind),
-            3 if turn % 4 == 1 => ProgramTrouble::Live(kind),
+            3 if turn % 5 == 1 => ProgramTrouble::Live(kind),
             _ => ProgramTrouble::Brief(kind),
         }
     }
@@ -123,21 +123,25 @@ impl Guests {
         }
     }
 
-    /// Ends the oldest where there are many; each has run through a round or two.
+    /// Ends those that call until they are told to end, which have run through a round, and the oldest others where there are many.
     pub(crate) fn end_some(&mut self) {
+        let is_told = |guest: &Guest| !matches!(guest.trouble, ProgramTrouble::Brief(_) | ProgramTrouble::Live(_));
+        while let Some(at) = self.under_way.iter().position(is_told) {
+            self.end(at);
+        }
         while self.under_way.len() > AT_ONCE {
-            self.end_one();
+            self.end(0);
         }
     }
 
     pub(crate) fn end_all(&mut self) {
         while !self.under_way.is_empty() {
-            self.end_one();
+            self.end(0);
         }
     }
 
-    fn end_one(&mut self) {
-        let Some(guest) = self.under_way.pop_front() else { return };
+    fn end(&mut self, at: usize) {
+        let Some(guest) = self.under_way.remove(at) else { return };
         let began = guest.began;
         match guest.trouble {
             ProgramTrouble::Brief(_) => self.communicators += BRIEF,
