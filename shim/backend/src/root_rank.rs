@@ -41,8 +41,9 @@ pub(crate) struct RootRank {
     cost: Cost,
     began: Instant,
     joined: Instant,
-    /// What is followed, and by whom.
+    /// What is followed, and by whom; as it was read.
     view: Option<View>,
+    lean: Arc<[u8]>,
     /// Why it stands aside, as the members last heard.
     aside: Option<String>,
     /// What `HEDDLE_VERBOSE=2` has told of.
@@ -129,6 +130,7 @@ impl RootRank {
             began: now,
             joined: now,
             view: None,
+            lean: Arc::default(),
             aside: None,
             decided: Decided::default(),
         }
@@ -177,15 +179,19 @@ impl RootRank {
         }
     }
 
-    /// An epoch is there. What keeps these hosts from following it is found here, before anybody plans.
-    fn found(&mut self, octets: &[u8]) -> Word {
+    /// An epoch is there; perhaps the one that is followed, which was out of sight. What keeps these hosts from following it is found here,
+    /// before anybody plans.
+    fn found(&mut self, octets: &Arc<[u8]>) -> Word {
+        if self.view.is_some() && self.lean == *octets {
+            return Word::Keep;
+        }
         let view = Lean::from_bytes(octets).map_err(|e| e.to_string()).and_then(|lean| match View::of(&lean, &self.hosts) {
             Err(problem) if !problem.is_news() => Err(String::new()),
             view => view.map_err(|e| e.to_string()),
         });
         match view {
             Ok(view) => {
-                self.view = Some(view);
+                (self.view, self.lean) = (Some(view), Arc::clone(octets));
                 Word::Follow { lean: octets.to_vec(), force: self.settings.force.clone() }
             }
             Err(problem) => {

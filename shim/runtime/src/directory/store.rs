@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Reads the pointer, and the epoch if it is another one than last time. An epoch that could not be
-    /// opened is tried again at the next look: a file may still be on its way to this host.
+    /// opened is tried again at the next look: a file may still be on its way to this host. After that it is new again.
     pub fn look(&mut self) -> Look {
         match self.open() {
             Ok(None) => Look::Same,
@@ -43,7 +43,11 @@ impl Store {
                 self.seen = Some(line);
                 Look::New(Box::new(lean))
             }
-            Err(problem) => Look::Unusable(problem),
+            Err(problem) => {
+                // Whoever heard of this hears of the epoch again once it is back.
+                self.seen = None;
+                Look::Unusable(problem)
+            }
         }
     }
 
@@ -76,4 +80,39 @@ fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     }
     file.take(limit + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::{Millis, Topology, TopologyFile};
+    use schedules::epoch::Epoch;
+    use schedules::tuning::Tuning;
+    use std::fs;
+
+    /// Publishes an epoch of one switch by hand.
+    fn publish(dir: &Path) {
+        let topology = TopologyFile::parse("tree", "switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}\n").unwrap();
+        let epoch = Epoch::plan(1, Millis(0), topology, Topology::default(), Tuning::default()).unwrap();
+        let files = epoch.files();
+        let manifest = &files.iter().find(|(name, _)| *name == "manifest.json").unwrap().1;
+        let pointer = Pointer::new(1, manifest);
+        fs::create_dir_all(dir.join(pointer.folder())).unwrap();
+        files.iter().for_each(|(name, octets)| fs::write(dir.join(pointer.folder()).join(name), octets).unwrap());
+        fs::write(dir.join("current"), pointer.to_string()).unwrap();
+    }
+
+    #[test]
+    fn an_epoch_that_was_out_of_sight_is_new_again() {
+        let dir = tempfile::tempdir().unwrap();
+        publish(dir.path());
+        let mut store = Store::new(dir.path());
+        assert!(matches!(store.look(), Look::New(_)));
+        assert!(matches!(store.look(), Look::Same));
+        fs::rename(dir.path().join("current"), dir.path().join("away")).unwrap();
+        assert!(matches!(store.look(), Look::Unusable(_)));
+        fs::rename(dir.path().join("away"), dir.path().join("current")).unwrap();
+        assert!(matches!(store.look(), Look::New(_)));
+        assert!(matches!(store.look(), Look::Same));
+    }
 }
