@@ -94,3 +94,30 @@ pub(super) fn above_standard_streams(descriptor: impl AsFd) -> io::Result<OwnedF
     // SAFETY: fcntl has just made it, and nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn it_holds_its_input_until_it_ends() {
+        let (mut ours, its) = UnixStream::pair().unwrap();
+        let mut orphan = Orphan::new("/bin/cat".as_ref(), "-".as_ref(), its).unwrap();
+        orphan.start().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        drop(orphan);
+        assert_eq!(ours.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        ours.set_nonblocking(false).unwrap();
+        ours.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(ours.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_told() {
+        let mut orphan = Orphan::new("/nowhere/heddle".as_ref(), "".as_ref(), UnixStream::pair().unwrap().1).unwrap();
+        assert_eq!(orphan.start().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
