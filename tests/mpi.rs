@@ -580,6 +580,19 @@ fn few_calls_are_left_alone_and_many_are_looked_at() {
     }
 }
 
+/// Neither by a signal nor by `wait`: the process beside it is not its child.
+#[test]
+fn a_program_hears_of_its_own_children_only() {
+    for mpi in BOTH {
+        let program = compiled("children.c", mpi, &[]);
+        let dir = shared(TREE);
+        let bare = Job::bare(mpi, 3).run(&program, &[]).out;
+        let said = Job::new(mpi, 3).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&program, &[]);
+        assert_eq!((said.out, said.heddle), (bare, Vec::new()), "{mpi}");
+        assert_eq!(records(dir.path()).len(), 1, "{mpi}: a helper was there");
+    }
+}
+
 /// By the launcher's hand or by an error of the call, but at once.
 #[test]
 fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {

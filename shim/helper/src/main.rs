@@ -1,10 +1,11 @@
 //! `heddle-helper DIR`: reads and writes the shared directory for a rank, which starts it with a socket as standard input.
 //!
 //! A process that waits for a stalled file system cannot be ended, and what it holds stays held. So this one holds nothing of the
-//! rank's: no descriptor, no session, no working directory, and it is nobody's child, so that neither the rank nor its launcher waits
+//! rank's: no descriptor, no session, no working directory. It is nobody's child, so that neither the rank nor its launcher waits
 //! for it (measured with a frozen ext4 and a stopped FUSE server under both launchers: docs/live-change.md).
-#![allow(unsafe_code, reason = "fork and close_range have no safe wrapper")]
+#![allow(unsafe_code, reason = "close_range has no safe wrapper")]
 
+use nix::sys::signal::SigSet;
 use runtime::directory::service;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -17,12 +18,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     close_what_was_inherited();
-    // SAFETY: this process has one thread.
-    match unsafe { libc::fork() } {
-        0 => {}
-        -1 => return ExitCode::FAILURE,
-        _ => return ExitCode::SUCCESS,
-    }
+    // The rank starts it with all of them blocked.
+    let _ = SigSet::empty().thread_set_mask();
     // It cannot fail in a process that was just made.
     let _ = nix::unistd::setsid();
     let _ = std::env::set_current_dir("/");

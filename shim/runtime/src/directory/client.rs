@@ -1,16 +1,15 @@
 //! The rank's end. Nothing here waits for a file: what the helper has said is taken, what it is asked for it answers later.
+use super::orphan::{Orphan, above_standard_streams};
 use super::service::STALLED;
 use super::wire::{self, Incoming};
 use super::{Report, Request};
 use crate::signals;
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::socket::{MsgFlags, recv};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -218,29 +217,18 @@ impl SharedDirectory {
 fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Result<UnixStream> {
     let (ours, its) = UnixStream::pair()?;
     // A program that has closed its standard streams must not find this in their place.
-    let ours = fcntl(&ours, FcntlArg::F_DUPFD_CLOEXEC(3))?;
-    let ours = UnixStream::from(owned(ours));
+    let ours = UnixStream::from(above_standard_streams(ours)?);
     ours.set_write_timeout(Some(PATIENCE))?;
-    let mut command = Command::new(helper);
     // Relative to where the rank is now; its helper goes elsewhere.
-    command.arg(std::path::absolute(path)?).stdin(Stdio::from(OwnedFd::from(its))).stdout(Stdio::null()).stderr(Stdio::null()).env_clear();
+    let mut orphan = Orphan::new(helper.as_os_str(), std::path::absolute(path)?.as_os_str(), its)?;
     let name = helper.display().to_string();
     let run = move || {
-        // Nobody but this thread waits for it: it leaves a process behind that is no child of this one, and ends.
-        match command.spawn().and_then(|mut child| child.wait()) {
-            Ok(status) if !status.success() => _ = failed.set(format!("{name}: {status}")),
-            Err(e) if e.raw_os_error() != Some(libc::ECHILD) => _ = failed.set(format!("{name}: {e}")),
-            _ => {}
+        // Before the socket is closed: then it is heard of.
+        if let Err(e) = orphan.start() {
+            _ = failed.set(format!("{name}: {e}"));
         }
-        // With it goes this process's copy of the other end: from now on the end of the helper shows, and its reason is known.
-        drop(command);
+        drop(orphan);
     };
     signals::without(|| thread::Builder::new().name("heddle-start".into()).spawn(run))?;
     Ok(ours)
-}
-
-#[allow(unsafe_code, reason = "fcntl gives a bare number")]
-fn owned(descriptor: std::os::fd::RawFd) -> OwnedFd {
-    // SAFETY: fcntl has just made it, and nobody else has it.
-    unsafe { OwnedFd::from_raw_fd(descriptor) }
 }

@@ -13,12 +13,14 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`client`] | the rank's end: it never waits for a file |
+//! | `orphan` | the helper is nobody's child |
 //! | [`service`] | the helper's end |
 //! | [`store`] | epochs out of the directory |
 //! | `files` | job records into it |
 //! | `wire` | messages on the socket |
 pub mod client;
 mod files;
+mod orphan;
 pub mod service;
 pub mod store;
 mod wire;
