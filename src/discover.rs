@@ -82,7 +82,7 @@ impl Network {
             (None, None) => unreachable!("one of them is required"),
         };
         for alarm in &found.topology.alarms {
-            eprintln!("heddle: {}", alarm.text);
+            eprintln!("heddle: {alarm}");
         }
         if !found.answered {
             eprintln!("heddle: no switch answered; nothing is known of the network");

@@ -1,6 +1,5 @@
 //! What the HTTP API serves and the TUI shows. Plain data; `GET /v1/snapshot` gives a [`Snapshot`],
 //! `GET /v1/events` a stream of them (server-sent events, one `snapshot` event a change or second).
-use inventory::topology::Alarm;
 use inventory::{BitsPerSec, Millis, Topology};
 use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
@@ -35,7 +34,16 @@ pub struct Snapshot {
     /// Newest last, at most a few hundred.
     pub events: Vec<EventLine>,
     /// What an operator should look at, of the topology and of the controller itself.
-    pub alarms: Vec<Alarm>,
+    pub alarms: Vec<AlarmLine>,
+}
+
+/// What an operator should look at, in words.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AlarmLine {
+    /// What it is about: a node, `a-b` for what is between two, or a part of the controller's work.
+    pub about: String,
+    /// Object, place, problem, consequence, hint.
+    pub text: String,
 }
 
 /// What a link has to carry and carries.

@@ -2,13 +2,13 @@
 //!
 //! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory does not list, or
 //! shares its name with another machine changes nothing but what is told.
+use super::alarms::ControllerAlarm;
 use super::directions::{self, Rota, Subject};
 use super::{Core, Effect};
 use crate::api::Level;
 use inventory::address::Addresses;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Observation, Pulse};
-use inventory::topology::Alarm;
 use inventory::view;
 use inventory::{Mac, Millis};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,20 +80,15 @@ impl Agent {
         u32::try_from(self.numbers.iter().position(|n| n == card)?).ok()
     }
 
-    fn alarm(&self, host: &str) -> Option<Alarm> {
+    fn alarm(&self, host: &str) -> Option<ControllerAlarm> {
         self.double?;
-        let first = |cards: &BTreeSet<Mac>| cards.first().map(Mac::to_string).unwrap_or_default();
-        let text = format!(
-            "host \"{host}\": two machines report under this name in turn, with cards {} and {}; neither is believed: give each agent its own name",
-            first(&self.former),
-            first(&self.cards)
-        );
-        Some(Alarm { about: host.to_owned(), text })
+        let cards = [&self.former, &self.cards].map(|cards| cards.first().copied());
+        Some(ControllerAlarm::TwoMachines(host.to_owned(), cards))
     }
 }
 
 impl Agents {
-    pub(crate) fn alarms(&self) -> impl Iterator<Item = Alarm> + '_ {
+    pub(crate) fn alarms(&self) -> impl Iterator<Item = ControllerAlarm> + '_ {
         self.hosts.iter().filter_map(|(host, agent)| agent.alarm(host))
     }
 
