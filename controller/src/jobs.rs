@@ -27,10 +27,15 @@ const JOB: usize = 1024 + POINTS * size_of::<JobPoint>();
 
 /// Bytes of memory that following a record takes, about.
 pub(crate) fn cost(record: &JobRecord) -> usize {
-    let texts = [&record.id, &record.program, &record.user, &record.mpi].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    let calls = record.calls.iter().flat_map(|call| [&call.collective, &call.way]);
-    let texts: usize = texts.chain(calls).map(|text| text.len() + TEXT).sum();
+    let texts = [&record.id, &record.program, &record.user].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
+    let texts: usize = texts.map(String::as_str).chain(unknown_names(record)).map(|text| text.len() + TEXT).sum();
     JOB + texts + record.calls.len() * size_of::<CallTotal>()
+}
+
+/// What a record names that this version of heddle does not know: foreign text.
+pub(crate) fn unknown_names(record: &JobRecord) -> impl Iterator<Item = &str> {
+    let calls = record.calls.iter().flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
+    calls.chain([record.mpi.unknown()]).flatten()
 }
 
 #[derive(Debug, Clone)]
@@ -153,10 +158,18 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use schedules::job::RecordedName;
+    use schedules::table::{Collective, Mpi};
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
-        let call =
-            CallTotal { collective: "alltoall".into(), way: "aapc".into(), block: 1000, calls, seconds, bound_seconds: seconds * 0.9 };
+        let call = CallTotal {
+            collective: Collective::Alltoall.into(),
+            way: RecordedName::Known("aapc".parse().unwrap()),
+            block: 1000,
+            calls,
+            seconds,
+            bound_seconds: seconds * 0.9,
+        };
         JobRecord {
             id: id.into(),
             program: "a.out".into(),
@@ -165,7 +178,7 @@ pub(crate) mod tests {
             updated: Millis(calls),
             hosts: vec!["n0".into(), "n1".into()],
             ranks: 4,
-            mpi: "mpich".into(),
+            mpi: Mpi::Mpich.into(),
             epoch,
             epoch_since: Millis(1),
             aside: None,

@@ -5,6 +5,7 @@ use controller::api::{EpochInfo, JobStatus, Snapshot};
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};
 use lab::mpi::Mpi;
+use schedules::table::{Collective, Way};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -137,8 +138,12 @@ fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
 
 /// The running job that follows this epoch, or a later one, and already made planned calls of both collectives.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
-    let planned = |job: &JobStatus, name: &str| job.record.calls.iter().any(|call| call.collective == name && call.way != "native");
-    let follows = |job: &&JobStatus| job.running && job.record.epoch >= epoch && planned(job, "alltoall") && planned(job, "allgather");
+    let planned = |job: &JobStatus, of: Collective| {
+        job.record.calls.iter().any(|call| call.collective == of.into() && call.way != Way::Native.into())
+    };
+    let follows = |job: &&JobStatus| {
+        job.running && job.record.epoch >= epoch && planned(job, Collective::Alltoall) && planned(job, Collective::Allgather)
+    };
     snapshot.jobs.iter().find(follows)
 }
 

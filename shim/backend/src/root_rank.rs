@@ -1,6 +1,7 @@
 //! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
 use crate::mpi::{SUCCESS, mpi};
+use crate::process_set::MPI;
 use inventory::Bytes;
 use runtime::decided::Decided;
 use runtime::directory::client::{self, News, SharedDirectory};
@@ -111,8 +112,7 @@ impl RootRank {
             }
         }
         let number = PROCESS_SETS.fetch_add(1, Ordering::Relaxed);
-        let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
-        let recorder = Recorder::new(record::start(hosts, number, mpi), directory.clone());
+        let recorder = Recorder::new(record::start(hosts, number, MPI), directory.clone());
         let now = Instant::now();
         RootRank {
             settings,
