@@ -147,7 +147,7 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry.with_context(|| folder.display().to_string())?.path();
-        if path.extension().is_some_and(|e| e == "json") {
+        if path.extension().is_some_and(|extension| extension == "json") {
             files.push(path);
         }
     }

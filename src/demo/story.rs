@@ -2,6 +2,7 @@
 use super::cluster::Cluster;
 use anyhow::{Context, ensure};
 use controller::api::{EpochInfo, JobStatus, Snapshot};
+use controller::publish::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};
 use lab::mpi::Mpi;
@@ -36,9 +37,12 @@ pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
     let (host, target) = cable_to_move(&cluster.file).context("the topology has no host that could move")?;
     step(&format!("move the cable of {host} to {target} while the job runs"));
     cluster.lab.move_host(&host, &target)?;
-    let names_host = |change: &String| change.split(' ').any(|word| word == host);
-    let tells = |epoch: &&EpochInfo| epoch.number > first.number && epoch.changes.iter().any(names_host);
-    let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| s.epochs.iter().rev().find(tells).cloned())?;
+    let shared = cluster.lab.shared_dir();
+    let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| {
+        let current = current_epoch(&shared).ok().flatten()?;
+        let moved = current.number > first.number && current.topology.hosts.get(&host).is_some_and(|h| h.switch == target);
+        s.epochs.iter().find(|e| moved && e.number == current.number).cloned()
+    })?;
     check_move(cluster, &host, &target)?;
     second.changes.iter().for_each(|change| told(change));
 
