@@ -45,17 +45,18 @@ use reads::Reads;
 use schedules::job::JobRecord;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 use tree_doubt::TreeDoubt;
 
 /// Lines kept for the event panel.
 const LINES: usize = 300;
 /// Epochs kept for the epoch panel.
 const EPOCHS: usize = 64;
-/// Pause before publishing is tried again, at first and at most, in ms.
-const RETRY_MS: (u64, u64) = (2_000, 60_000);
+/// Pause before publishing is tried again, at first and at most.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
-/// Traps of unknown sources are told at most this often, in ms: anybody can send them.
-const STRANGERS_MS: u64 = 60_000;
+/// Traps of unknown sources are told at most this often: anybody can send them.
+const STRANGERS: Duration = Duration::from_secs(60);
 
 /// How far an epoch in the making is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -280,7 +281,7 @@ impl Core {
 
     fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapKind, fx: &mut Vec<Effect>) {
         let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
-            if self.stranger.is_none_or(|told| now.since(told) >= STRANGERS_MS) {
+            if self.stranger.is_none_or(|told| now.since(told) >= STRANGERS) {
                 self.stranger = Some(now);
                 let text = format!("{source} sends traps but is no switch of the inventory; they are ignored");
                 self.say(now, Level::Warning, text, fx);
@@ -299,7 +300,7 @@ impl Core {
     fn read(&mut self, now: Millis, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
         let switches = self.inventory.switches.len();
         let full = pace::full(switches, self.inventory.switches.get_index_of(switch).unwrap_or_default(), self.inventory.timing.full);
-        self.reads.asked(now, switch, &tables, millis(full));
+        self.reads.asked(now, switch, &tables, full);
         fx.push(Effect::Read { switch: switch.to_owned(), tables });
     }
 
@@ -343,7 +344,7 @@ impl Core {
         let judgement = self.judgement.take().filter(|_| !stirred && !held && self.steady());
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
         self.judged = self.settled.as_ref().map(|s| s.number);
-        let hold = millis(self.inventory.timing.hold_down);
+        let hold = self.inventory.timing.hold_down;
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
         self.belief.calm(!missing && self.belief.held().is_none() && !self.waiting(now));
@@ -501,7 +502,7 @@ impl Core {
             summary.hosts,
             if summary.bound_only { "at least " } else { "" },
             summary.phases,
-            now.since(task.stages.seen),
+            now.since(task.stages.seen).as_millis(),
             task.changes.join("; ")
         );
         self.epochs.push(EpochInfo {
@@ -526,7 +527,7 @@ impl Core {
 
     fn publish_failed(&mut self, now: Millis, ticket: u64, problem: String) {
         if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
-            let pause = (RETRY_MS.0 << task.failures.min(6)).min(RETRY_MS.1);
+            let pause = (RETRY.0 * (1 << task.failures.min(6))).min(RETRY.1);
             task.phase = Phase::Failed(now.after(pause));
             task.failures += 1;
             let stays = self.stays();
@@ -583,10 +584,6 @@ impl Core {
             self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
         }
     }
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

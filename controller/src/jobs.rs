@@ -6,11 +6,12 @@ use schedules::job::{CallTotal, JobRecord};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem::size_of;
+use std::time::Duration;
 
 /// A job that wrote nothing for so long counts as not running: it may compute, hang, or be killed.
-pub const SILENT_MS: u64 = 15_000;
+pub const SILENT: Duration = Duration::from_secs(15);
 /// A job that ended stays visible so long.
-const SHOWN_MS: u64 = 600_000;
+const SHOWN: Duration = Duration::from_secs(600);
 const POINTS: usize = 120;
 
 /// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's place.
@@ -48,7 +49,7 @@ struct Job {
 
 impl Job {
     fn runs(&self, now: Millis) -> bool {
-        !self.record.finished && now.since(self.heard) < SILENT_MS
+        !self.record.finished && now.since(self.heard) < SILENT
     }
 }
 
@@ -112,7 +113,7 @@ impl Jobs {
 
     /// Drops jobs that ended long ago.
     pub fn forget_old(&mut self, now: Millis) {
-        self.jobs.retain(|_, job| now.since(job.heard) < SHOWN_MS);
+        self.jobs.retain(|_, job| now.since(job.heard) < SHOWN);
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
@@ -230,9 +231,9 @@ pub(crate) mod tests {
         jobs.gone("a");
         let names: Vec<_> = jobs.status(Millis(1)).0.iter().map(|j| (j.record.id.clone(), j.running)).collect();
         assert_eq!(names, [("b".to_owned(), true), ("a".to_owned(), false)]);
-        assert!(!jobs.status(Millis(SILENT_MS)).0[0].running);
-        jobs.forget_old(Millis(SHOWN_MS));
-        assert!(jobs.status(Millis(SHOWN_MS)).0.is_empty());
+        assert!(!jobs.status(Millis(0).after(SILENT)).0[0].running);
+        jobs.forget_old(Millis(0).after(SHOWN));
+        assert!(jobs.status(Millis(0).after(SHOWN)).0.is_empty());
     }
 
     /// Whoever writes new records without end takes no memory beyond his share, and nobody's place.

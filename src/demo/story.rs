@@ -161,8 +161,8 @@ fn timeline(epoch: &EpochInfo) -> String {
     let s = &epoch.stages;
     let named =
         [("believed", s.believed), ("inferred", s.inferred), ("planned", s.planned), ("published", s.published), ("taken up", s.taken_up)];
-    let mut stages: Vec<(u64, &str)> = named.iter().filter_map(|(name, after)| after.map(|ms| (ms, *name))).collect();
+    let mut stages: Vec<(Duration, &str)> = named.iter().filter_map(|(name, after)| after.map(|after| (after, *name))).collect();
     stages.sort();
-    let told: Vec<String> = stages.iter().map(|(ms, name)| format!("{name} +{ms} ms")).collect();
+    let told: Vec<String> = stages.iter().map(|(after, name)| format!("{name} +{} ms", after.as_millis())).collect();
     format!("change seen, {}", told.join(", "))
 }

@@ -9,15 +9,17 @@ use crate::api::Level;
 use inventory::address::Addresses;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Observation, Pulse};
+use inventory::units::milliseconds;
 use inventory::view;
 use inventory::{Mac, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
-/// Two machines under one name are believed again once only one of them has reported for so long, in ms.
-const PEACE_MS: u64 = 600_000;
-/// Rounds of probes, where one round cannot cover everything, in ms.
-const ROUND_MS: u64 = 300_000;
+/// Two machines under one name are believed again once only one of them has reported for so long.
+const PEACE: Duration = Duration::from_secs(600);
+/// Rounds of probes, where one round cannot cover everything.
+const ROUND: Duration = Duration::from_secs(300);
 /// Different refusals told; whoever has a token may make up names.
 const REFUSALS: usize = 64;
 
@@ -60,7 +62,7 @@ impl Agent {
             }
             self.cards = cards;
         }
-        self.double = self.double.filter(|at| now.since(*at) < PEACE_MS);
+        self.double = self.double.filter(|at| now.since(*at) < PEACE);
         self.double.is_some()
     }
 
@@ -153,7 +155,7 @@ impl Core {
 
     /// Says anew what is wanted of each host, if that changed.
     pub(super) fn direct(&mut self, now: Millis, fx: &mut Vec<Effect>) {
-        let round = now.0 / ROUND_MS;
+        let round = now.0 / milliseconds::of(ROUND);
         if !std::mem::take(&mut self.agents.stirred) && self.agents.round == round {
             return;
         }

@@ -5,6 +5,7 @@ use crate::api::AlarmLine;
 use inventory::alarm::AlarmSubject;
 use inventory::{Mac, Millis};
 use std::fmt;
+use std::time::Duration;
 
 /// Something the controller tells an operator.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +38,8 @@ pub(crate) enum ControllerAlarm {
 pub(crate) enum KeptUntil {
     /// Until its new place is certain and forwards.
     Settled,
-    /// It is dropped so many seconds after it vanished: its port is down.
-    Dropped(u64),
+    /// It is dropped so long after it vanished: its port is down.
+    Dropped(Duration),
     /// For ever: nothing shows that it is gone.
     Unproven(PresenceDoubt),
 }
@@ -66,7 +67,7 @@ pub(crate) struct FlapAlarm {
     pub(crate) name: String,
     pub(crate) what: FlapSubject,
     pub(crate) times: u32,
-    pub(crate) within_ms: u64,
+    pub(crate) within: Duration,
     pub(crate) until: Millis,
 }
 
@@ -137,7 +138,7 @@ impl fmt::Display for KeptUntil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeptUntil::Settled => f.write_str("until its new place is certain and forwards"),
-            KeptUntil::Dropped(seconds) => write!(f, "its port there is down, so it is dropped {seconds} s after it vanished"),
+            KeptUntil::Dropped(after) => write!(f, "its port there is down, so it is dropped {} s after it vanished", after.as_secs()),
             KeptUntil::Unproven(why) => write!(f, "{why}, so it stays there: check host and cable"),
         }
     }
@@ -155,8 +156,8 @@ impl fmt::Display for PresenceDoubt {
 
 impl fmt::Display for FlapAlarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FlapAlarm { name, what, times, within_ms, until } = self;
-        let (within, calm) = (within_ms.div_ceil(1000), format!("until it was calm, not before {} UTC", clock(*until)));
+        let FlapAlarm { name, what, times, within, until } = self;
+        let (within, calm) = (within.as_millis().div_ceil(1000), format!("until it was calm, not before {} UTC", clock(*until)));
         match what {
             FlapSubject::Trunk(.., epoch) => write!(
                 f,

@@ -16,6 +16,7 @@ use inventory::topology_file::{self, TopologyFile};
 use inventory::view::{View, Views};
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 /// A network that could be published.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,8 +94,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) settled: Option<&'a Settled>,
     /// What flaps, and so stays as it is published.
     pub(crate) damping: &'a Damping,
-    /// A host is given up so many ms after it vanished, given evidence.
-    pub(crate) gone_after: u64,
+    /// A host is given up so long after it vanished, given evidence.
+    pub(crate) gone_after: Duration,
 }
 
 /// Judges an inferred network at `now`. `absent` is kept up to date.
@@ -264,10 +265,10 @@ fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) ->
 }
 
 /// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
-fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: u64) -> ControllerAlarm {
+fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: Duration) -> ControllerAlarm {
     let until = match gone {
         _ if elsewhere => KeptUntil::Settled,
-        Ok(()) => KeptUntil::Dropped(gone_after / 1000),
+        Ok(()) => KeptUntil::Dropped(gone_after),
         Err(why) => KeptUntil::Unproven(why),
     };
     let switch = settled.key.hosts.get(host).map(|h| h.switch.clone()).unwrap_or_default();
@@ -334,7 +335,7 @@ pub(crate) mod tests {
     use inventory::host_report::Nic;
     use inventory::observation::{Bridge, BridgePort};
 
-    const GONE: u64 = 30_000;
+    const GONE: u64 = 30_000; // In milliseconds.
 
     fn node(name: &str, kind: NodeKind) -> Node {
         Node { name: name.into(), kind, chassis: None, stale: false }
@@ -399,7 +400,7 @@ pub(crate) mod tests {
 
     fn judged(now: u64, views: &Views, topology: &Topology, settled: Option<&Settled>, absent: &mut Absent) -> Judgement {
         let (inventory, damping) = (inventory(), Damping::default());
-        let ground = Ground { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: GONE };
+        let ground = Ground { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
         judge(Millis(now), &ground, absent)
     }
 

@@ -2,7 +2,7 @@
 //! off makes a message each time.
 //!
 //! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of a link adds a penalty,
-//! which decays by half in [`HALF_LIFE_MS`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
+//! which decays by half in [`HALF_LIFE`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
 //! penalty fell below [`FREE_BELOW`], and forgotten after calm. The ceiling bounds how long that takes.
 //! What an agent says of its host (ranks, address), and the cluster a host is put into, are damped in the same way.
 //! Deviations: a link held is not taken for gone but left as published, since the schedule of the last epoch stays right
@@ -13,9 +13,11 @@ use super::candidate::{self, Candidate, Settled};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::KeptBecause;
 use inventory::topology::{Link, NodeKind};
+use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 /// Penalty for a link that was lost, and for one whose rate changed.
 const LOST: f64 = 1_000.0;
@@ -26,11 +28,11 @@ const HOLD_ABOVE: f64 = 3_000.0;
 const FREE_BELOW: f64 = 1_500.0;
 /// No penalty grows beyond: three half-lives of calm are always enough.
 const CEILING: f64 = 12_000.0;
-const HALF_LIFE_MS: f64 = 120_000.0;
+const HALF_LIFE: Duration = Duration::from_secs(120);
 /// Penalties below this are forgotten.
 const FORGET_BELOW: f64 = 250.0;
 /// One loss shows in several inferences while tables are read one after the other.
-const ONCE_MS: u64 = 1_000;
+const ONCE: Duration = Duration::from_secs(1);
 
 /// What may flap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,7 +66,8 @@ struct Flapping {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Told {
     times: u32,
-    within_ms: u64,
+    #[serde(rename = "within_ms", with = "milliseconds")]
+    within: Duration,
     until: Millis,
 }
 
@@ -75,17 +78,17 @@ pub(crate) struct Damping(BTreeMap<String, Flapping>);
 
 impl Flapping {
     fn penalty(&self, now: Millis) -> f64 {
-        self.penalty * (-(now.since(self.last) as f64) / HALF_LIFE_MS).exp2()
+        self.penalty * (-half_lives(now.since(self.last))).exp2()
     }
 
     /// When the penalty will have fallen so far, given calm.
     fn below(&self, penalty: f64) -> Millis {
         let half_lives = (self.penalty / penalty).log2().max(0.0);
-        self.last.after(((half_lives * HALF_LIFE_MS).ceil() as u64).saturating_add(1))
+        self.last.after(Duration::from_millis(((half_lives * HALF_LIFE.as_millis() as f64).ceil() as u64).saturating_add(1)))
     }
 
     fn add(&mut self, now: Millis, penalty: f64) {
-        if self.times > 0 && now.since(self.last) < ONCE_MS {
+        if self.times > 0 && now.since(self.last) < ONCE {
             return;
         }
         self.penalty = (self.penalty(now) + penalty).min(CEILING);
@@ -100,7 +103,7 @@ impl Flapping {
         let stale = |told: Told| self.times >= told.times.saturating_mul(2) || now >= told.until;
         if self.told.is_none_or(stale) {
             let until = self.below(FREE_BELOW);
-            self.told = Some(Told { times: self.times, within_ms: self.last.since(self.first), until });
+            self.told = Some(Told { times: self.times, within: self.last.since(self.first), until });
         }
     }
 }
@@ -213,11 +216,16 @@ impl Damping {
                 Part::Cluster(host) => FlapSubject::Cluster(host, epoch?),
                 Part::Answers(switch) => FlapSubject::Answers(switch),
             };
-            let Told { times, within_ms, until } = told;
-            Some(ControllerAlarm::Flaps(FlapAlarm { name: name.clone(), what, times, within_ms, until }))
+            let Told { times, within, until } = told;
+            Some(ControllerAlarm::Flaps(FlapAlarm { name: name.clone(), what, times, within, until }))
         };
         self.held().filter_map(alarm).collect()
     }
+}
+
+/// How often a penalty halves in this time.
+fn half_lives(span: Duration) -> f64 {
+    span.as_millis() as f64 / HALF_LIFE.as_millis() as f64
 }
 
 /// Hosts with the cluster they are in.
