@@ -82,7 +82,7 @@ impl Network {
             (None, None) => unreachable!("one of them is required"),
         };
         for alarm in &found.topology.alarms {
-            eprintln!("heddle: {}", alarm.text);
+            eprintln!("heddle: {alarm}");
         }
         if !found.answered {
             eprintln!("heddle: no switch answered; nothing is known of the network");
@@ -147,7 +147,7 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry.with_context(|| folder.display().to_string())?.path();
-        if path.extension().is_some_and(|e| e == "json") {
+        if path.extension().is_some_and(|extension| extension == "json") {
             files.push(path);
         }
     }

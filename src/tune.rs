@@ -169,7 +169,7 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
             }
             _ => place = Some((said.library.clone(), here)),
         }
-        let new: Vec<Way> = ways.iter().copied().filter(|way| !said.gone.contains(&way.to_string()) && !not_gone.contains(way)).collect();
+        let new: Vec<Way> = ways.iter().copied().filter(|way| !said.gone.contains(way) && !not_gone.contains(way)).collect();
         not_gone.extend(new);
         let turns = |collective: Collective| -> Vec<Way> { ways.iter().copied().filter(|way| way.serves(collective)).collect() };
         for series in &said.series {

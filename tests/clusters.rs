@@ -3,6 +3,7 @@
 mod common;
 
 use common::lab::Up;
+use inventory::cluster_reason::ClusterReason;
 use inventory::topology::{Cluster, NodeKind, Topology};
 use serde_json::Value;
 use std::fs;
@@ -90,7 +91,7 @@ fn two_clusters_are_told_from_their_router_or_from_the_packets_that_pass_it() {
     let found = up.found(&listed, &[], |t| t.tree().is_ok());
     assert_eq!((shown(&found.clusters), found.root_bridge.as_deref()), (expected.map(str::to_owned).to_vec(), Some("s0")));
     assert_eq!(found.further_root_bridges, ["s1"]);
-    assert!(found.clusters.iter().all(|c| c.reasons[1].starts_with("r0 is a router")), "{:?}", found.clusters);
+    assert!(found.clusters.iter().all(|c| c.reasons[1].to_string().starts_with("r0 is a router")), "{:?}", found.clusters);
     assert_eq!(up.lg(&listed, &[])["algorithm"], "lg");
 
     // Nobody can ask the router: its neighbours still hear it, and packets pass it.
@@ -98,15 +99,16 @@ fn two_clusters_are_told_from_their_router_or_from_the_packets_that_pass_it() {
     let silent = up.inventory("r0:", "");
     let found = up.found(&silent, &["--reports", &reports], |t| t.tree().is_ok());
     assert_eq!(shown(&found.clusters), expected);
-    let reasons = found.clusters[0].reasons.join("\n");
+    let reasons = found.clusters[0].reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(reasons.contains("1 routed hop (10.77.0.241) from n0 to n3 in cluster-s1"), "{reasons}");
     assert_eq!(up.lg(&silent, &["--reports", &reports])["algorithm"], "lg");
 
     let stated = up.inventory("", "clusters: {west: [n0, n1], east: [n2, n3]}\n");
     let found = up.found(&stated, &["--reports", &reports], |_| true);
     assert_eq!(shown(&found.clusters), ["west: n0 n1", "east: n2 n3", "cluster-s1: n4 n5"]);
-    assert_eq!(found.clusters[0].reasons, ["stated in the inventory"]);
-    let told = found.alarms.iter().any(|a| a.about == "east" && a.text.contains("\"n2\" and \"n3\" are in it as stated"));
+    assert_eq!(found.clusters[0].reasons, [ClusterReason::Stated]);
+    let told =
+        found.alarms.iter().any(|a| a.subject.to_string() == "east" && a.to_string().contains("\"n2\" and \"n3\" are in it as stated"));
     assert!(told, "{:?}", found.alarms);
 }
 
@@ -131,6 +133,6 @@ fn a_long_link_inside_a_spanning_tree_is_told_from_round_trips() {
     let found = up.found(&listed, &["--reports", &reports], |t| t.tree().is_ok());
     assert_eq!(shown(&found.clusters), ["cluster-s0: n0 n1", "cluster-s1: n2 n3"], "{:#?}", found.clusters);
     let why = &found.clusters[0].reasons[1];
-    assert!(why.starts_with("s0-s1: round trips across take 40 ms or more"), "{why}");
+    assert!(why.to_string().starts_with("s0-s1: round trips across take 40 ms or more"), "{why}");
     assert_eq!(up.lg(&listed, &["--reports", &reports])["algorithm"], "lg");
 }

@@ -13,6 +13,7 @@ mod runtime;
 use epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, publish, records, shared};
 use job::{Job, Said, compiled};
 use runtime::lib;
+use schedules::table::Way;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -260,8 +261,9 @@ fn the_table_decides_by_block_size() {
         let said = Job::new(mpi, 4).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&bench, &flags);
         assert_eq!(said.out.matches("every byte checked").count(), 4, "{}", said.out);
         let record = &records(dir.path())[0];
-        let mut ways: Vec<(&str, &str, u64, u64)> =
-            record.calls.iter().map(|c| (c.collective.as_str(), c.way.as_str(), c.block, c.calls)).collect();
+        let names: Vec<(String, String)> = record.calls.iter().map(|c| (c.collective.to_string(), c.way.to_string())).collect();
+        let called = names.iter().zip(&record.calls);
+        let mut ways: Vec<(&str, &str, u64, u64)> = called.map(|((of, way), c)| (of.as_str(), way.as_str(), c.block, c.calls)).collect();
         ways.sort();
         // By the default table, Open MPI's own all-to-all is left alone at every size.
         let large = if mpi == "mpich" { "aapc" } else { "native" };
@@ -274,7 +276,10 @@ fn the_table_decides_by_block_size() {
         expected.sort();
         assert_eq!(ways, expected);
         assert!(record.calls.iter().all(|c| c.seconds > 0.0 && c.bound_seconds > 0.0), "{record:?}");
-        assert_eq!((record.hosts.len(), record.ranks, record.mpi.as_str(), record.program.as_str()), (4, 4, mpi, &*format!("bench-{mpi}")));
+        assert_eq!(
+            (record.hosts.len(), record.ranks, record.mpi.to_string().as_str(), record.program.as_str()),
+            (4, 4, mpi, &*format!("bench-{mpi}"))
+        );
     }
 }
 
@@ -508,7 +513,7 @@ fn datatypes_made_with_large_counts() {
         let said =
             Job::new("mpich", 4).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&compiled("large.c", "mpich", &[]), &[]);
         assert!(said.out.contains("large: 0 wrong\n") && said.heddle.is_empty(), "{}: {:?}", said.out, said.heddle);
-        let served: u64 = records(dir.path()).iter().flat_map(|r| &r.calls).filter(|c| c.way != "native").map(|c| c.calls).sum();
+        let served: u64 = records(dir.path()).iter().flat_map(|r| &r.calls).filter(|c| c.way != Way::Native.into()).map(|c| c.calls).sum();
         assert_eq!(served, 3, "{forced:?}");
     }
 }
@@ -526,7 +531,8 @@ fn communicators_by_the_thousand() {
             assert_eq!((said.out, said.heddle), (format!("comms: {alive} alive at once, 0 wrong\n"), Vec::new()), "{what} on {mpi}");
             let records = records(dir.path());
             assert!(records.len() <= 1 + 11, "{mpi}: a record a process set, not {}", records.len());
-            let served: u64 = records.iter().flat_map(|record| &record.calls).filter(|c| c.way != "native").map(|c| c.calls).sum();
+            let served: u64 =
+                records.iter().flat_map(|record| &record.calls).filter(|c| c.way != Way::Native.into()).map(|c| c.calls).sum();
             assert!(served > 2 * count / 11, "{what} on {mpi}: {records:?}");
         }
     }
@@ -545,7 +551,7 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
         // One for all of them, and one for what is called when they are gone.
         assert!(records.len() <= 2 && records.iter().all(|record| record.finished), "{mpi}: {records:?}");
         let calls: Vec<_> = records.iter().flat_map(|record| &record.calls).collect();
-        let count = |native: bool| calls.iter().filter(|c| (c.way == "native") == native).map(|c| c.calls).sum::<u64>();
+        let count = |native: bool| calls.iter().filter(|c| (c.way == Way::Native.into()) == native).map(|c| c.calls).sum::<u64>();
         assert!(count(false) >= 64 * 4 && count(true) > 900, "{mpi}: {calls:?}");
     }
 }

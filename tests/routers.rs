@@ -185,7 +185,11 @@ fn a_router_that_is_not_listed_is_told_of(up: &Up) {
     let inventory = up.inventory("r0:", "");
     let found: Topology = serde_json::from_str(&up.discover(&inventory, "json", &[])).unwrap();
     assert_eq!(found.kind("r0"), Some(inventory::topology::NodeKind::Router), "{:?}", found.nodes);
-    assert!(found.alarms.iter().any(|a| a.about == "r0" && a.text.contains("not in the inventory")), "{:?}", found.alarms);
+    assert!(
+        found.alarms.iter().any(|a| a.subject.to_string() == "r0" && a.to_string().contains("not in the inventory")),
+        "{:?}",
+        found.alarms
+    );
     let written = TopologyFile::parse("found", &up.discover(&inventory, "topology", &[])).unwrap();
     assert_eq!(written.routers, ["r0"]);
 }

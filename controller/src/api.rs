@@ -1,9 +1,10 @@
 //! What the HTTP API serves and the TUI shows. Plain data; `GET /v1/snapshot` gives a [`Snapshot`],
 //! `GET /v1/events` a stream of them (server-sent events, one `snapshot` event a change or second).
-use inventory::topology::Alarm;
+use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
 use schedules::job::JobRecord;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Everything a viewer needs, at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -35,7 +36,16 @@ pub struct Snapshot {
     /// Newest last, at most a few hundred.
     pub events: Vec<EventLine>,
     /// What an operator should look at, of the topology and of the controller itself.
-    pub alarms: Vec<Alarm>,
+    pub alarms: Vec<AlarmLine>,
+}
+
+/// What an operator should look at, in words.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AlarmLine {
+    /// What it is about: a node, `a-b` for what is between two, or a part of the controller's work.
+    pub about: String,
+    /// Object, place, problem, consequence, hint.
+    pub text: String,
 }
 
 /// What a link has to carry and carries.
@@ -137,22 +147,27 @@ pub struct EpochInfo {
     pub stages: Stages,
 }
 
-/// From the first sign of a change to jobs that follow it; milliseconds since the first sign. In time, `inferred` comes
+/// From the first sign of a change to jobs that follow it: the time since the first sign, in the API as milliseconds. In time, `inferred` comes
 /// before `believed`: the tree is inferred first and must then hold still.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stages {
     /// The first sign: when.
     pub seen: Millis,
     /// The view held still for the hold-down.
-    pub believed: Option<u64>,
+    #[serde(default, with = "milliseconds::optional")]
+    pub believed: Option<Duration>,
     /// The topology was inferred.
-    pub inferred: Option<u64>,
+    #[serde(default, with = "milliseconds::optional")]
+    pub inferred: Option<Duration>,
     /// Schedules were planned and verified.
-    pub planned: Option<u64>,
+    #[serde(default, with = "milliseconds::optional")]
+    pub planned: Option<Duration>,
     /// `current` points to it.
-    pub published: Option<u64>,
+    #[serde(default, with = "milliseconds::optional")]
+    pub published: Option<Duration>,
     /// The first running job follows it.
-    pub taken_up: Option<u64>,
+    #[serde(default, with = "milliseconds::optional")]
+    pub taken_up: Option<Duration>,
 }
 
 /// A change seen, waiting for the hold-down.

@@ -1,6 +1,5 @@
 //! Wall-clock time that never goes back: the core's hold-downs must not wait for a clock that was set.
 use inventory::Millis;
-use std::time::Duration;
 use tokio::time::Instant;
 
 /// The wall clock at the start, and how long that is ago.
@@ -18,18 +17,19 @@ impl Default for Clock {
 
 impl Clock {
     pub(crate) fn now(&self) -> Millis {
-        self.wall.after(self.start.elapsed().as_millis() as u64)
+        self.wall.after(self.start.elapsed())
     }
 
     /// When it will be `at`; the start where that is before it.
     pub(crate) fn instant(&self, at: Millis) -> Instant {
-        self.start + Duration::from_millis(at.since(self.wall))
+        self.start + at.since(self.wall)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     /// Somebody sets the wall clock by hours after the start: what the clock says goes on from where it was.
     #[test]

@@ -6,6 +6,7 @@
 //! Time is an argument. The inference runs on [`Event::Tick`] only, so that a burst of answers is judged once;
 //! [`Core::deadline`] says when the next tick is wanted.
 mod agents;
+mod alarms;
 mod belief;
 mod candidate;
 mod claims;
@@ -16,12 +17,15 @@ mod header;
 mod measured;
 mod reads;
 mod show;
+mod tree_doubt;
+mod trouble;
 
 pub use directions::Rota;
 pub use event::{Effect, Event, Known, Order, PlanSummary};
 pub use header::{Header, Options, Resumed};
+pub use trouble::{StalledWork, TroubleArea};
 
-use crate::api::{EpochInfo, EventLine, Level, Stages};
+use crate::api::{AlarmLine, EpochInfo, EventLine, Level, Stages};
 use crate::jobs::Jobs;
 use crate::loads::Meter;
 use crate::pace;
@@ -34,7 +38,6 @@ use claims::AgentClaims;
 use damping::Damping;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source, Table};
-use inventory::topology::Alarm;
 use inventory::topology_file::TopologyFile;
 use inventory::view::{self, View, Views};
 use inventory::{Millis, Topology, infer};
@@ -42,16 +45,18 @@ use reads::Reads;
 use schedules::job::JobRecord;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
+use tree_doubt::TreeDoubt;
 
 /// Lines kept for the event panel.
 const LINES: usize = 300;
 /// Epochs kept for the epoch panel.
 const EPOCHS: usize = 64;
-/// Pause before publishing is tried again, at first and at most, in ms.
-const RETRY_MS: (u64, u64) = (2_000, 60_000);
+/// Pause before publishing is tried again, at first and at most.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
-/// Traps of unknown sources are told at most this often, in ms: anybody can send them.
-const STRANGERS_MS: u64 = 60_000;
+/// Traps of unknown sources are told at most this often: anybody can send them.
+const STRANGERS: Duration = Duration::from_secs(60);
 
 /// How far an epoch in the making is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,9 +118,9 @@ pub struct Core {
     /// When a trap of an unknown source was told last.
     stranger: Option<Millis>,
     /// The controller's own alarms, by what they are about.
-    troubles: BTreeMap<String, String>,
+    troubles: BTreeMap<TroubleArea, String>,
     /// Every alarm told, so that each is told once.
-    told: Vec<Alarm>,
+    told: Vec<AlarmLine>,
 }
 
 impl Core {
@@ -165,7 +170,7 @@ impl Core {
             Event::Job(record) => self.job(now, record),
             Event::JobGone { id } => self.jobs.gone(&id),
             Event::JobsUnread { count } => self.jobs.unread(count),
-            Event::Trouble { about, problem } => self.trouble(&about, problem),
+            Event::Trouble { about, problem } => self.trouble(about, problem),
             Event::Planned { ticket, summary } => self.planned(now, ticket, summary, &mut effects),
             Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
             Event::Published { ticket } => self.published(now, ticket, &mut effects),
@@ -236,7 +241,7 @@ impl Core {
             None => "started; nothing is published yet".to_owned(),
         };
         self.say(now, Level::Info, text, fx);
-        self.trouble("current", problem.map(|p| format!("{p}; a new epoch follows the first whole look at the network")));
+        self.trouble(TroubleArea::Current, problem.map(|p| format!("{p}; a new epoch follows the first whole look at the network")));
         for switch in self.inventory.switches.keys().cloned().collect::<Vec<_>>() {
             self.read(now, &switch, Table::ALL.to_vec(), fx);
         }
@@ -276,7 +281,7 @@ impl Core {
 
     fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapKind, fx: &mut Vec<Effect>) {
         let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
-            if self.stranger.is_none_or(|told| now.since(told) >= STRANGERS_MS) {
+            if self.stranger.is_none_or(|told| now.since(told) >= STRANGERS) {
                 self.stranger = Some(now);
                 let text = format!("{source} sends traps but is no switch of the inventory; they are ignored");
                 self.say(now, Level::Warning, text, fx);
@@ -295,7 +300,7 @@ impl Core {
     fn read(&mut self, now: Millis, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
         let switches = self.inventory.switches.len();
         let full = pace::full(switches, self.inventory.switches.get_index_of(switch).unwrap_or_default(), self.inventory.timing.full);
-        self.reads.asked(now, switch, &tables, millis(full));
+        self.reads.asked(now, switch, &tables, full);
         fx.push(Effect::Read { switch: switch.to_owned(), tables });
     }
 
@@ -339,7 +344,7 @@ impl Core {
         let judgement = self.judgement.take().filter(|_| !stirred && !held && self.steady());
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
         self.judged = self.settled.as_ref().map(|s| s.number);
-        let hold = millis(self.inventory.timing.hold_down);
+        let hold = self.inventory.timing.hold_down;
         self.belief.weigh(now, judgement.candidate.as_ref().ok().cloned(), self.settled.as_ref(), hold);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
         self.belief.calm(!missing && self.belief.held().is_none() && !self.waiting(now));
@@ -385,13 +390,13 @@ impl Core {
         };
         let mut judgement = candidate::judge(now, &ground, &mut self.absent);
         if self.settled.is_none() && now.since(self.started) < self.options.patience {
-            let silent = self.switches().filter(|(_, v)| v.stale.is_some()).map(|(name, _)| format!("switch \"{name}\" does not answer"));
+            let silent = self.switches().filter(|(_, v)| v.stale.is_some()).map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
             let unseen = |file: &TopologyFile| {
                 let hosts = self.inventory.hosts.keys().filter(|h| !file.hosts.contains_key(*h));
-                hosts.map(|h| format!("host \"{h}\" is not seen yet")).collect::<Vec<_>>()
+                hosts.map(|h| TreeDoubt::HostUnseen(h.clone())).collect::<Vec<_>>()
             };
             let unseen = judgement.candidate.as_ref().map(|c| unseen(&c.key)).unwrap_or_default();
-            let reasons: Vec<String> = silent.chain(unseen).collect();
+            let reasons: Vec<TreeDoubt> = silent.chain(unseen).collect();
             if !reasons.is_empty() {
                 judgement.candidate = Err(reasons);
             }
@@ -420,8 +425,8 @@ impl Core {
         let busy = matches!(&self.task, Some(Task { phase: Phase::Publishing, .. }));
         if !busy && self.task.as_ref().is_some_and(|t| Some(&t.candidate.key) != wanted) {
             self.task = None;
-            self.trouble("publish", None);
-            self.trouble("plan", None);
+            self.trouble(TroubleArea::Publish, None);
+            self.trouble(TroubleArea::Plan, None);
         }
         match &mut self.task {
             Some(task) if matches!(task.phase, Phase::Failed(at) if now >= at) => {
@@ -449,7 +454,7 @@ impl Core {
     fn begin_task(&mut self, now: Millis, candidate: Candidate, mut changes: Vec<String>, stages: Stages, fx: &mut Vec<Effect>) {
         let Some(number) = self.highest.checked_add(1) else {
             let exhausted = PublishError::Exhausted { dir: self.options.directory.clone().into(), highest: self.highest };
-            return self.trouble("publish", Some(exhausted.to_string()));
+            return self.trouble(TroubleArea::Publish, Some(exhausted.to_string()));
         };
         self.tickets += 1;
         let Candidate { file, network, .. } = candidate.clone();
@@ -483,7 +488,7 @@ impl Core {
         if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
             task.phase = Phase::Unplannable;
             let stays = self.stays();
-            self.trouble("plan", Some(format!("no schedule for the tree as it is now: {problem}; {stays}")));
+            self.trouble(TroubleArea::Plan, Some(format!("no schedule for the tree as it is now: {problem}; {stays}")));
         }
     }
 
@@ -497,7 +502,7 @@ impl Core {
             summary.hosts,
             if summary.bound_only { "at least " } else { "" },
             summary.phases,
-            now.since(task.stages.seen),
+            now.since(task.stages.seen).as_millis(),
             task.changes.join("; ")
         );
         self.epochs.push(EpochInfo {
@@ -514,7 +519,7 @@ impl Core {
         self.epochs.drain(..surplus);
         self.settled = Some(Settled::new(task.number, task.candidate));
         self.wake = true;
-        for trouble in ["publish", "plan", "current"] {
+        for trouble in [TroubleArea::Publish, TroubleArea::Plan, TroubleArea::Current] {
             self.trouble(trouble, None);
         }
         self.say(now, Level::Info, text, fx);
@@ -522,11 +527,11 @@ impl Core {
 
     fn publish_failed(&mut self, now: Millis, ticket: u64, problem: String) {
         if let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) {
-            let pause = (RETRY_MS.0 << task.failures.min(6)).min(RETRY_MS.1);
+            let pause = (RETRY.0 * (1 << task.failures.min(6))).min(RETRY.1);
             task.phase = Phase::Failed(now.after(pause));
             task.failures += 1;
             let stays = self.stays();
-            self.trouble("publish", Some(format!("{problem}; {stays}")));
+            self.trouble(TroubleArea::Publish, Some(format!("{problem}; {stays}")));
         }
     }
 
@@ -543,19 +548,19 @@ impl Core {
         }
         self.dirty = true;
         self.direct(now, fx);
-        self.trouble("inventory", None);
+        self.trouble(TroubleArea::Inventory, None);
         let text = format!("inventory read again: {} switches, {} hosts", self.inventory.switches.len(), self.inventory.hosts.len());
         self.say(now, Level::Info, text, fx);
     }
 
     fn stays(&self) -> String {
-        self.settled.as_ref().map_or_else(|| "nothing is published yet".to_owned(), |s| format!("epoch {} stays", s.number))
+        alarms::stays(self.settled.as_ref().map(|s| s.number))
     }
 
-    fn trouble(&mut self, about: &str, problem: Option<String>) {
+    fn trouble(&mut self, about: TroubleArea, problem: Option<String>) {
         let before = match problem.clone() {
-            Some(text) => self.troubles.insert(about.to_owned(), text),
-            None => self.troubles.remove(about),
+            Some(text) => self.troubles.insert(about, text),
+            None => self.troubles.remove(&about),
         };
         self.wake |= before != problem;
     }
@@ -579,10 +584,6 @@ impl Core {
             self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
         }
     }
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

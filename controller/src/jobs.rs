@@ -6,11 +6,12 @@ use schedules::job::{CallTotal, JobRecord};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem::size_of;
+use std::time::Duration;
 
 /// A job that wrote nothing for so long counts as not running: it may compute, hang, or be killed.
-pub const SILENT_MS: u64 = 15_000;
+pub const SILENT: Duration = Duration::from_secs(15);
 /// A job that ended stays visible so long.
-const SHOWN_MS: u64 = 600_000;
+const SHOWN: Duration = Duration::from_secs(600);
 const POINTS: usize = 120;
 
 /// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's place.
@@ -27,10 +28,15 @@ const JOB: usize = 1024 + POINTS * size_of::<JobPoint>();
 
 /// Bytes of memory that following a record takes, about.
 pub(crate) fn cost(record: &JobRecord) -> usize {
-    let texts = [&record.id, &record.program, &record.user, &record.mpi].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    let calls = record.calls.iter().flat_map(|call| [&call.collective, &call.way]);
-    let texts: usize = texts.chain(calls).map(|text| text.len() + TEXT).sum();
+    let texts = [&record.id, &record.program, &record.user].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
+    let texts: usize = texts.map(String::as_str).chain(unknown_names(record)).map(|text| text.len() + TEXT).sum();
     JOB + texts + record.calls.len() * size_of::<CallTotal>()
+}
+
+/// What a record names that this version of heddle does not know: foreign text.
+pub(crate) fn unknown_names(record: &JobRecord) -> impl Iterator<Item = &str> {
+    let calls = record.calls.iter().flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
+    calls.chain([record.mpi.unknown()]).flatten()
 }
 
 #[derive(Debug, Clone)]
@@ -43,7 +49,7 @@ struct Job {
 
 impl Job {
     fn runs(&self, now: Millis) -> bool {
-        !self.record.finished && now.since(self.heard) < SILENT_MS
+        !self.record.finished && now.since(self.heard) < SILENT
     }
 }
 
@@ -107,7 +113,7 @@ impl Jobs {
 
     /// Drops jobs that ended long ago.
     pub fn forget_old(&mut self, now: Millis) {
-        self.jobs.retain(|_, job| now.since(job.heard) < SHOWN_MS);
+        self.jobs.retain(|_, job| now.since(job.heard) < SHOWN);
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
@@ -153,10 +159,18 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use schedules::job::RecordedName;
+    use schedules::table::{Collective, Mpi};
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
-        let call =
-            CallTotal { collective: "alltoall".into(), way: "aapc".into(), block: 1000, calls, seconds, bound_seconds: seconds * 0.9 };
+        let call = CallTotal {
+            collective: Collective::Alltoall.into(),
+            way: RecordedName::Known("aapc".parse().unwrap()),
+            block: 1000,
+            calls,
+            seconds,
+            bound_seconds: seconds * 0.9,
+        };
         JobRecord {
             id: id.into(),
             program: "a.out".into(),
@@ -165,7 +179,7 @@ pub(crate) mod tests {
             updated: Millis(calls),
             hosts: vec!["n0".into(), "n1".into()],
             ranks: 4,
-            mpi: "mpich".into(),
+            mpi: Mpi::Mpich.into(),
             epoch,
             epoch_since: Millis(1),
             aside: None,
@@ -217,9 +231,9 @@ pub(crate) mod tests {
         jobs.gone("a");
         let names: Vec<_> = jobs.status(Millis(1)).0.iter().map(|j| (j.record.id.clone(), j.running)).collect();
         assert_eq!(names, [("b".to_owned(), true), ("a".to_owned(), false)]);
-        assert!(!jobs.status(Millis(SILENT_MS)).0[0].running);
-        jobs.forget_old(Millis(SHOWN_MS));
-        assert!(jobs.status(Millis(SHOWN_MS)).0.is_empty());
+        assert!(!jobs.status(Millis(0).after(SILENT)).0[0].running);
+        jobs.forget_old(Millis(0).after(SHOWN));
+        assert!(jobs.status(Millis(0).after(SHOWN)).0.is_empty());
     }
 
     /// Whoever writes new records without end takes no memory beyond his share, and nobody's place.

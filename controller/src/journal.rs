@@ -166,7 +166,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
             }
             Err(e) => return Err(bad(n + 1, e.to_string())),
         };
-        let at = line.at.since(*began.get_or_insert(line.at));
+        let at = line.at.since(*began.get_or_insert(line.at)).as_millis();
         let subject = line.event.to_string();
         let effects = core.handle(line.at, line.event);
         if !effects.is_empty() {

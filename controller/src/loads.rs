@@ -4,10 +4,11 @@ use inventory::Millis;
 use inventory::observation::Pulse;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::time::Duration;
 
 /// Rates are taken over this time. Agents cache their counters for some seconds (net-snmp: 3 s) and repeat them
 /// meanwhile: repeated readings say nothing, until they have been repeated for longer than any cache.
-const WINDOW_MS: u64 = 4_000;
+const WINDOW: Duration = Duration::from_secs(4);
 
 /// A step of 32-bit counters is a reset, not a wrap, where the port would have had to carry more than so many times its
 /// rate. Counters that an agent caches come early or late, hence not one.
@@ -84,8 +85,8 @@ impl Counters {
         }
         // After a pause the new octets came within the window, not since the counters moved last.
         let mut before = self.moved.back().copied().unwrap_or(Total { at: self.began, ..Total::default() });
-        before.at = Millis(before.at.0.max(now.at.0.saturating_sub(WINDOW_MS)));
-        let most = || Some(u128::from(rate()?.0) * TOO_FAST * u128::from(now.at.since(before.at)) / 8_000);
+        before.at = before.at.max(now.at.before(WINDOW));
+        let most = || Some(u128::from(rate()?.0) * TOO_FAST * now.at.since(before.at).as_millis() / 8_000);
         if narrow && most().is_some_and(|most| u128::from(inward.max(outward)) > most) {
             *self = Counters::new(now);
             return;
@@ -95,19 +96,19 @@ impl Counters {
         }
         let total = Total { at: now.at, inward: before.inward + u128::from(inward), outward: before.outward + u128::from(outward) };
         self.moved.push_back(total);
-        while self.moved.len() > 2 && now.at.since(self.moved[0].at) > WINDOW_MS {
+        while self.moved.len() > 2 && now.at.since(self.moved[0].at) > WINDOW {
             self.moved.pop_front();
         }
     }
 
     fn rate(&self) -> Option<Rate> {
         let moved = self.moved.back().map_or(self.began, |last| last.at);
-        if self.last.at.since(moved) > WINDOW_MS {
+        if self.last.at.since(moved) > WINDOW {
             return Some(Rate { inward: BitsPerSec(0), outward: BitsPerSec(0) });
         }
         let (first, last) = (self.moved.front()?, self.moved.back()?);
-        let ms = last.at.since(first.at);
-        let rate = |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / u128::from(ms)).unwrap_or(u64::MAX));
+        let ms = last.at.since(first.at).as_millis();
+        let rate = |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / ms).unwrap_or(u64::MAX));
         (ms > 0).then(|| Rate { inward: rate(last.inward - first.inward), outward: rate(last.outward - first.outward) })
     }
 }

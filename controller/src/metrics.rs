@@ -9,7 +9,7 @@ pub fn text(s: &Snapshot) -> String {
     let epoch = s.epochs.last();
     out.family("heddle_epoch", "gauge", "Number of the current epoch, 0 before the first").sample(&[], epoch.map_or(0, |e| e.number));
     if let Some(e) = epoch {
-        out.family("heddle_epoch_timestamp_seconds", "gauge", "When the current epoch was published").sample(&[], seconds(e.at.0));
+        out.family("heddle_epoch_timestamp_seconds", "gauge", "When the current epoch was published").sample(&[], e.at.0 as f64 / 1000.0);
         out.family("heddle_epoch_hosts", "gauge", "Hosts planned for").sample(&[], e.hosts);
         out.family("heddle_epoch_phases", "gauge", "Phases of the all-to-all among all hosts").sample(&[], e.phases);
         out.family("heddle_epoch_stage_seconds", "gauge", "From the first sign of the change to the end of a stage");
@@ -21,8 +21,8 @@ pub fn text(s: &Snapshot) -> String {
             ("published", st.published),
             ("taken_up", st.taken_up),
         ];
-        for (stage, ms) in stages {
-            out.samples(ms.map(|ms| (vec![("stage", stage)], seconds(ms))));
+        for (stage, after) in stages {
+            out.samples(after.map(|after| (vec![("stage", stage)], after.as_secs_f64())));
         }
     }
     out.family("heddle_change_pending", "gauge", "Whether a change waits for the hold-down").sample(&[], u8::from(s.pending.is_some()));
@@ -82,10 +82,6 @@ pub fn text(s: &Snapshot) -> String {
     out.text
 }
 
-fn seconds(ms: u64) -> f64 {
-    ms as f64 / 1000.0
-}
-
 #[derive(Default)]
 struct Exposition {
     text: String,
@@ -126,7 +122,7 @@ mod tests {
         let switch =
             SwitchStatus { name: "s\"0\\".into(), address: "10.0.0.1:161".into(), seen: Some(Millis(1)), ..SwitchStatus::default() };
         let load = LinkLoad { a: "s0".into(), b: "n0".into(), a_to_b: Some(BitsPerSec(8000)), aapc_load: 3, ..LinkLoad::default() };
-        let stages = Stages { published: Some(1250), ..Stages::default() };
+        let stages = Stages { published: Some(std::time::Duration::from_millis(1250)), ..Stages::default() };
         let way = Way { to: "n1".into(), hops: 1, reached: true, min_us: Some(250) };
         let agent = AgentStatus { host: "n0".into(), inward: Some(BitsPerSec(0)), ways: vec![way], ..AgentStatus::default() };
         let snapshot = Snapshot {

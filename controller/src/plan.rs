@@ -1,4 +1,5 @@
 //! From a tree to an epoch that may be published.
+use inventory::evidence::Evidence;
 use inventory::topology::{Grade, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
@@ -36,7 +37,7 @@ pub fn stated(file: &TopologyFile) -> Topology {
         rate_bps: rate,
         state,
         grade: Grade::Certain,
-        evidence: vec!["stated in a topology file".to_owned()],
+        evidence: vec![Evidence::InTopologyFile],
     };
     let switches = file.switches.iter().map(|s| node(s, NodeKind::Switch));
     let inner = switches.chain(file.routers.iter().map(|r| node(r, NodeKind::Router)));

@@ -9,7 +9,7 @@ mod traps;
 
 use crate::api::Level;
 use crate::clock::Clock;
-use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota};
+use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota, StalledWork, TroubleArea};
 use crate::history;
 use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
 use crate::journal::{Journal, MAX_BYTES};
@@ -226,7 +226,7 @@ async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, E
         let started = started(&dir, &store)?;
         Ok((store, started))
     });
-    let stall = StallNotice::new("start stalled", config.dir.display(), "the controller starts once it answers");
+    let stall = StallNotice::new(StalledWork::Start, config.dir.display(), "the controller starts once it answers");
     tokio::select! {
         opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
         _ = signals.terminate.recv() => Ok(None),
@@ -326,7 +326,7 @@ impl Shell {
         if let Some(Err(e)) = self.journal.as_mut().map(|j| j.record(now, &event, &self.core)) {
             self.journal = None;
             let problem = format!("journal {}: {e}; no further events are recorded", path(&self.config.journal));
-            self.step(Event::Trouble { about: "journal".to_owned(), problem: Some(problem) });
+            self.step(Event::Trouble { about: TroubleArea::Journal, problem: Some(problem) });
         }
         for effect in self.core.handle(now, event) {
             self.carry_out(effect);
@@ -356,7 +356,7 @@ impl Shell {
         let Order { ticket, number, at, file, network } = order;
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         let stall =
-            StallNotice::new("planning stalled", dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
+            StallNotice::new(StalledWork::Planning, dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
         tokio::spawn(async move {
             // What is wrong with the file is an alarm already.
             let reading = spawn_blocking(move || publish::measurements_for_next(&dir).0);
@@ -374,7 +374,7 @@ impl Shell {
         let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
         let number = plan.epoch().number;
         let stall =
-            StallNotice::new("publishing stalled", self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
+            StallNotice::new(StalledWork::Publishing, self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
         let events = self.events.clone();
         let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
         self.publishing = Some(tokio::spawn(async move {
@@ -409,7 +409,7 @@ impl Shell {
     fn reload(&mut self) {
         if let Some(tls) = &self.tls {
             let problem = tls.reload().err().map(|e| format!("{e}; the certificate read before stays in use"));
-            self.step(Event::Trouble { about: "tls".to_owned(), problem });
+            self.step(Event::Trouble { about: TroubleArea::Tls, problem });
         }
         match load(&self.config) {
             Ok((inventory, clients)) => {
@@ -418,7 +418,7 @@ impl Shell {
             }
             Err(e) => {
                 let problem = Some(format!("{e}; the inventory read before stays in force"));
-                self.step(Event::Trouble { about: "inventory".to_owned(), problem });
+                self.step(Event::Trouble { about: TroubleArea::Inventory, problem });
             }
         }
     }

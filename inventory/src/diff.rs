@@ -254,6 +254,8 @@ impl fmt::Display for Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alarm::{Alarm, AlarmKind, AlarmSubject};
+    use crate::evidence::Evidence;
     use crate::topology::{Cluster, Node};
 
     fn node(name: &str, kind: NodeKind) -> Node {
@@ -270,7 +272,7 @@ mod tests {
             rate_bps: BitsPerSec::GIGABIT,
             state: LinkState::Forwarding,
             grade: Grade::Certain,
-            evidence: vec!["seen".into()],
+            evidence: vec![Evidence::Stated],
         }
     }
 
@@ -309,7 +311,7 @@ mod tests {
             t.nodes.reverse();
             t.links[0].evidence.clear();
             t.links[0].b_port = "02:00:00:00:00:01".into();
-            t.alarms.push(crate::topology::Alarm { about: "s0".into(), text: "hot".into() });
+            t.alarms.push(Alarm { subject: AlarmSubject::node("s0"), kind: AlarmKind::Loop });
         });
         assert_eq!(seen, [] as [&str; 0]);
     }

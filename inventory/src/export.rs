@@ -188,14 +188,18 @@ seen nowhere
 
     #[test]
     fn several_clusters_are_told_with_their_reasons() {
+        use crate::cluster_reason::ClusterReason;
         let mut t = sample();
-        let cluster = |name: &str, hosts: &[&str], why: &str| Cluster {
+        let cluster = |name: &str, hosts: &[&str], why: ClusterReason| Cluster {
             name: name.into(),
             hosts: hosts.iter().map(|h| (*h).into()).collect(),
-            reasons: vec![why.into()],
+            reasons: vec![why],
         };
-        t.clusters = vec![cluster("west", &["n0", "n1", "n2"], "stated"), cluster("east", &["n3"], "hosts on s2")];
-        let told = "\nclusters\n   west: n[0-2]\n      stated\n   east: n3\n      hosts on s2\n";
+        t.clusters = vec![
+            cluster("west", &["n0", "n1", "n2"], ClusterReason::Stated),
+            cluster("east", &["n3"], ClusterReason::OneSwitch("s2".into())),
+        ];
+        let told = "\nclusters\n   west: n[0-2]\n      stated in the inventory\n   east: n3\n      hosts on s2\n";
         assert!(text(&t).contains(told), "{}", text(&t));
     }
 

@@ -31,10 +31,11 @@ mod words;
 
 pub use descriptions::descriptions;
 
+use crate::alarm::{Alarm, AlarmKind};
 use crate::clusters::{Seen, clusters, unseen_routers};
 use crate::inventory_file::{Host, Inventory};
 use crate::order::natural;
-use crate::topology::{Alarm, Link, Node, NodeKind, Topology};
+use crate::topology::{Link, Node, NodeKind, Topology};
 use crate::view::Views;
 use device::Device;
 use identity::Directory;
@@ -108,14 +109,15 @@ fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
 struct Found {
     nodes: BTreeMap<String, Node>,
     links: Vec<Link>,
-    alarms: BTreeSet<Alarm>,
+    alarms: Vec<Alarm>,
     /// Devices the operator states that cannot be asked.
     stated: BTreeSet<String>,
 }
 
 impl Found {
-    fn alarm(&mut self, about: &str, text: String) {
-        self.alarms.insert(Alarm { about: about.to_owned(), text });
+    /// What is wrong with a node.
+    fn alarm(&mut self, node: &str, kind: AlarmKind) {
+        self.alarms.push(Alarm::node(node, kind));
     }
 
     fn node(&mut self, name: &str, kind: NodeKind) -> &mut Node {
@@ -132,12 +134,12 @@ impl Found {
         node.chassis = view.and_then(device::chassis);
         let problem = silent.map_or(format!("{address} was not asked yet"), |(_, problem)| problem.clone());
         match (silent, seen) {
-            (Some(_), true) => self.alarm(name, format!("switch \"{name}\" is stale: {problem}; its links stay as last seen")),
-            (_, false) => self.alarm(name, format!("switch \"{name}\" never answered: {problem}; nothing is known of its ports")),
+            (Some(_), true) => self.alarm(name, AlarmKind::SwitchStale { problem }),
+            (_, false) => self.alarm(name, AlarmKind::SwitchUnheard { problem }),
             (None, true) => {}
         }
         for (table, problem) in view.into_iter().flat_map(|v| &v.failed) {
-            self.alarm(name, format!("switch \"{name}\", table {table}: {problem}; its former content stays in use"));
+            self.alarm(name, AlarmKind::TableFailed { table: table.clone(), problem: problem.clone() });
         }
     }
 
@@ -158,18 +160,20 @@ impl Found {
         for unseen in unseen_routers(&Seen { nodes: &nodes, links: &self.links, views, stated }, &roots) {
             nodes.push(unseen.node);
             self.links.extend(unseen.links);
-            self.alarms.insert(unseen.alarm);
+            self.alarms.push(unseen.alarm);
         }
         self.links.sort_by_cached_key(|l| (rank(&l.a), natural(&l.a_port), rank(&l.b), natural(&l.b_port)));
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
         let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated });
         self.alarms.extend(contradictions);
+        self.alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
+        self.alarms.dedup();
         let mut roots = roots.into_iter();
         Topology {
             nodes,
             links: self.links,
             clusters,
-            alarms: self.alarms.into_iter().collect(),
+            alarms: self.alarms,
             root_bridge: roots.next(),
             further_root_bridges: roots.collect(),
         }

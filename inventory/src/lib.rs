@@ -16,8 +16,11 @@
 //! | [`host_report`] | what a host agent says |
 //! | [`view`] | the newest word of each device on each table |
 //! | [`address`] | where a host is reached on the cluster network |
+//! | [`evidence`] | why a link is believed |
+//! | [`alarm`] | what an operator should look at |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`infer`] | views to topology |
+//! | [`cluster_reason`] | why hosts are a cluster |
 //! | `clusters` | which hosts share a spanning tree without a router, a slow or a long link between them |
 //! | [`diff`] | what changed between two topologies |
 //! | [`cabling`] | a plan of the cabling, and how what is found differs |
@@ -26,9 +29,12 @@
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
 pub mod address;
+pub mod alarm;
 pub mod cabling;
+pub mod cluster_reason;
 mod clusters;
 pub mod diff;
+pub mod evidence;
 pub mod export;
 pub mod host_report;
 pub mod infer;

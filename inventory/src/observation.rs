@@ -5,6 +5,7 @@
 use crate::host_report::HostReport;
 use crate::{BitsPerSec, Mac, Millis};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
 
 /// One statement of one device at one time.
@@ -219,6 +220,16 @@ pub enum Id {
     Text(String),
 }
 
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Mac(mac) => write!(f, "{mac}"),
+            Id::Address(address) => write!(f, "{address}"),
+            Id::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bridge {
@@ -274,6 +285,19 @@ pub enum StpState {
     Forwarding,
     /// broken(6)
     Broken,
+}
+
+impl fmt::Display for StpState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StpState::Disabled => "disabled",
+            StpState::Blocking => "blocking",
+            StpState::Listening => "listening",
+            StpState::Learning => "learning",
+            StpState::Forwarding => "forwarding",
+            StpState::Broken => "broken",
+        })
+    }
 }
 
 /// One learned row of the forwarding database; rows that are not learned(3) are left out by the reader.

@@ -1,4 +1,7 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
+use crate::alarm::Alarm;
+use crate::cluster_reason::ClusterReason;
+use crate::evidence::Evidence;
 use crate::order::natural;
 use crate::topology_file::{self, TopologyFile, is_name};
 use crate::tree::{Cable, Tree, TreeError};
@@ -9,9 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
-
-/// The evidence, and the reason, of what the operator said.
-pub(crate) const STATED: &str = "stated in the inventory";
 
 /// What is believed about the network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -81,13 +81,8 @@ pub struct Link {
     /// How sure.
     pub grade: Grade,
     /// Why it is believed, one short line each.
-    pub evidence: Vec<String>,
+    pub evidence: Vec<Evidence>,
 }
-
-/// How evidence begins that says no more of a rate than what is assumed.
-const RATE_UNKNOWN: &str = "rate: ";
-/// Evidence where a gigabit is assumed.
-pub(crate) const RATE_ASSUMED: &str = "rate: neither end says it, 1G assumed";
 
 /// One cable of an aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,16 +127,7 @@ pub struct Cluster {
     pub hosts: Vec<String>,
     /// Why these hosts are together and no others with them, one short line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<String>,
-}
-
-/// Something an operator should look at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Alarm {
-    /// What it is about: a node or `a-b`.
-    pub about: String,
-    /// Object, place, problem, consequence, hint.
-    pub text: String,
+    pub reasons: Vec<ClusterReason>,
 }
 
 impl Topology {
@@ -230,7 +216,7 @@ impl Topology {
         hosts.sort_by_cached_key(|name, _| natural(name));
         let clusters = match &self.clusters[..] {
             [] => IndexMap::new(),
-            [one] if !one.reasons.iter().any(|r| r == STATED) => IndexMap::new(),
+            [one] if !one.reasons.contains(&ClusterReason::Stated) => IndexMap::new(),
             several => {
                 several.iter().map(|c| (c.name.clone(), c.hosts.iter().filter(|h| hosts.contains_key(*h)).cloned().collect())).collect()
             }
@@ -315,7 +301,7 @@ impl fmt::Display for Grade {
 impl Link {
     /// Whether anything says how fast it is.
     pub(crate) fn rate_is_known(&self) -> bool {
-        !self.evidence.iter().any(|e| e.starts_with(RATE_UNKNOWN))
+        !self.evidence.iter().any(|e| matches!(e, Evidence::Rate(_)))
     }
 
     /// Whether frames pass here for certain.

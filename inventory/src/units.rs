@@ -2,6 +2,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A data rate in bits per second. Written `100M`, `1G`, `2500M`, `25G`, or a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -18,14 +19,67 @@ pub struct Bytes(pub u64);
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// Milliseconds from `earlier` to `self`; zero where the clock went back.
-    pub fn since(self, earlier: Millis) -> u64 {
-        self.0.saturating_sub(earlier.0)
+    /// From `earlier` to `self`; zero where the clock went back.
+    pub fn since(self, earlier: Millis) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// So many milliseconds later, at most the last moment there is: moments come from files and from other machines, too.
-    pub fn after(self, ms: u64) -> Millis {
-        Millis(self.0.saturating_add(ms))
+    /// So much later, at most the last moment there is: moments come from files and from other machines, too.
+    pub fn after(self, span: Duration) -> Millis {
+        Millis(self.0.saturating_add(milliseconds::of(span)))
+    }
+
+    /// So much earlier, at least the first moment there is.
+    pub fn before(self, span: Duration) -> Millis {
+        Millis(self.0.saturating_sub(milliseconds::of(span)))
+    }
+}
+
+/// Spans of time in files and in the API: whole milliseconds.
+pub mod milliseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    /// Whole milliseconds, at most as many as there can be.
+    pub fn of(span: Duration) -> u64 {
+        u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// For `serde(with)`.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        of(*span).serialize(serializer)
+    }
+
+    /// For `serde(with)`.
+    ///
+    /// # Errors
+    /// Whatever is no number of milliseconds.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
+
+    /// The same where there may be none.
+    pub mod optional {
+        use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
+
+        /// For `serde(with)`.
+        ///
+        /// # Errors
+        /// Those of the serializer.
+        pub fn serialize<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+            span.map(super::of).serialize(serializer)
+        }
+
+        /// For `serde(with)`.
+        ///
+        /// # Errors
+        /// Whatever is no number of milliseconds.
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+            Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_millis))
+        }
     }
 }
 

@@ -117,7 +117,7 @@ impl Identity {
 /// The network namespaces the nodes of a lab say they have.
 pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
     let files = fs::read_dir(directory(lab).join("nodes")).into_iter().flatten().flatten().map(|e| e.path());
-    let identities = files.filter(|f| f.extension().is_some_and(|e| e == "json")).filter_map(|f| fs::read(f).ok());
+    let identities = files.filter(|f| f.extension().is_some_and(|extension| extension == "json")).filter_map(|f| fs::read(f).ok());
     identities.filter_map(|text| serde_json::from_slice::<Identity>(&text).ok()).map(|i| i.netns).collect()
 }
 

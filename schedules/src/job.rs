@@ -2,8 +2,21 @@
 //! shared directory's `jobs/`, and the controller reads.
 //!
 //! Counters are cumulative, so a lost or repeated reading costs nothing.
+use crate::table::{Collective, Mpi, Way};
 use inventory::Millis;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a record names: a thing that this version of heddle knows, or the name of one that only another version does. In the file it is its
+/// name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedName<T> {
+    /// A thing with its name.
+    Known(T),
+    /// A name.
+    Unknown(String),
+}
 
 /// A job's communicator, as its rank 0 last wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,8 +35,8 @@ pub struct JobRecord {
     pub hosts: Vec<String>,
     /// Its size.
     pub ranks: u32,
-    /// `openmpi` or `mpich`.
-    pub mpi: String,
+    /// The library.
+    pub mpi: RecordedName<Mpi>,
     /// The epoch it follows; 0 while it follows none.
     pub epoch: u64,
     /// When it took that epoch up.
@@ -41,10 +54,10 @@ pub struct JobRecord {
 /// Totals of one kind of call since the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallTotal {
-    /// `alltoall`, `allgather`, `alltoallv` or `allgatherv`.
-    pub collective: String,
-    /// `aapc`, `ring` or `native`.
-    pub way: String,
+    /// What was called.
+    pub collective: RecordedName<Collective>,
+    /// Which way it went.
+    pub way: RecordedName<Way>,
     /// Bytes a rank sends to each other rank in one call; the mean where they differ.
     pub block: u64,
     /// Number of calls.
@@ -53,4 +66,69 @@ pub struct CallTotal {
     pub seconds: f64,
     /// Seconds they would have taken at the payload bound of the bottleneck edge; 0 where no tree is known.
     pub bound_seconds: f64,
+}
+
+impl<T> RecordedName<T> {
+    /// What this version knows.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            RecordedName::Known(thing) => Some(thing),
+            RecordedName::Unknown(_) => None,
+        }
+    }
+
+    /// A name that only another version knows.
+    pub fn unknown(&self) -> Option<&str> {
+        match self {
+            RecordedName::Known(_) => None,
+            RecordedName::Unknown(name) => Some(name),
+        }
+    }
+}
+
+impl<T> From<T> for RecordedName<T> {
+    fn from(thing: T) -> RecordedName<T> {
+        RecordedName::Known(thing)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for RecordedName<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordedName::Known(thing) => thing.fmt(f),
+            RecordedName::Unknown(name) => f.pad(name),
+        }
+    }
+}
+
+impl<T: fmt::Display> Serialize for RecordedName<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
+    /// A name that stands for a thing, but not as this version writes it, stays as it is.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RecordedName<T>, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = name.parse().ok().filter(|thing: &T| thing.to_string() == name);
+        Ok(known.map_or(RecordedName::Unknown(name), RecordedName::Known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Carrier;
+
+    #[test]
+    fn what_another_version_named_is_read_and_written_as_it_stands() {
+        let json = r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"seconds":1.0,"bound_seconds":0.5},{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"seconds":1.0,"bound_seconds":0.5}]}"#;
+        let record: JobRecord = serde_json::from_str(json).unwrap();
+        assert_eq!(record.mpi.unknown(), Some("mvapich"));
+        assert_eq!(record.calls[0].collective.known(), Some(&Collective::Alltoall));
+        assert_eq!(record.calls[0].way.known(), Some(&Way::Ring { over: Carrier::Tcp }));
+        assert_eq!((record.calls[1].collective.unknown(), record.calls[1].way.unknown()), (Some("bcast"), Some("aapc receiver")));
+        assert_eq!(serde_json::to_string(&record).unwrap(), json);
+    }
 }

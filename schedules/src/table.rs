@@ -31,6 +31,20 @@ impl fmt::Display for Collective {
     }
 }
 
+impl FromStr for Collective {
+    type Err = UnknownCollective;
+
+    fn from_str(text: &str) -> Result<Collective, UnknownCollective> {
+        let all = [Collective::Alltoall, Collective::Allgather, Collective::Alltoallv, Collective::Allgatherv];
+        all.into_iter().find(|collective| collective.to_string() == text).ok_or_else(|| UnknownCollective(text.to_owned()))
+    }
+}
+
+/// A name that is no [`Collective`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("collective \"{0}\": expected alltoall, allgather, alltoallv or allgatherv")]
+pub struct UnknownCollective(pub String);
+
 /// How a call is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -168,6 +182,20 @@ impl fmt::Display for Mpi {
         })
     }
 }
+
+impl FromStr for Mpi {
+    type Err = UnknownMpi;
+
+    fn from_str(text: &str) -> Result<Mpi, UnknownMpi> {
+        let known = [Mpi::OpenMpi, Mpi::Mpich].into_iter().find(|mpi| mpi.to_string() == text);
+        known.ok_or_else(|| UnknownMpi(text.to_owned()))
+    }
+}
+
+/// A name that is no [`Mpi`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("MPI library \"{0}\": expected openmpi or mpich")]
+pub struct UnknownMpi(pub String);
 
 /// From this block size on, up to the next entry, this way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,9 +2,11 @@
 use super::cluster::Cluster;
 use anyhow::{Context, ensure};
 use controller::api::{EpochInfo, JobStatus, Snapshot};
+use controller::publish::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};
 use lab::mpi::Mpi;
+use schedules::table::{Collective, Way};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -35,9 +37,12 @@ pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
     let (host, target) = cable_to_move(&cluster.file).context("the topology has no host that could move")?;
     step(&format!("move the cable of {host} to {target} while the job runs"));
     cluster.lab.move_host(&host, &target)?;
-    let names_host = |change: &String| change.split(' ').any(|word| word == host);
-    let tells = |epoch: &&EpochInfo| epoch.number > first.number && epoch.changes.iter().any(names_host);
-    let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| s.epochs.iter().rev().find(tells).cloned())?;
+    let shared = cluster.lab.shared_dir();
+    let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| {
+        let current = current_epoch(&shared).ok().flatten()?;
+        let moved = current.number > first.number && current.topology.hosts.get(&host).is_some_and(|h| h.switch == target);
+        s.epochs.iter().find(|e| moved && e.number == current.number).cloned()
+    })?;
     check_move(cluster, &host, &target)?;
     second.changes.iter().for_each(|change| told(change));
 
@@ -137,8 +142,12 @@ fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
 
 /// The running job that follows this epoch, or a later one, and already made planned calls of both collectives.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
-    let planned = |job: &JobStatus, name: &str| job.record.calls.iter().any(|call| call.collective == name && call.way != "native");
-    let follows = |job: &&JobStatus| job.running && job.record.epoch >= epoch && planned(job, "alltoall") && planned(job, "allgather");
+    let planned = |job: &JobStatus, of: Collective| {
+        job.record.calls.iter().any(|call| call.collective == of.into() && call.way != Way::Native.into())
+    };
+    let follows = |job: &&JobStatus| {
+        job.running && job.record.epoch >= epoch && planned(job, Collective::Alltoall) && planned(job, Collective::Allgather)
+    };
     snapshot.jobs.iter().find(follows)
 }
 
@@ -152,8 +161,8 @@ fn timeline(epoch: &EpochInfo) -> String {
     let s = &epoch.stages;
     let named =
         [("believed", s.believed), ("inferred", s.inferred), ("planned", s.planned), ("published", s.published), ("taken up", s.taken_up)];
-    let mut stages: Vec<(u64, &str)> = named.iter().filter_map(|(name, after)| after.map(|ms| (ms, *name))).collect();
+    let mut stages: Vec<(Duration, &str)> = named.iter().filter_map(|(name, after)| after.map(|after| (after, *name))).collect();
     stages.sort();
-    let told: Vec<String> = stages.iter().map(|(ms, name)| format!("{name} +{ms} ms")).collect();
+    let told: Vec<String> = stages.iter().map(|(after, name)| format!("{name} +{} ms", after.as_millis())).collect();
     format!("change seen, {}", told.join(", "))
 }

@@ -39,7 +39,7 @@ pub(super) struct Said {
     /// The epoch it followed; 0 without the runtime.
     pub(super) epoch: u64,
     /// The ways that its calls really went.
-    pub(super) gone: Vec<String>,
+    pub(super) gone: Vec<Way>,
     /// What it measured.
     pub(super) series: Vec<Series>,
 }
@@ -66,7 +66,7 @@ pub(super) struct Series {
 
 /// The collective of this name; ping-pongs are none.
 pub(super) fn collective(name: &str) -> Option<Collective> {
-    [Collective::Alltoall, Collective::Allgather].into_iter().find(|collective| collective.to_string() == name)
+    name.parse().ok().filter(|collective| matches!(collective, Collective::Alltoall | Collective::Allgather))
 }
 
 impl<'a> Launcher<'a> {
@@ -104,7 +104,7 @@ impl<'a> Launcher<'a> {
         if let Some(why) = record.aside {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
         }
-        let gone = record.calls.iter().map(|call| call.way.clone()).collect();
+        let gone = record.calls.iter().filter_map(|call| call.way.known().copied()).collect();
         Ok(Said { library: introduction.library, hosts: introduction.hosts, epoch: record.epoch, gone, series })
     }
 

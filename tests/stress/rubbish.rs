@@ -1,6 +1,7 @@
 //! What a hostile user of a host leaves among the job records.
 use inventory::Millis;
 use schedules::job::JobRecord;
+use schedules::table::Mpi;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -52,7 +53,7 @@ fn fat(octets: usize) -> String {
         updated: Millis(2),
         hosts,
         ranks: 4,
-        mpi: "mpich".to_owned(),
+        mpi: Mpi::Mpich.into(),
         epoch: 1,
         epoch_since: Millis(1),
         aside: None,

@@ -11,11 +11,12 @@ use inventory::Millis;
 use inventory::topology::Topology;
 use jiff::tz::TimeZone;
 use ratatui::layout::{Position, Rect};
+use std::time::Duration;
 
 /// How long a message line stays, in milliseconds.
 const NOTE_STAYS: u64 = 8_000;
 /// Silence of a live source, in milliseconds, that is worth saying.
-const SILENCE: u64 = 5_000;
+const SILENCE: Duration = Duration::from_secs(5);
 /// How often something that counts down or up is drawn, in milliseconds.
 const TICK: u64 = 1_000;
 
@@ -221,7 +222,7 @@ impl App {
         let clock = match (&self.frozen, &self.live) {
             _ if self.lost.is_some() || self.frozen.is_some() => Some(soon),
             (None, Some((s, _))) if s.pending.is_some() => Some(Millis(self.now.0 + TICK / 5)),
-            (None, Some((_, received))) if self.look.live => Some(soon.max(Millis(received.0 + SILENCE))),
+            (None, Some((_, received))) if self.look.live => Some(soon.max(received.after(SILENCE))),
             _ => None,
         };
         [note, clock].into_iter().flatten().min()
@@ -239,14 +240,14 @@ impl App {
             Some(f) => (&f.picture, f.since),
             None => (&self.live, self.now),
         };
-        let passed = |received: Millis| if self.look.live { now.since(received) } else { 0 };
-        shown.as_ref().map_or(now, |(s, received)| Millis(s.at.0.saturating_add(passed(*received))))
+        let passed = |received: Millis| if self.look.live { now.since(received) } else { Duration::ZERO };
+        shown.as_ref().map_or(now, |(s, received)| s.at.after(passed(*received)))
     }
 
     /// How long a live source has been silent, where that is worth saying.
-    pub(crate) fn silence(&self) -> Option<u64> {
+    pub(crate) fn silence(&self) -> Option<Duration> {
         let (_, received) = self.live.as_ref().filter(|_| self.look.live)?;
-        Some(self.now.since(*received)).filter(|ms| *ms >= SILENCE)
+        Some(self.now.since(*received)).filter(|silence| *silence >= SILENCE)
     }
 
     /// What panel `index` shows with its sort order and filter.

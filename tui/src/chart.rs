@@ -3,10 +3,12 @@ use crate::figures;
 use crate::panels::View;
 use crate::table::put;
 use controller::api::JobPoint;
+use inventory::units::milliseconds;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::time::Duration;
 
 /// Cells left of the columns, for the scale.
 const SCALE: u16 = 11;
@@ -67,7 +69,7 @@ fn bound(point: &JobPoint) -> Option<f64> {
 /// The newest points, each column the mean of what falls into its step of time; an empty step stays empty.
 fn bins(history: &[JobPoint], width: usize) -> (Vec<Bin>, u64) {
     let (first, last) = (history.first().map_or(0, |p| p.at.0), history.last().map_or(0, |p| p.at.0));
-    let mut gaps: Vec<u64> = history.windows(2).map(|w| w[1].at.since(w[0].at)).collect();
+    let mut gaps: Vec<u64> = history.windows(2).map(|w| milliseconds::of(w[1].at.since(w[0].at))).collect();
     gaps.sort_unstable();
     let usual = gaps.get(gaps.len() * 3 / 4).copied().unwrap_or(1_000);
     let wanted = usual.max(last.saturating_sub(first) / (4 * width as u64).max(1)).max(1);
@@ -143,7 +145,7 @@ fn column(view: &View<'_>, bin: &Bin, top: f64, buffer: &mut Buffer, area: Rect)
 /// How far back the chart goes, and which epochs begin where.
 fn time(view: &View<'_>, bins: &[Bin], step: u64, buffer: &mut Buffer, area: Rect) {
     let dim: Style = view.palette.dim;
-    let back = format!("-{}", figures::age(step * bins.len() as u64));
+    let back = format!("-{}", figures::age(Duration::from_millis(step * bins.len() as u64)));
     buffer.set_string(area.x, area.y, &back, dim);
     let mut free = area.x + back.len() as u16 + 1;
     for (bin, x) in bins.iter().zip(area.x..).filter(|(b, _)| b.changed) {

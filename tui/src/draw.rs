@@ -139,7 +139,7 @@ impl App {
         match &snapshot.pending {
             Some(change) => {
                 let left = change.due.since(self.clock());
-                Line::styled(format!("◔ change in {:.1} s", left as f64 / 1e3), p.warn)
+                Line::styled(format!("◔ change in {:.1} s", left.as_secs_f64()), p.warn)
             }
             None => Line::styled("● live", p.good),
         }

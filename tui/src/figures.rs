@@ -1,6 +1,7 @@
 //! How numbers are written: short, aligned, with their unit.
 use inventory::{BitsPerSec, Bytes, Millis};
 use jiff::{Timestamp, tz::TimeZone};
+use std::time::Duration;
 
 /// Time of day, `12:03:17`.
 pub(crate) fn clock(at: Millis, zone: &TimeZone) -> String {
@@ -17,8 +18,9 @@ fn moment(at: Millis, zone: &TimeZone, form: &str) -> String {
     stamp.map_or_else(|| "?".into(), |t| t.to_zoned(zone.clone()).strftime(form).to_string())
 }
 
-/// A span of milliseconds: `40 ms`, `1.25 s`, `3 min 5 s`, `2 h 3 min`.
-pub(crate) fn span(ms: u64) -> String {
+/// A span: `40 ms`, `1.25 s`, `3 min 5 s`, `2 h 3 min`.
+pub(crate) fn span(span: Duration) -> String {
+    let ms = span.as_millis();
     match ms {
         0..1_000 => format!("{ms} ms"),
         1_000..60_000 => format!("{:.2} s", ms as f64 / 1e3),
@@ -28,8 +30,8 @@ pub(crate) fn span(ms: u64) -> String {
 }
 
 /// A span of whole seconds, for what grows while one looks: `7 s`, `3 min`, `2 h`, `4 d`.
-pub(crate) fn age(ms: u64) -> String {
-    match ms / 1_000 {
+pub(crate) fn age(span: Duration) -> String {
+    match span.as_secs() {
         s @ 0..120 => format!("{s} s"),
         s @ 120..7_200 => format!("{} min", s / 60),
         s @ 7_200..172_800 => format!("{} h", s / 3_600),
@@ -90,8 +92,9 @@ mod tests {
     fn figures_are_short_and_carry_units() {
         assert_eq!(clock(Millis(1_770_000_000_000), &TimeZone::UTC), "02:40:00");
         assert_eq!(clock(Millis(u64::MAX), &TimeZone::UTC), "?");
+        let ms = |ms| span(Duration::from_millis(ms));
         assert_eq!(
-            (span(40), span(1_250), span(185_000), span(7_380_000)),
+            (ms(40), ms(1_250), ms(185_000), ms(7_380_000)),
             ("40 ms".into(), "1.25 s".into(), "3 min 5 s".into(), "2 h 3 min".into())
         );
         assert_eq!((size(65_536), size(1_000), size(1 << 20)), ("64k".into(), "1000".into(), "1M".into()));

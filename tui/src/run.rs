@@ -200,7 +200,7 @@ fn turn(mut app: App, screen: &mut Screen, messages: &Receiver<Message>, orders:
 /// The next thing that happens; a tick when the clock alone changes the screen.
 fn next(app: &App, messages: &Receiver<Message>) -> Message {
     let received = match app.wakes() {
-        Some(at) => messages.recv_timeout(Duration::from_millis(at.since(now()).max(1))),
+        Some(at) => messages.recv_timeout(at.since(now()).max(Duration::from_millis(1))),
         None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
     };
     received.unwrap_or_else(|e| if e == RecvTimeoutError::Timeout { Message::Tick } else { Message::Terminate })

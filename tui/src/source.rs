@@ -1,6 +1,7 @@
 //! Where snapshots come from: the controller's event stream, or a file recorded from it.
 use crate::app::Message;
 use crate::clean;
+use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,14 +63,29 @@ fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
     ureq::Agent::new_with_config(config)
 }
 
+/// What TLS says is wrong, where that is why nothing came.
+fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
+    match error {
+        ureq::Error::Rustls(error) => Some(error),
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref(),
+        _ => None,
+    }
+}
+
 /// Why nothing came, with what to do about it where that is known.
 fn explained(url: &str, error: &ureq::Error) -> String {
-    let error = error.to_string();
-    let hint = match error.as_str() {
-        e if e.contains("UnknownIssuer") || e.contains("BadSignature") => "; its certificate is not by an authority of --ca FILE",
-        e if e.contains("NotValidForName") => "; its certificate is for another name: connect to the one in it",
-        e if e.contains("Expired") => "; its certificate has expired",
-        e if e.contains("InvalidContentType") => "; it speaks no TLS: connect with http://",
+    let refused = tls_error(error);
+    let hint = match refused {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
+            "; its certificate is not by an authority of --ca FILE"
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })) => {
+            "; its certificate is for another name: connect to the one in it"
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })) => {
+            "; its certificate has expired"
+        }
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => "; it speaks no TLS: connect with http://",
         _ => "",
     };
     format!("{url}: {error}{hint}")

@@ -4,6 +4,7 @@
 use crate::secrets;
 use inventory::host_report::{Directions, HostReport};
 use inventory::plain;
+use rustls::{CertificateError, InvalidMessage};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -199,14 +200,29 @@ impl Away {
     }
 }
 
+/// What TLS says is wrong, where that is why nothing came back.
+fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
+    match error {
+        ureq::Error::Rustls(error) => Some(error),
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref(),
+        _ => None,
+    }
+}
+
 /// Why nothing came back, with what to do about it where that is known.
 fn explained(error: &ureq::Error) -> String {
-    let error = plain::visible(&error.to_string());
-    let hint = match error.as_str() {
-        e if e.contains("UnknownIssuer") || e.contains("BadSignature") => "; its certificate is not by an authority of --ca FILE",
-        e if e.contains("NotValidForName") => "; its certificate is for another name: give the one in it as --controller",
-        e if e.contains("Expired") => "; its certificate has expired",
-        e if e.contains("InvalidContentType") => "; it speaks no TLS: give it as http://",
+    let (refused, error) = (tls_error(error), plain::visible(&error.to_string()));
+    let hint = match refused {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
+            "; its certificate is not by an authority of --ca FILE"
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })) => {
+            "; its certificate is for another name: give the one in it as --controller"
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })) => {
+            "; its certificate has expired"
+        }
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => "; it speaks no TLS: give it as http://",
         _ => "",
     };
     error + hint

@@ -2,22 +2,24 @@
 //!
 //! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory does not list, or
 //! shares its name with another machine changes nothing but what is told.
+use super::alarms::ControllerAlarm;
 use super::directions::{self, Rota, Subject};
 use super::{Core, Effect};
 use crate::api::Level;
 use inventory::address::Addresses;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Observation, Pulse};
-use inventory::topology::Alarm;
+use inventory::units::milliseconds;
 use inventory::view;
 use inventory::{Mac, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
-/// Two machines under one name are believed again once only one of them has reported for so long, in ms.
-const PEACE_MS: u64 = 600_000;
-/// Rounds of probes, where one round cannot cover everything, in ms.
-const ROUND_MS: u64 = 300_000;
+/// Two machines under one name are believed again once only one of them has reported for so long.
+const PEACE: Duration = Duration::from_secs(600);
+/// Rounds of probes, where one round cannot cover everything.
+const ROUND: Duration = Duration::from_secs(300);
 /// Different refusals told; whoever has a token may make up names.
 const REFUSALS: usize = 64;
 
@@ -60,7 +62,7 @@ impl Agent {
             }
             self.cards = cards;
         }
-        self.double = self.double.filter(|at| now.since(*at) < PEACE_MS);
+        self.double = self.double.filter(|at| now.since(*at) < PEACE);
         self.double.is_some()
     }
 
@@ -80,20 +82,15 @@ impl Agent {
         u32::try_from(self.numbers.iter().position(|n| n == card)?).ok()
     }
 
-    fn alarm(&self, host: &str) -> Option<Alarm> {
+    fn alarm(&self, host: &str) -> Option<ControllerAlarm> {
         self.double?;
-        let first = |cards: &BTreeSet<Mac>| cards.first().map(Mac::to_string).unwrap_or_default();
-        let text = format!(
-            "host \"{host}\": two machines report under this name in turn, with cards {} and {}; neither is believed: give each agent its own name",
-            first(&self.former),
-            first(&self.cards)
-        );
-        Some(Alarm { about: host.to_owned(), text })
+        let cards = [&self.former, &self.cards].map(|cards| cards.first().copied());
+        Some(ControllerAlarm::TwoMachines(host.to_owned(), cards))
     }
 }
 
 impl Agents {
-    pub(crate) fn alarms(&self) -> impl Iterator<Item = Alarm> + '_ {
+    pub(crate) fn alarms(&self) -> impl Iterator<Item = ControllerAlarm> + '_ {
         self.hosts.iter().filter_map(|(host, agent)| agent.alarm(host))
     }
 
@@ -158,7 +155,7 @@ impl Core {
 
     /// Says anew what is wanted of each host, if that changed.
     pub(super) fn direct(&mut self, now: Millis, fx: &mut Vec<Effect>) {
-        let round = now.0 / ROUND_MS;
+        let round = now.0 / milliseconds::of(ROUND);
         if !std::mem::take(&mut self.agents.stirred) && self.agents.round == round {
             return;
         }

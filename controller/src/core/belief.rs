@@ -2,14 +2,15 @@
 use super::candidate::{Candidate, Settled};
 use inventory::{Millis, Topology, diff};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// A flapping change is believed after this many hold-downs, whatever it then is.
-const MOST_HOLDS: u64 = 10;
+const MOST_HOLDS: u32 = 10;
 /// Changes closer than this belong to one story.
-const STORY_MS: u64 = 5_000;
+const STORY: Duration = Duration::from_secs(5);
 /// The same while everything is as published: echoes of the last change must not become the start of the next. And a hint tells of a change
 /// that follows it within this time; one that led to none is no part of any story.
-const ECHO_MS: u64 = 1_000;
+const ECHO: Duration = Duration::from_secs(1);
 
 /// At most this many hosts are named in one change.
 const NAMED: usize = 4;
@@ -81,7 +82,7 @@ impl Belief {
     /// Something may have moved: a counter, a trap.
     pub(crate) fn hint(&mut self, now: Millis) {
         // Of hints without pause none can tell which one announced the change.
-        let earliest = Millis(now.0.saturating_sub(ECHO_MS));
+        let earliest = now.before(ECHO);
         self.hints = match self.hints {
             Some((first, last)) if last >= earliest => Some((first.max(earliest), now)),
             _ => Some((now, now)),
@@ -90,9 +91,9 @@ impl Belief {
 
     /// Something moved: the inferred tree is another one.
     pub(crate) fn change(&mut self, now: Millis) {
-        let pause = if self.calm { ECHO_MS } else { STORY_MS };
+        let pause = if self.calm { ECHO } else { STORY };
         let began = self.story.filter(|(_, last)| now.since(*last) <= pause).map(|(first, _)| first);
-        let hinted = self.hints.filter(|(_, last)| now.since(*last) <= ECHO_MS).map(|(first, _)| first);
+        let hinted = self.hints.filter(|(_, last)| now.since(*last) <= ECHO).map(|(first, _)| first);
         self.story = Some((began.or(hinted).unwrap_or(now), now));
     }
 
@@ -103,11 +104,11 @@ impl Belief {
 
     /// When the story began that led to a candidate which is held since then.
     pub(crate) fn first_sign(&self, since: Millis) -> Millis {
-        self.story.filter(|(_, last)| since.since(*last) <= STORY_MS).map_or(since, |(first, _)| first.min(since))
+        self.story.filter(|(_, last)| since.since(*last) <= STORY).map_or(since, |(first, _)| first.min(since))
     }
 
-    /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the hold-down in ms.
-    pub(crate) fn weigh(&mut self, now: Millis, candidate: Option<Candidate>, settled: Option<&Settled>, hold: u64) {
+    /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the hold-down.
+    pub(crate) fn weigh(&mut self, now: Millis, candidate: Option<Candidate>, settled: Option<&Settled>, hold: Duration) {
         let Some(candidate) = candidate.filter(|c| settled.is_none_or(|s| s.key != c.key)) else {
             self.held = None;
             return;
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
     use crate::core::candidate::tests::candidate;
 
-    const HOLD: u64 = 500;
+    const HOLD: Duration = Duration::from_millis(500);
 
     #[test]
     fn a_change_is_believed_after_it_held_still() {

@@ -3,16 +3,20 @@
 //!
 //! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way neither a
 //! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
+use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::damping::{self, Damping};
+use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use inventory::address::Addresses;
+use inventory::evidence::{Evidence, KeptBecause};
 use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Interface, StpState};
-use inventory::topology::{Alarm, Cluster, Grade, Link, LinkState, Node, NodeKind};
+use inventory::topology::{Cluster, Grade, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
 use inventory::view::{View, Views};
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 /// A network that could be published.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,9 +76,9 @@ fn key(file: &TopologyFile) -> TopologyFile {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Judgement {
     /// What could be published, or why nothing can.
-    pub(crate) candidate: Result<Candidate, Vec<String>>,
+    pub(crate) candidate: Result<Candidate, Vec<TreeDoubt>>,
     /// Hosts that are not where they belong, and the like.
-    pub(crate) alarms: Vec<Alarm>,
+    pub(crate) alarms: Vec<ControllerAlarm>,
 }
 
 /// Since when hosts of the published tree are seen nowhere.
@@ -90,8 +94,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) settled: Option<&'a Settled>,
     /// What flaps, and so stays as it is published.
     pub(crate) damping: &'a Damping,
-    /// A host is given up so many ms after it vanished, given evidence.
-    pub(crate) gone_after: u64,
+    /// A host is given up so long after it vanished, given evidence.
+    pub(crate) gone_after: Duration,
 }
 
 /// Judges an inferred network at `now`. `absent` is kept up to date.
@@ -117,7 +121,7 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
                 continue;
             }
             alarms.push(absence(host, settled, elsewhere, gone, gone_after));
-            put_back(&mut network, settled, host, "the host is seen nowhere now");
+            put_back(&mut network, settled, host, KeptBecause::SeenNowhere);
             kept.insert(host);
         }
         kept.extend(damping.clustered());
@@ -138,29 +142,27 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
 }
 
 /// A candidate with the links between switches as they are published.
-fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: &Settled) -> Result<Candidate, Vec<String>> {
+fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: &Settled) -> Result<Candidate, Vec<TreeDoubt>> {
     let frozen = whole(inventory, views, damping::freeze_trunks(&candidate.network, settled), Some(settled));
-    frozen.map_err(|reasons| {
-        vec![format!("a link between switches flaps, and with those of epoch {}: {}", settled.number, reasons.join("; "))]
-    })
+    frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }
 
 /// The tree of a network, or why it is none.
-fn whole(inventory: &Inventory, views: &Views, network: Topology, settled: Option<&Settled>) -> Result<Candidate, Vec<String>> {
+fn whole(inventory: &Inventory, views: &Views, network: Topology, settled: Option<&Settled>) -> Result<Candidate, Vec<TreeDoubt>> {
     let kinds = network.kinds();
     let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(kinds.get(n.as_str()), Some(NodeKind::Switch | NodeKind::Unmanaged)));
     let doubt = |l: &Link| match l.state {
-        LinkState::Unknown if in_transition(views, l) => Some("STP is between states"),
-        LinkState::Unknown => Some("its ends do not say whether it forwards"),
-        LinkState::Forwarding if l.grade == Grade::Ambiguous => Some("more than one reading fits the evidence"),
+        LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
+        LinkState::Unknown => Some(LinkDoubt::Unsaid),
+        LinkState::Forwarding if l.grade == Grade::Ambiguous => Some(LinkDoubt::Ambiguous),
         LinkState::Forwarding | LinkState::Blocked => None,
     };
-    let mut reasons: Vec<String> =
-        network.links.iter().filter(between).filter_map(|l| Some(format!("link {}-{}: {}", l.a, l.b, doubt(l)?))).collect();
+    let doubtful = network.links.iter().filter(between).filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
+    let mut reasons: Vec<TreeDoubt> = doubtful.collect();
     let file = file(inventory, views, &network, settled);
     reasons.extend(cut_off(&file));
     if reasons.is_empty() {
-        reasons.extend(file.tree().err().map(|e| e.to_string()));
+        reasons.extend(file.tree().err().map(TreeDoubt::Torn));
     }
     if reasons.is_empty() { Ok(Candidate::new(network, file)) } else { Err(reasons) }
 }
@@ -221,14 +223,11 @@ fn reached(file: &TopologyFile) -> BTreeSet<String> {
 }
 
 /// Names the hosts that forwarding links do not reach.
-fn cut_off(file: &TopologyFile) -> Option<String> {
+fn cut_off(file: &TopologyFile) -> Option<TreeDoubt> {
     let reached = reached(file);
-    let lost: Vec<&str> = file.hosts.iter().filter(|(_, h)| !reached.contains(&h.switch)).map(|(n, _)| n.as_str()).collect();
-    let first = file.hosts.keys().next()?;
-    (!lost.is_empty()).then(|| format!(
-            "no forwarding link leads from \"{first}\" to {}; where a router joins them that cannot be asked, state it under routers and its cables under links in the inventory",
-            lost.join(", ")
-        ))
+    let lost: Vec<String> = file.hosts.iter().filter(|(_, h)| !reached.contains(&h.switch)).map(|(n, _)| n.clone()).collect();
+    let from = file.hosts.keys().next()?.clone();
+    (!lost.is_empty()).then_some(TreeDoubt::CutOff { from, lost })
 }
 
 /// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
@@ -248,45 +247,43 @@ fn in_transition(views: &Views, link: &Link) -> bool {
 }
 
 /// Whether there is evidence that a host is gone from its published place, else what is missing for it.
-fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) -> Result<(), String> {
+fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) -> Result<(), PresenceDoubt> {
     let Some(place) = settled.network.links.iter().find(|l| l.b == host) else { return Ok(()) };
     let (switch, port) = (place.a.as_str(), place.a_port.as_str());
     match views.get(switch) {
         Some(view) if view.stale.is_none() => match view.interfaces.as_ref().map(|_| interface(view, port)) {
             Some(Some(i)) if i.up && !topology.links.iter().any(|l| l.a == switch && l.a_port == port && l.b != host) => {
-                Err(format!("port {port} of \"{switch}\" is up"))
+                Err(PresenceDoubt::PortUp { switch: switch.to_owned(), port: port.to_owned() })
             }
             Some(_) => Ok(()),
-            None => Err(format!("the interfaces of \"{switch}\" were not read yet")),
+            None => Err(PresenceDoubt::Unread(switch.to_owned())),
         },
         // A switch that neither answers nor is linked to another one any more has lost power, with all hosts on it.
         _ if !is_linked(topology, switch) => Ok(()),
-        _ => Err(format!("switch \"{switch}\" does not answer")),
+        _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
 }
 
 /// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
-fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), String>, gone_after: u64) -> Alarm {
-    let place = settled.key.hosts.get(host).map_or("", |h| h.switch.as_str());
+fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: Duration) -> ControllerAlarm {
     let until = match gone {
-        _ if elsewhere => "until its new place is certain and forwards".to_owned(),
-        Ok(()) => format!("its port there is down, so it is dropped {} s after it vanished", gone_after / 1000),
-        Err(why) => format!("{why}, so it stays there: check host and cable"),
+        _ if elsewhere => KeptUntil::Settled,
+        Ok(()) => KeptUntil::Dropped(gone_after),
+        Err(why) => KeptUntil::Unproven(why),
     };
-    let seen = if elsewhere { "on its way" } else { "seen nowhere" };
-    let text = format!("host \"{host}\": {seen}, epoch {} keeps it on \"{place}\"; {until}", settled.number);
-    Alarm { about: host.to_owned(), text }
+    let switch = settled.key.hosts.get(host).map(|h| h.switch.clone()).unwrap_or_default();
+    ControllerAlarm::HostKept { host: host.to_owned(), elsewhere, epoch: settled.number, switch, until }
 }
 
 /// Puts a host back where the published network has it, and says why.
-pub(crate) fn put_back(network: &mut Topology, settled: &Settled, host: &str, why: &str) {
+pub(crate) fn put_back(network: &mut Topology, settled: &Settled, host: &str, because: KeptBecause) {
     let node = || settled.network.nodes.iter().find(|n| n.name == host).cloned();
     let named = || Node { name: host.to_owned(), kind: NodeKind::Host, chassis: None, stale: true };
     if !network.nodes.iter().any(|n| n.name == host) {
         network.nodes.push(node().unwrap_or_else(named));
     }
     if let Some(link) = settled.network.links.iter().find(|l| l.b == host) {
-        let evidence = vec![format!("as in epoch {}; {why}", settled.number)];
+        let evidence = vec![Evidence::Kept { epoch: settled.number, because }];
         network.links.push(Link { state: LinkState::Forwarding, evidence, ..link.clone() });
     }
 }
@@ -338,7 +335,7 @@ pub(crate) mod tests {
     use inventory::host_report::Nic;
     use inventory::observation::{Bridge, BridgePort};
 
-    const GONE: u64 = 30_000;
+    const GONE: u64 = 30_000; // In milliseconds.
 
     fn node(name: &str, kind: NodeKind) -> Node {
         Node { name: name.into(), kind, chassis: None, stale: false }
@@ -403,7 +400,7 @@ pub(crate) mod tests {
 
     fn judged(now: u64, views: &Views, topology: &Topology, settled: Option<&Settled>, absent: &mut Absent) -> Judgement {
         let (inventory, damping) = (inventory(), Damping::default());
-        let ground = Ground { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: GONE };
+        let ground = Ground { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
         judge(Millis(now), &ground, absent)
     }
 
@@ -427,7 +424,7 @@ pub(crate) mod tests {
         let (views, mut absent) = (views(false, StpState::Disabled), Absent::new());
         let first = judge_at(0, &views, &without_n2(), &mut absent);
         assert_eq!(first.candidate.unwrap().key, settled().key);
-        assert!(first.alarms[0].text.contains("\"n2\": seen nowhere, epoch 4 keeps it on \"s0\""), "{:?}", first.alarms);
+        assert!(first.alarms[0].to_string().contains("\"n2\": seen nowhere, epoch 4 keeps it on \"s0\""), "{:?}", first.alarms);
         let last = judge_at(GONE, &views, &without_n2(), &mut absent);
         assert_eq!(last.candidate.unwrap().key.hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
     }
@@ -441,7 +438,7 @@ pub(crate) mod tests {
             judge_at(0, &views, &without_n2(), &mut absent);
             let late = judge_at(100 * GONE, &views, &without_n2(), &mut absent);
             assert_eq!(late.candidate.unwrap().key, settled().key);
-            assert!(late.alarms[0].text.contains(why), "{:?}", late.alarms);
+            assert!(late.alarms[0].to_string().contains(why), "{:?}", late.alarms);
         }
     }
 
@@ -490,7 +487,13 @@ pub(crate) mod tests {
     #[test]
     fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
         let reason = |topology: &Topology, state| {
-            judged(0, &views(true, state), topology, None, &mut Absent::new()).candidate.unwrap_err().join("; ")
+            judged(0, &views(true, state), topology, None, &mut Absent::new())
+                .candidate
+                .unwrap_err()
+                .iter()
+                .map(TreeDoubt::to_string)
+                .collect::<Vec<_>>()
+                .join("; ")
         };
         let mut moving = network("s0");
         moving.links[0].state = LinkState::Unknown;

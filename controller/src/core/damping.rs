@@ -2,17 +2,22 @@
 //! off makes a message each time.
 //!
 //! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of a link adds a penalty,
-//! which decays by half in [`HALF_LIFE_MS`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
+//! which decays by half in [`HALF_LIFE`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
 //! penalty fell below [`FREE_BELOW`], and forgotten after calm. The ceiling bounds how long that takes.
 //! What an agent says of its host (ranks, address), and the cluster a host is put into, are damped in the same way.
 //! Deviations: a link held is not taken for gone but left as published, since the schedule of the last epoch stays right
 //! whatever the network does, only slower; a change of rate, as of an aggregate that loses a member, counts half; a switch
 //! that falls silent counts as a link that is lost.
+use super::alarms::{ControllerAlarm, FlapAlarm, FlapSubject};
 use super::candidate::{self, Candidate, Settled};
-use inventory::topology::{Alarm, Link, NodeKind};
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::KeptBecause;
+use inventory::topology::{Link, NodeKind};
+use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 /// Penalty for a link that was lost, and for one whose rate changed.
 const LOST: f64 = 1_000.0;
@@ -23,11 +28,11 @@ const HOLD_ABOVE: f64 = 3_000.0;
 const FREE_BELOW: f64 = 1_500.0;
 /// No penalty grows beyond: three half-lives of calm are always enough.
 const CEILING: f64 = 12_000.0;
-const HALF_LIFE_MS: f64 = 120_000.0;
+const HALF_LIFE: Duration = Duration::from_secs(120);
 /// Penalties below this are forgotten.
 const FORGET_BELOW: f64 = 250.0;
 /// One loss shows in several inferences while tables are read one after the other.
-const ONCE_MS: u64 = 1_000;
+const ONCE: Duration = Duration::from_secs(1);
 
 /// What may flap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +66,8 @@ struct Flapping {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Told {
     times: u32,
-    within_ms: u64,
+    #[serde(rename = "within_ms", with = "milliseconds")]
+    within: Duration,
     until: Millis,
 }
 
@@ -72,17 +78,17 @@ pub(crate) struct Damping(BTreeMap<String, Flapping>);
 
 impl Flapping {
     fn penalty(&self, now: Millis) -> f64 {
-        self.penalty * (-(now.since(self.last) as f64) / HALF_LIFE_MS).exp2()
+        self.penalty * (-half_lives(now.since(self.last))).exp2()
     }
 
     /// When the penalty will have fallen so far, given calm.
     fn below(&self, penalty: f64) -> Millis {
         let half_lives = (self.penalty / penalty).log2().max(0.0);
-        self.last.after(((half_lives * HALF_LIFE_MS).ceil() as u64).saturating_add(1))
+        self.last.after(Duration::from_millis(((half_lives * HALF_LIFE.as_millis() as f64).ceil() as u64).saturating_add(1)))
     }
 
     fn add(&mut self, now: Millis, penalty: f64) {
-        if self.times > 0 && now.since(self.last) < ONCE_MS {
+        if self.times > 0 && now.since(self.last) < ONCE {
             return;
         }
         self.penalty = (self.penalty(now) + penalty).min(CEILING);
@@ -97,7 +103,7 @@ impl Flapping {
         let stale = |told: Told| self.times >= told.times.saturating_mul(2) || now >= told.until;
         if self.told.is_none_or(stale) {
             let until = self.below(FREE_BELOW);
-            self.told = Some(Told { times: self.times, within_ms: self.last.since(self.first), until });
+            self.told = Some(Told { times: self.times, within: self.last.since(self.first), until });
         }
     }
 }
@@ -185,50 +191,41 @@ impl Damping {
         self.0.iter().filter_map(|(name, f)| Some((name, f, f.told?)))
     }
 
-    /// Whether an alarm tells of one loss more of what is told to flap.
+    /// Whether an alarm of the inference tells of one loss more of what is told to flap.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
-        self.held().any(|(_, f, _)| match &f.part {
-            Part::Trunk(..) | Part::Claim(_) | Part::Cluster(_) => false,
-            Part::Seat(_, host) => alarm.about == *host && alarm.text.contains("seen nowhere"),
-            Part::Answers(switch) => alarm.about == *switch && alarm.text.contains("is stale"),
+        self.held().any(|(_, f, _)| match (&f.part, &alarm.kind) {
+            (Part::Seat(_, host), AlarmKind::HostUnfound(_)) => alarm.subject.is_node(host),
+            (Part::Answers(switch), AlarmKind::SwitchStale { .. }) => alarm.subject.is_node(switch),
+            _ => false,
         })
     }
 
+    /// The same for an alarm of the controller's own.
+    pub(crate) fn covers_own(&self, alarm: &ControllerAlarm) -> bool {
+        let ControllerAlarm::HostKept { host, elsewhere: false, .. } = alarm else { return false };
+        self.held().any(|(_, f, _)| matches!(&f.part, Part::Seat(_, seated) if seated == host))
+    }
+
     /// What is held, how often it was lost in what time, and until when.
-    pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
+    pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
         let alarm = |(name, f, told): (&String, &Flapping, Told)| {
-            let (times, within, until) = (told.times, told.within_ms.div_ceil(1000), clock(told.until));
-            let calm = format!("until it was calm, not before {until} UTC");
-            let link = |a: &str, b: &str, what: &str| {
-                let text =
-                    format!("{name}: flaps, {times} times in {within} s; {what} as in epoch {} {calm}; check cable and ports", epoch?);
-                Some(Alarm { about: format!("{a}-{b}"), text })
+            let what = match f.part.clone() {
+                Part::Trunk(a, b) => FlapSubject::Trunk(a, b, epoch?),
+                Part::Seat(switch, host) => FlapSubject::Seat(switch, host, epoch?),
+                Part::Claim(host) => FlapSubject::Claim(host, epoch?),
+                Part::Cluster(host) => FlapSubject::Cluster(host, epoch?),
+                Part::Answers(switch) => FlapSubject::Answers(switch),
             };
-            match &f.part {
-                Part::Trunk(a, b) => link(a, b, "links between switches stay"),
-                Part::Seat(switch, host) => link(switch, host, &format!("host \"{host}\" stays")),
-                Part::Claim(host) | Part::Cluster(host) => {
-                    let what = match f.part {
-                        Part::Cluster(_) => "is another one again and again",
-                        _ => "its agent says another number of ranks or another address again and again",
-                    };
-                    let text = format!(
-                        "{name}: {what}, {times} times in {within} s; what epoch {} has stays {calm}; check the host and its agent",
-                        epoch?
-                    );
-                    Some(Alarm { about: host.clone(), text })
-                }
-                Part::Answers(switch) => {
-                    let text = format!(
-                        "{name}: answers on and off, fell silent {times} times in {within} s; what it said last stays in use while it is silent, \
-                         and this is told {calm}; check the switch and the way to it"
-                    );
-                    Some(Alarm { about: switch.clone(), text })
-                }
-            }
+            let Told { times, within, until } = told;
+            Some(ControllerAlarm::Flaps(FlapAlarm { name: name.clone(), what, times, within, until }))
         };
         self.held().filter_map(alarm).collect()
     }
+}
+
+/// How often a penalty halves in this time.
+fn half_lives(span: Duration) -> f64 {
+    span.as_millis() as f64 / HALF_LIFE.as_millis() as f64
 }
 
 /// Hosts with the cluster they are in.
@@ -253,7 +250,7 @@ pub(crate) fn freeze_hosts(damping: &Damping, network: &mut Topology, settled: &
     for host in damping.hosts() {
         network.links.retain(|l| l.b != host);
         if settled.key.hosts.contains_key(host) {
-            candidate::put_back(network, settled, host, "its link flaps");
+            candidate::put_back(network, settled, host, KeptBecause::LinkFlaps);
         }
     }
 }
@@ -284,12 +281,6 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
     let stays = |host: &&str| before.get(*host) == after.get(*host);
     candidate::keep_clusters(&mut frozen, settled, &settled.key.hosts.keys().map(String::as_str).filter(stays).collect());
     frozen
-}
-
-/// The time of day, UTC.
-fn clock(at: Millis) -> String {
-    let seconds = at.0 / 1000 % 86_400;
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 #[cfg(test)]
@@ -331,7 +322,7 @@ mod tests {
     #[test]
     fn it_is_told_how_often_in_what_time_and_until_when() {
         let mut d = flapped(4, 2_000);
-        let text = |d: &Damping| d.alarms(Some(7)).into_iter().map(|a| a.text).collect::<Vec<_>>();
+        let text = |d: &Damping| d.alarms(Some(7)).into_iter().map(|a| a.to_string()).collect::<Vec<_>>();
         // From 4000 less a little to 1500 takes 1.4 half-lives.
         let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until it was calm, not before 00:02:52 UTC; check cable and ports";
         assert_eq!(text(&d), [told]);
@@ -393,7 +384,7 @@ mod tests {
             assert!(n > 6 || !d.holds_trunks());
             d.compare(Millis(n * 2_000), before, after);
         }
-        assert!(d.holds_trunks() && d.alarms(Some(1))[0].text.contains("links between switches stay"));
+        assert!(d.holds_trunks() && d.alarms(Some(1))[0].to_string().contains("links between switches stay"));
     }
 
     #[test]
@@ -408,7 +399,7 @@ mod tests {
             d.compare(Millis(n * 2_000), &of(["west", "east"][n as usize % 2]), &of(["east", "west"][n as usize % 2]));
         }
         assert_eq!(d.clustered().collect::<Vec<_>>(), ["n1"]);
-        assert!(d.alarms(Some(7))[0].text.starts_with("cluster of host \"n1\": is another one again and again, 4 times in 6 s"));
+        assert!(d.alarms(Some(7))[0].to_string().starts_with("cluster of host \"n1\": is another one again and again, 4 times in 6 s"));
     }
 
     #[test]

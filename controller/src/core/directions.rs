@@ -9,8 +9,10 @@
 //! own: a long link is told from a slow host by that. The same input gives the same answer.
 //! Cost: one to three probes for each ordered pair of segments, whatever the number of hosts on them.
 use inventory::host_report::{Directions, Peer};
+use inventory::units::milliseconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// What is wanted of each host of the inventory, by name.
 pub type Rota = BTreeMap<String, Directions>;
@@ -21,9 +23,9 @@ pub(crate) const MOST: usize = 16;
 const PAIRS: usize = 3;
 /// More segments than this have ways enough in common: each link is crossed by many pairs anyway.
 const FEW: usize = 8;
-/// Milliseconds between two reports: for a hundred reports a second, within these bounds.
-const EVERY_MS: (u64, u64) = (2_000, 60_000);
-const MS_PER_HOST: u64 = 10;
+/// The time between two reports: for a hundred reports a second, within these bounds.
+const EVERY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+const PER_HOST: Duration = Duration::from_millis(10);
 
 /// A host to be told whom to probe.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +50,7 @@ struct Segment<'a> {
 /// Directions for every host. `round` counts up slowly.
 pub(crate) fn rota(mut subjects: Vec<Subject<'_>>, round: u64) -> Rota {
     subjects.sort();
-    let every_ms = (subjects.len() as u64 * MS_PER_HOST).clamp(EVERY_MS.0, EVERY_MS.1);
+    let every_ms = milliseconds::of(PER_HOST.saturating_mul(subjects.len() as u32).clamp(EVERY.0, EVERY.1));
     let mut rota: Rota = subjects.iter().map(|s| (s.name.to_owned(), Directions { peers: Vec::new(), every_ms })).collect();
     let segments: Vec<Segment<'_>> = subjects.chunk_by(|a, b| a.segment == b.segment).map(segment).collect();
     for (at, segment) in segments.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
 use super::directions::Rota;
+use super::trouble::TroubleArea;
 use crate::api::{EpochInfo, EventLine};
 use crate::watch::TrapKind;
 use inventory::inventory_file::Inventory;
@@ -59,8 +60,8 @@ pub enum Event {
     },
     /// Something is wrong with what the shell does, or no longer wrong.
     Trouble {
-        /// What it is about: `inventory`, `jobs`, `traps`, `journal`, `tls`.
-        about: String,
+        /// What it is about.
+        about: TroubleArea,
         /// Object, place, problem, consequence, hint; `None`: over.
         problem: Option<String>,
     },

@@ -2,23 +2,27 @@
 use super::damping::Damping;
 use super::event::Known;
 use inventory::inventory_file::Inventory;
+use inventory::units::milliseconds;
 use inventory::view::Views;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// How the core behaves beyond the inventory's timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// The shared directory's name, for viewers.
     pub directory: String,
-    /// A host seen nowhere is dropped after so many ms, given evidence that it is gone.
-    pub gone_after: u64,
-    /// The first epoch waits so many ms for switches that do not answer and hosts that are not seen.
-    pub patience: u64,
+    /// A host seen nowhere is dropped so long after it vanished, given evidence that it is gone.
+    #[serde(with = "milliseconds")]
+    pub gone_after: Duration,
+    /// The first epoch waits so long for switches that do not answer and hosts that are not seen.
+    #[serde(with = "milliseconds")]
+    pub patience: Duration,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { directory: String::new(), gone_after: 30_000, patience: 10_000 }
+        Options { directory: String::new(), gone_after: Duration::from_secs(30), patience: Duration::from_secs(10) }
     }
 }
 

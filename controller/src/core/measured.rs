@@ -3,6 +3,7 @@ use super::candidate::Candidate;
 use super::{Core, Effect};
 use crate::api::Stages;
 use inventory::Millis;
+use std::time::Duration;
 
 impl Core {
     /// There are measurements that no epoch has yet. A plan under way may have read the file before.
@@ -16,7 +17,7 @@ impl Core {
     pub(super) fn remeasure(&mut self, now: Millis, fx: &mut Vec<Effect>) {
         let Some(settled) = self.settled.as_ref().filter(|_| self.measured.is_some()) else { return };
         let candidate = Candidate::new(settled.network.clone(), settled.key.clone());
-        let stages = Stages { seen: now, inferred: Some(0), believed: Some(0), ..Stages::default() };
+        let stages = Stages { seen: now, inferred: Some(Duration::ZERO), believed: Some(Duration::ZERO), ..Stages::default() };
         self.begin_task(now, candidate, Vec::new(), stages, fx);
     }
 }

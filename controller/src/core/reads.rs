@@ -2,17 +2,18 @@
 use inventory::Millis;
 use inventory::observation::{Fact, Table};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// How long to wait between two searches for what is missing, at least and at most.
-const SEARCH_MS: (u64, u64) = (1_000, 30_000);
+const SEARCH: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// A change is put off for tables asked for. Those of a switch that takes longer than this to answer put off only what concerns
 /// that switch: a slow one must not delay what the others say.
-const PROMPT_MS: u64 = 1_000;
+const PROMPT: Duration = Duration::from_secs(1);
 
 /// When a table that changed is read once more: its counter has the agent's resolution, a whole second on some, and does not tell
 /// of another change within that.
-const AGAIN_MS: u64 = 1_000;
+const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Default)]
 struct Switch {
@@ -35,7 +36,7 @@ pub(crate) struct Reads {
 
 impl Reads {
     /// Tables of a switch are asked for; a full look puts the next one off.
-    pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[Table], full: u64) {
+    pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[Table], full: Duration) {
         let s = self.switches.entry(switch.to_owned()).or_default();
         if s.waiting.is_empty() {
             s.since = now;
@@ -48,7 +49,7 @@ impl Reads {
 
     /// LLDP of a switch changed.
     pub(crate) fn lldp_changed(&mut self, now: Millis, switch: &str) {
-        self.switches.entry(switch.to_owned()).or_default().lldp_again = Some(now.after(AGAIN_MS));
+        self.switches.entry(switch.to_owned()).or_default().lldp_again = Some(now.after(AGAIN));
     }
 
     /// Switches whose LLDP is to be read once more, each told once.
@@ -92,7 +93,7 @@ impl Reads {
     /// Until when each switch that was asked is waited for.
     fn prompt(&self) -> impl Iterator<Item = (&str, Millis)> {
         let asked = self.switches.iter().filter(|(_, s)| !s.waiting.is_empty());
-        asked.map(|(name, s)| (name.as_str(), s.since.after(PROMPT_MS)))
+        asked.map(|(name, s)| (name.as_str(), s.since.after(PROMPT)))
     }
 
     /// Switches due for a full look.
@@ -113,11 +114,11 @@ impl Reads {
                 false
             }
             None => {
-                self.search = Some((now, now.after(SEARCH_MS.0)));
+                self.search = Some((now, now.after(SEARCH.0)));
                 false
             }
             Some((since, due)) => {
-                let pause = (now.since(since) / 4).clamp(SEARCH_MS.0, SEARCH_MS.1);
+                let pause = (now.since(since) / 4).clamp(SEARCH.0, SEARCH.1);
                 let look = now >= due;
                 self.search = Some((since, if look { now.after(pause) } else { due }));
                 look
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn a_look_ends_with_the_last_table_or_with_silence() {
         let mut r = Reads::default();
-        r.asked(Millis(0), "s0", &[Table::Fdb, Table::Arp], 1000);
+        r.asked(Millis(0), "s0", &[Table::Fdb, Table::Arp], PROMPT);
         assert!(r.looking("s0") && r.looking("s9") && r.waiting(Millis(999), |_| false));
         assert!(
             !r.waiting(Millis(1000), |s| s == "s1") && r.waiting(Millis(1000), |s| s == "s0"),
@@ -164,7 +165,7 @@ mod tests {
         assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
         assert!(r.answered("s0", &Fact::Failed { table: Some(Table::Arp), problem: String::new() }));
         assert!(!r.looking("s0") && !r.waiting(Millis(0), |_| true));
-        r.asked(Millis(0), "s1", &Table::ALL, 1000);
+        r.asked(Millis(0), "s1", &Table::ALL, PROMPT);
         assert!(r.answered("s1", &Fact::Failed { table: None, problem: String::new() }));
         assert_eq!(r.due(Millis(999)), ["s0"]);
         assert_eq!(r.due(Millis(1000)), ["s0", "s1"]);

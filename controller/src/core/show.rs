@@ -1,9 +1,11 @@
 //! What the core believes, for viewers.
 use super::Core;
-use crate::api::{AgentStatus, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
+use super::alarms::ControllerAlarm;
+use crate::api::{AgentStatus, AlarmLine, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
 use crate::loads::Rate;
+use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::host_report::Path;
-use inventory::topology::{Alarm, Link, LinkState};
+use inventory::topology::{Link, LinkState};
 use inventory::view::View;
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
@@ -31,24 +33,30 @@ impl Core {
     }
 
     /// Everything an operator should look at, each once.
-    pub(super) fn alarms(&self) -> Vec<Alarm> {
-        let mut alarms = self.topology.alarms.clone();
+    pub(super) fn alarms(&self) -> Vec<AlarmLine> {
+        let found = self.topology.alarms.iter().filter(|a| !self.is_kept(a) && !self.damping.covers(a));
+        let mut lines: Vec<AlarmLine> = found.map(|a| AlarmLine { about: a.subject.to_string(), text: a.to_string() }).collect();
+        let mut own = Vec::new();
+        let epoch = self.settled.as_ref().map(|s| s.number);
         if let Some(judgement) = &self.judgement {
-            // Of a host that keeps its place the inference knows only that it is left out.
-            alarms.retain(|a| !(a.text.contains("seen nowhere") && judgement.alarms.iter().any(|j| j.about == a.about)));
-            alarms.extend(judgement.alarms.iter().cloned());
-            if let Some(reasons) = judgement.candidate.as_ref().err().filter(|r| !r.is_empty()) {
-                let text = format!("network: no whole tree to plan on: {}; {}", reasons.join("; "), self.stays());
-                alarms.push(Alarm { about: "network".to_owned(), text });
-            }
+            own.extend(judgement.alarms.iter().filter(|a| !self.damping.covers_own(a)).cloned());
+            let doubts = judgement.candidate.as_ref().err().filter(|doubts| !doubts.is_empty());
+            own.extend(doubts.map(|doubts| ControllerAlarm::NoTree(doubts.clone(), epoch)));
         }
-        alarms.retain(|a| !self.damping.covers(a));
-        alarms.extend(self.agents.alarms());
-        alarms.extend(self.damping.alarms(self.settled.as_ref().map(|s| s.number)));
-        alarms.extend(self.troubles.iter().map(|(about, text)| Alarm { about: about.clone(), text: text.clone() }));
-        alarms.sort();
-        alarms.dedup();
-        alarms
+        own.extend(self.agents.alarms());
+        own.extend(self.damping.alarms(epoch));
+        own.extend(self.troubles.iter().map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())));
+        lines.extend(own.iter().map(ControllerAlarm::line));
+        lines.sort();
+        lines.dedup();
+        lines
+    }
+
+    /// Whether the inference leaves a host out that keeps its place: the judgement says more of it.
+    fn is_kept(&self, alarm: &Alarm) -> bool {
+        let (AlarmSubject::Node(name), AlarmKind::HostUnfound(_)) = (&alarm.subject, &alarm.kind) else { return false };
+        let kept = |own: &ControllerAlarm| matches!(own, ControllerAlarm::HostKept { host, .. } if host == name);
+        self.judgement.as_ref().is_some_and(|judgement| judgement.alarms.iter().any(kept))
     }
 
     fn loads(&self) -> Vec<LinkLoad> {

@@ -1,6 +1,6 @@
 //! Notices that `heddle tune` has left new measurements in the shared directory.
 use super::stall::StallNotice;
-use crate::core::Event;
+use crate::core::{Event, StalledWork, TroubleArea};
 use crate::publish;
 use schedules::tuning::Tuning;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Measurements {
         loop {
             every.tick().await;
             let file = self.dir.join(publish::TUNING);
-            let stall = StallNotice::new("measurements stalled", file.display(), "new measurements are not seen, and all else goes on");
+            let stall = StallNotice::new(StalledWork::Measurements, file.display(), "new measurements are not seen, and all else goes on");
             let looking = spawn_blocking(move || {
                 let told = self.look();
                 (self, told)
@@ -51,7 +51,7 @@ impl Measurements {
             return Vec::new();
         }
         let problem = now.as_ref().err().map(|e| format!("{e}; the decision table stays as it is"));
-        let mut events = vec![Event::Trouble { about: "measurements".to_owned(), problem }];
+        let mut events = vec![Event::Trouble { about: TroubleArea::Measurements, problem }];
         events.extend(now.as_ref().ok().map(|tuning| Event::Measured { what: what(tuning) }));
         self.last = now;
         events

@@ -1,6 +1,6 @@
 //! Tells the core of jobs' records, read on a thread of its own.
 use super::stall::StallNotice;
-use crate::core::Event;
+use crate::core::{Event, StalledWork, TroubleArea};
 use crate::spool::{Scan, Spool};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ impl ToldOfJobs {
             let problem = self.refused.as_ref().map(|(count, example)| {
                 format!("jobs/: {count} of its files are no job records and are ignored, one of them: {example}; remove them")
             });
-            events.push(Event::Trouble { about: "jobs".to_owned(), problem });
+            events.push(Event::Trouble { about: TroubleArea::Jobs, problem });
         }
         events
     }
@@ -54,7 +54,7 @@ pub(super) async fn watch(dir: &Path, events: Sender<Event>) {
             let scan = spool.scan(Instant::now());
             (spool, scan)
         });
-        let stall = StallNotice::new("jobs stalled", jobs.display(), "jobs are shown as they were read last, and all else goes on");
+        let stall = StallNotice::new(StalledWork::Jobs, jobs.display(), "jobs are shown as they were read last, and all else goes on");
         let Ok((back, scan)) = stall.wait(&events, scanning).await else { return };
         spool = back;
         for event in told.events(scan, Instant::now()) {

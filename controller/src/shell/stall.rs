@@ -1,6 +1,6 @@
 //! Work on the shared directory may never come back: its file system is frozen, or the server of it is away. Such work runs on a thread
 //! of its own, and who waits for it says so once.
-use crate::core::Event;
+use crate::core::{Event, StalledWork, TroubleArea};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinError, JoinHandle};
@@ -11,8 +11,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is told while work does not come back.
 pub(super) struct StallNotice {
-    /// The alarm's subject.
-    pub(super) about: &'static str,
+    /// Which work.
+    pub(super) work: StalledWork,
     /// Object, place, problem, consequence, hint.
     pub(super) problem: String,
     patience: Duration,
@@ -20,12 +20,12 @@ pub(super) struct StallNotice {
 
 impl StallNotice {
     /// Work on `place` that does not come back, and what that means.
-    pub(super) fn new(about: &'static str, place: impl std::fmt::Display, consequence: &str) -> StallNotice {
+    pub(super) fn new(work: StalledWork, place: impl std::fmt::Display, consequence: &str) -> StallNotice {
         let problem = format!(
             "{place}: no answer of the file system for {} s; {consequence}; look whether it is frozen or its server is away",
             PATIENCE.as_secs()
         );
-        StallNotice { about, problem, patience: PATIENCE }
+        StallNotice { work, problem, patience: PATIENCE }
     }
 
     /// Waits for work before there is anybody who takes events, however long it takes.
@@ -45,9 +45,9 @@ impl StallNotice {
             return done;
         }
         // Nobody listens any more once the shell stops.
-        let _ = events.send(Event::Trouble { about: self.about.to_owned(), problem: Some(self.problem) }).await;
+        let _ = events.send(Event::Trouble { about: TroubleArea::Stalled(self.work), problem: Some(self.problem) }).await;
         let done = work.await;
-        let _ = events.send(Event::Trouble { about: self.about.to_owned(), problem: None }).await;
+        let _ = events.send(Event::Trouble { about: TroubleArea::Stalled(self.work), problem: None }).await;
         done
     }
 }
@@ -62,10 +62,10 @@ mod tests {
     async fn work_that_does_not_come_back_is_told_once_and_its_end_is() {
         let (events, mut told) = mpsc::channel(9);
         let (thaw, frozen) = oneshot::channel();
-        let stall = StallNotice { patience: Duration::from_millis(10), ..StallNotice::new("jobs stalled", "/d", "all else goes on") };
+        let stall = StallNotice { patience: Duration::from_millis(10), ..StallNotice::new(StalledWork::Jobs, "/d", "all else goes on") };
         let waiting = tokio::spawn(async move { stall.wait(&events, tokio::spawn(frozen)).await });
         let Some(Event::Trouble { about, problem: Some(problem) }) = told.recv().await else { panic!("not told") };
-        assert_eq!(about, "jobs stalled");
+        assert_eq!(about, TroubleArea::Stalled(StalledWork::Jobs));
         assert!(problem.starts_with("/d: no answer of the file system for 5 s; all else goes on; "), "{problem}");
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(told.try_recv().is_err(), "told once");
@@ -77,7 +77,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_comes_back_is_not_told() {
         let (events, mut told) = mpsc::channel(9);
-        let done = StallNotice::new("jobs stalled", "/d", "all else goes on").wait(&events, spawn_blocking(|| 7)).await;
+        let done = StallNotice::new(StalledWork::Jobs, "/d", "all else goes on").wait(&events, spawn_blocking(|| 7)).await;
         assert_eq!(done.unwrap(), 7);
         assert!(told.try_recv().is_err());
     }

@@ -2,7 +2,7 @@
 mod limit;
 mod senders;
 
-use crate::core::Event;
+use crate::core::{Event, TroubleArea};
 use crate::pace;
 use crate::watch::TrapKind;
 use agent::{Access, Traps};
@@ -125,7 +125,7 @@ async fn hint(events: &mpsc::Sender<Event>, source: IpAddr, kind: TrapKind) {
 }
 
 async fn tell(events: &mpsc::Sender<Event>, problem: Option<String>) {
-    let _ = events.send(Event::Trouble { about: "traps".to_owned(), problem }).await; // The shell stops first, and this task with it.
+    let _ = events.send(Event::Trouble { about: TroubleArea::Traps, problem }).await; // The shell stops first, and this task with it.
 }
 
 fn kind(kind: agent::TrapKind) -> TrapKind {
@@ -162,7 +162,7 @@ mod tests {
 
     fn trouble(event: Event) -> Option<String> {
         match event {
-            Event::Trouble { about, problem } if about == "traps" => problem,
+            Event::Trouble { about: TroubleArea::Traps, problem } => problem,
             other => panic!("{other}"),
         }
     }

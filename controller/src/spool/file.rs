@@ -83,9 +83,8 @@ fn check(record: &JobRecord, id: &str) -> Result<(), String> {
     if jobs::cost(record) > MAX_COST || record.calls.len() > MAX_CALLS {
         return Err("it names too many hosts or calls".to_owned());
     }
-    let texts = [&record.id, &record.program, &record.mpi].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    let calls = record.calls.iter().flat_map(|c| [&c.collective, &c.way]);
-    if texts.chain(calls).any(|t| t.chars().count() > MAX_NAME || t.contains(plain::is_hidden)) {
+    let texts = [&record.id, &record.program].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
+    if texts.map(String::as_str).chain(jobs::unknown_names(record)).any(|t| t.chars().count() > MAX_NAME || t.contains(plain::is_hidden)) {
         return Err("a text is too long or holds characters that cannot be seen".to_owned());
     }
     let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;

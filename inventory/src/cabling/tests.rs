@@ -1,6 +1,7 @@
 use super::*;
+use crate::evidence::{AssumedRate, Evidence};
 use crate::export;
-use crate::topology::{Grade, Link, Member, Node, NodeKind, RATE_ASSUMED, Topology};
+use crate::topology::{Grade, Link, Member, Node, NodeKind, Topology};
 use proptest::prelude::*;
 
 /// A network from lines of the form `s0 swp1 s1 swp1`, `-` for a port nobody knows, all certain, forwarding and at 1G.
@@ -135,7 +136,7 @@ fn slower_is_a_difference_and_faster_a_note() {
             "1 difference; 1 of 2 cables as planned",
         ]
     );
-    found.links[0].evidence.push(RATE_ASSUMED.to_owned());
+    found.links[0].evidence.push(Evidence::Rate(AssumedRate::Gigabit));
     let unsure = compare(&plan, &found);
     assert!(unsure.equal(), "a rate nobody said is no difference: {unsure}");
     assert_eq!(unsure.notes[1].text, "s0 (swp1) - s1 (swp1): planned 10G, found at a rate neither end says");

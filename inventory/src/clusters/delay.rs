@@ -6,6 +6,7 @@ use super::forest::{Cause, Forest};
 use super::probes::Probes;
 use super::words::{at_least, at_most};
 use super::{Cut, Groups, Seen};
+use crate::cluster_reason::{ClusterReason, ForestEdge};
 use crate::topology::NodeKind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +85,7 @@ fn explained(seen: &Seen<'_>, forest: &Forest, near: &[Trip], far: &[Trip]) -> V
             }
         });
     }
-    let mut long: Vec<(usize, String)> = Vec::new();
+    let mut long: Vec<(usize, ClusterReason)> = Vec::new();
     let most = near.last().map_or(0, |t| t.us);
     let mut unexplained = far.len();
     // Of links in a row that the same pairs cross, one explains them all; which of them nobody can tell.
@@ -96,9 +97,8 @@ fn explained(seen: &Seen<'_>, forest: &Forest, near: &[Trip], far: &[Trip]) -> V
         unexplained -= told.len();
         let least = trips.iter().map(|t| t.us).min().unwrap_or_default();
         let same = across.values().zip(across.keys()).filter(|(t, _)| t.len() == told.len() && t.iter().all(|t| told.contains(&t.ends)));
-        let links: Vec<String> = same.map(|(_, edge)| link(seen, forest, *edge)).collect();
-        let (links, least, most) = (links.join(" or "), at_least(least), at_most(most));
-        long.push((edge, format!("{links}: round trips across take {least} or more, others {most} at most")));
+        let links = same.map(|(_, edge)| link(seen, forest, *edge)).collect();
+        long.push((edge, ClusterReason::LongLinks { links, least_us: at_least(least), most_us: at_most(most) }));
         across.values_mut().for_each(|trips| trips.retain(|t| !told.contains(&t.ends)));
     }
     if unexplained * UNEXPLAINED > far.len() {
@@ -118,13 +118,13 @@ fn two_disjoint(trips: &[&Trip]) -> bool {
     without(a).any(|x| without(b).any(|y| x.ends.iter().all(|h| !y.ends.contains(h))))
 }
 
-/// What a forest's edge is called.
-pub(super) fn link(seen: &Seen<'_>, forest: &Forest, edge: usize) -> String {
+/// What a forest's edge is.
+pub(super) fn link(seen: &Seen<'_>, forest: &Forest, edge: usize) -> ForestEdge {
     match forest.edges[edge].cause {
-        Cause::Cable(i) => format!("{}-{}", seen.links[i].a, seen.links[i].b),
+        Cause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
         Cause::Said(_) => {
-            let [a, b] = [forest.edges[edge].a, forest.edges[edge].b].map(|n| &seen.nodes[n].name);
-            format!("the way from {a} to {b}")
+            let [a, b] = [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.nodes[n].name.clone());
+            ForestEdge::Way(a, b)
         }
     }
 }

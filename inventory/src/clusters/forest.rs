@@ -1,6 +1,7 @@
 //! What shares a spanning tree, as trees: cables, and what tells of cables that nobody sees.
 use super::Seen;
 use super::probes::{Between, Probes};
+use crate::cluster_reason::ClusterReason;
 use crate::observation::BridgeId;
 use crate::topology::{Grade, Link, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
@@ -32,8 +33,8 @@ pub(super) struct Edge {
 pub(super) enum Cause {
     /// A cable, by its number among the links.
     Cable(usize),
-    /// Something else, in words.
-    Said(String),
+    /// Something else.
+    Said(ClusterReason),
 }
 
 impl Forest {
@@ -178,8 +179,7 @@ impl Growing {
                 continue;
             }
             let other = *first.entry(root).or_insert(node);
-            let names = [other, node].map(|n| &seen.nodes[n].name);
-            let why = || format!("{} and {} name one root bridge, {:04x}.{}", names[0], names[1], root.priority, root.address);
+            let why = || ClusterReason::OneRootBridge([other, node].map(|n| seen.nodes[n].name.clone()), root);
             self.join(other, node, || Cause::Said(why()));
         }
     }
@@ -188,7 +188,7 @@ impl Growing {
     fn join_by_probes(&mut self, seen: &Seen<'_>, probes: &Probes) {
         for ([a, b], between) in probes.between() {
             if matches!(between, Between::Nothing) && !self.wired.equiv(a, b) {
-                let why = || format!("no routed hop from {} to {}", seen.nodes[a].name, seen.nodes[b].name);
+                let why = || ClusterReason::NoHop { from: seen.nodes[a].name.clone(), to: seen.nodes[b].name.clone() };
                 self.join(a, b, || Cause::Said(why()));
             }
         }

@@ -5,9 +5,9 @@
 use super::Seen;
 use super::forest::{Cause, Forest};
 use super::probes::{Between, Probes};
-use super::words::routed_hops;
+use crate::alarm::{Alarm, AlarmKind};
 use crate::order::natural;
-use crate::topology::{Alarm, NodeKind};
+use crate::topology::NodeKind;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -16,26 +16,28 @@ pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: 
     let trees = forest.sides(&BTreeSet::new());
     let mut bridged = UnionFind::new(seen.nodes.len());
     let mut crossed = BTreeSet::new();
-    for ([a, b], between) in probes.between() {
-        if !matches!(between, Between::Nothing) {
+    for ([a, b], way) in probes.between() {
+        if !matches!(way, Between::Nothing) {
             continue;
         }
         if trees[a] == trees[b] {
             bridged.union(a, b);
         } else if crossed.insert((trees[a].min(trees[b]), trees[a].max(trees[b]))) {
-            alarms.push(across_router(seen, probes.direct([a, b])));
+            alarms.push(between(seen, probes.direct([a, b]), AlarmKind::RouterUnmet));
         }
     }
     let mut apart = Vec::new();
-    for ([a, b], between) in probes.between() {
-        match between {
+    for ([a, b], way) in probes.between() {
+        match way {
             Between::Nothing => {}
             Between::Routers(hops) if bridged.find(a) != bridged.find(b) => {
                 if trees[a] == trees[b] {
                     apart.push((a, b, hops));
                 }
             }
-            Between::Routers(hops) | Between::Contradiction(hops) => alarms.push(contradiction(seen, [a, b], hops)),
+            Between::Routers(hops) | Between::Contradiction(hops) => {
+                alarms.push(between(seen, [a, b], AlarmKind::ProbesDiffer(hops.to_vec())));
+            }
         }
     }
     if apart.is_empty() {
@@ -47,36 +49,15 @@ pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: 
     let mut told = BTreeSet::new();
     for (a, b, hops) in apart {
         if told.insert((of[a].min(of[b]), of[a].max(of[b]))) {
-            alarms.push(virtual_lans(seen, [a, b], hops));
+            alarms.push(between(seen, [a, b], AlarmKind::VirtualLans(hops.to_vec())));
         }
     }
     of
 }
 
-fn contradiction(seen: &Seen<'_>, [a, b]: [usize; 2], hops: &[Option<std::net::IpAddr>]) -> Alarm {
-    let [a, b] = [a, b].map(|n| &seen.nodes[n].name);
-    let text = format!(
-        "hosts \"{a}\" and \"{b}\": {} between them by one probe and none by others; the probe with hops counts for nothing: check the routes of both",
-        routed_hops(hops)
-    );
-    Alarm { about: format!("{a}-{b}"), text }
-}
-
-fn across_router(seen: &Seen<'_>, [prober, target]: [usize; 2]) -> Alarm {
-    let [prober, target] = [prober, target].map(|n| &seen.nodes[n].name);
-    let text = format!(
-        "host \"{prober}\": its probe met no routed hop on the way to \"{target}\", but cables lead there only through a router; the probe joins nothing: check its routes, and that both are probed on this network"
-    );
-    Alarm { about: format!("{prober}-{target}"), text }
-}
-
-fn virtual_lans(seen: &Seen<'_>, [a, b]: [usize; 2], hops: &[Option<std::net::IpAddr>]) -> Alarm {
-    let [a, b] = [a, b].map(|n| &seen.nodes[n].name);
-    let text = format!(
-        "hosts \"{a}\" and \"{b}\": {} between them though switches join them; they are taken for two clusters: two virtual LANs, or a wrong route on one of them",
-        routed_hops(hops)
-    );
-    Alarm { about: format!("{a}-{b}"), text }
+/// What the probes between two hosts show.
+fn between(seen: &Seen<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alarm {
+    Alarm::between(&seen.nodes[a].name, &seen.nodes[b].name, kind)
 }
 
 /// Groups that grow along cables but never join what a hop parts.

@@ -20,10 +20,12 @@ mod stated;
 #[cfg(test)]
 mod tests;
 mod unseen;
-mod words;
+pub(crate) mod words;
 
+use crate::alarm::Alarm;
+use crate::cluster_reason::ClusterReason;
 use crate::order::natural;
-use crate::topology::{Alarm, Cluster, Link, Node, NodeKind};
+use crate::topology::{Cluster, Link, Node, NodeKind};
 use crate::view::Views;
 use forest::Forest;
 use indexmap::IndexMap;
@@ -61,7 +63,7 @@ pub(crate) fn clusters(seen: &Seen<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
 /// A link that hosts on both sides are too far across, and why: an edge of the forest.
 struct Cut {
     edge: usize,
-    why: String,
+    why: ClusterReason,
 }
 
 /// A partition of the nodes, by number.

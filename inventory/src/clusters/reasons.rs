@@ -1,8 +1,8 @@
 //! Why hosts are together, and why no others are with them.
 use super::forest::{Cause, Forest};
 use super::probes::Probes;
-use super::words::{listed, routed_hops};
 use super::{Cut, Groups, Seen};
+use crate::cluster_reason::ClusterReason;
 use crate::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,7 +17,7 @@ pub(super) fn reasons(
     groups: &Groups,
     cuts: &[Cut],
     names: &BTreeMap<usize, String>,
-) -> BTreeMap<usize, Vec<String>> {
+) -> BTreeMap<usize, Vec<ClusterReason>> {
     let kinds = [
         switches(seen, groups),
         joins(forest, groups),
@@ -25,25 +25,25 @@ pub(super) fn reasons(
         routers(seen, groups),
         routed(seen, probes, groups, names),
     ];
-    let mut reasons: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut reasons: BTreeMap<usize, Vec<ClusterReason>> = BTreeMap::new();
     for (group, mut told) in kinds.into_iter().flatten() {
         let more = told.len().saturating_sub(EACH);
         told.truncate(EACH);
         let own = reasons.entry(group).or_default();
         own.extend(told);
-        own.extend((more > 0).then(|| format!("and {more} more such")));
+        own.extend((more > 0).then_some(ClusterReason::More(more)));
     }
     reasons
 }
 
-type ByGroup = BTreeMap<usize, Vec<String>>;
+type ByGroup = BTreeMap<usize, Vec<ClusterReason>>;
 
 fn switches(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
-    let name = |node: usize| seen.nodes[node].name.as_str();
+    let name = |node: usize| seen.nodes[node].name.clone();
     let inner = groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
     let told = |nodes: Vec<usize>| match nodes[..] {
-        [one] => format!("hosts on {}", name(one)),
-        _ => format!("no router between {}", listed(nodes.iter().map(|n| name(*n)))),
+        [one] => ClusterReason::OneSwitch(name(one)),
+        _ => ClusterReason::NoRouter(nodes.into_iter().map(name).collect()),
     };
     inner.into_iter().map(|(group, nodes)| (group, vec![told(nodes)])).collect()
 }
@@ -83,10 +83,7 @@ fn routers(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
             }
         }
     }
-    let told = |names: BTreeSet<&str>| {
-        let verb = if names.len() == 1 { "is a router" } else { "are routers" };
-        format!("{} {verb}: what is beyond has another spanning tree", listed(names.into_iter()))
-    };
+    let told = |names: BTreeSet<&str>| ClusterReason::Routers(names.into_iter().map(str::to_owned).collect());
     routers.into_iter().map(|(group, names)| (group, vec![told(names)])).collect()
 }
 
@@ -98,13 +95,13 @@ fn routed(seen: &Seen<'_>, probes: &Probes, groups: &Groups, names: &BTreeMap<us
     let apart = |a: usize, b: usize| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b))));
     for ([a, b], ..) in probes.routed(apart) {
         for (here, there) in [(a, b), (b, a)] {
-            let cluster = names.get(&of(there)).map(|n| format!(" in {n}")).unwrap_or_default();
-            let [own, other] = [here, there].map(|n| &seen.nodes[n].name);
-            let told = match (probes.met(here, there), probes.met(there, here)) {
-                (Some(hops), _) => format!("{} from {own} to {other}{cluster}", routed_hops(hops)),
-                (None, Some(hops)) => format!("{} from {other}{cluster} to {own}", routed_hops(hops)),
+            let (hops, inward) = match (probes.met(here, there), probes.met(there, here)) {
+                (Some(hops), _) => (hops, false),
+                (None, Some(hops)) => (hops, true),
                 (None, None) => continue,
             };
+            let [own, other] = [here, there].map(|n| seen.nodes[n].name.clone());
+            let told = ClusterReason::Routed { hops: hops.to_vec(), own, other, cluster: names.get(&of(there)).cloned(), inward };
             routed.entry(of(here)).or_default().push(told);
         }
     }

@@ -8,6 +8,7 @@ use super::delay::link;
 use super::forest::{Cause, Forest};
 use super::{Cut, Groups, Seen};
 use crate::BitsPerSec;
+use crate::cluster_reason::ClusterReason;
 use crate::topology::NodeKind;
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ fn slowest(seen: &Seen<'_>, forest: &Forest, groups: &Groups) -> Vec<Cut> {
     }
     let cut = |(group, (rate, edge)): (usize, (BitsPerSec, usize))| Cut {
         edge,
-        why: format!("{} carries {rate}, hosts have {}", link(seen, forest, edge), host_rates[&group]),
+        why: ClusterReason::SlowLink { link: link(seen, forest, edge), rate, hosts: host_rates[&group] },
     };
     worst.into_iter().map(cut).collect()
 }

@@ -1,8 +1,9 @@
 //! What the operator states goes before what is found, and is told where both differ.
 use super::probes::Probes;
-use super::words::{listed, routed_hops};
 use super::{Seen, unique};
-use crate::topology::{Alarm, Cluster, STATED};
+use crate::alarm::{Alarm, AlarmKind, AlarmSubject};
+use crate::cluster_reason::ClusterReason;
+use crate::topology::Cluster;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The stated clusters in their order, then what is left of those found.
@@ -15,7 +16,7 @@ pub(super) fn applied(seen: &Seen<'_>, probes: &Probes, found: Vec<Cluster>, ala
     for (name, hosts) in seen.stated {
         let hosts: Vec<String> = hosts.iter().filter(|h| placed.contains(h.as_str())).cloned().collect();
         if !hosts.is_empty() {
-            clusters.push(Cluster { name: name.clone(), hosts, reasons: vec![STATED.to_owned()] });
+            clusters.push(Cluster { name: name.clone(), hosts, reasons: vec![ClusterReason::Stated] });
         }
     }
     for cluster in found {
@@ -25,7 +26,7 @@ pub(super) fn applied(seen: &Seen<'_>, probes: &Probes, found: Vec<Cluster>, ala
         }
         let mut reasons = cluster.reasons;
         if !named.is_empty() {
-            reasons.push(format!("without {}: {STATED} to be elsewhere", listed(named.iter().map(String::as_str))));
+            reasons.push(ClusterReason::StatedElsewhere(named));
         }
         clusters.push(Cluster { name: unique(&cluster.name, &mut taken), hosts: left, reasons });
     }
@@ -38,14 +39,9 @@ fn contradictions(seen: &Seen<'_>, probes: &Probes, stated: &HashMap<&str, &str>
     let name = |n: usize| seen.nodes[n].name.as_str();
     let shared = |a: usize, b: usize| Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster));
     let clusters: BTreeMap<&str, _> = probes.routed(shared).map(|(ends, cluster, hops)| (cluster, (ends, hops))).collect();
-    let alarm = |(cluster, ([a, b], hops)): (&str, ([usize; 2], _))| Alarm {
-        about: cluster.to_owned(),
-        text: format!(
-            "cluster \"{cluster}\": \"{}\" and \"{}\" are in it as {STATED}, but there is {} between them; what is stated counts",
-            name(a),
-            name(b),
-            routed_hops(hops)
-        ),
+    let alarm = |(cluster, ([a, b], hops)): (&str, ([usize; 2], &[_]))| Alarm {
+        subject: AlarmSubject::Cluster(cluster.to_owned()),
+        kind: AlarmKind::StatedTogether([a, b].map(|n| name(n).to_owned()), hops.to_vec()),
     };
     clusters.into_iter().map(alarm).collect()
 }

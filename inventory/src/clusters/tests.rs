@@ -1,9 +1,11 @@
 use super::*;
 use crate::BitsPerSec;
+use crate::cluster_reason::ClusterReason;
+use crate::evidence::{AssumedRate, Evidence, STATED};
 use crate::host_report::{HostReport, Path, RoundTrip};
 use crate::observation::{Bridge, BridgeId};
 use crate::sample;
-use crate::topology::{Grade, LinkState, STATED};
+use crate::topology::{Grade, LinkState};
 use crate::view::View;
 use proptest::prelude::*;
 
@@ -94,11 +96,11 @@ impl Net {
     }
 
     fn reasons(&self) -> Vec<String> {
-        self.found().0.into_iter().flat_map(|c| c.reasons).collect()
+        self.found().0.into_iter().flat_map(|c| c.reasons).map(|r| r.to_string()).collect()
     }
 
     fn alarms(&self) -> Vec<String> {
-        self.found().1.into_iter().map(|a| a.text).collect()
+        self.found().1.into_iter().map(|a| a.to_string()).collect()
     }
 }
 
@@ -280,7 +282,7 @@ fn slow_links_part_from_the_rate_at_which_lg_pays() {
     net.find("s0", "s1").rate_bps = BitsPerSec(100_000_000);
     assert_eq!(net.shown(), ["cluster-s0: n0 n1 n2 n3", "cluster-s1: n4 n5 n6 n7"]);
     assert_eq!(net.reasons()[1], "s0-s1 carries 100M, hosts have 1G");
-    net.find("s0", "s1").evidence.push(crate::topology::RATE_ASSUMED.into());
+    net.find("s0", "s1").evidence.push(Evidence::Rate(AssumedRate::Gigabit));
     assert_eq!(net.shown().len(), 1, "an assumption parts nothing");
     let mut star = Net::chain(&[2, 0, 2, 2]);
     for l in &mut star.links {
@@ -376,11 +378,11 @@ proptest! {
         let mut net = Net::chain(&hosts);
         let cut = format!("s{}", 1 + cut % (hosts.len() - 1));
         net.links.retain(|l| l.b != cut);
-        let before: BTreeMap<String, Vec<String>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();
+        let before: BTreeMap<String, Vec<ClusterReason>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();
         let names = net.hosts();
         let host = &names[moved % names.len()];
         net.links.iter_mut().filter(|l| l.b == *host).for_each(|l| l.a = format!("s{}", to % hosts.len()));
-        let after: BTreeMap<String, Vec<String>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();
+        let after: BTreeMap<String, Vec<ClusterReason>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();
         prop_assert!(after.iter().all(|(name, reasons)| before.get(name) == Some(reasons)), "{before:?} {after:?}");
         let mut turned = net.clone();
         let (links, nodes) = (turned.links.len(), turned.nodes.len());

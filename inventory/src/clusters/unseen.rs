@@ -4,10 +4,11 @@
 //! packets arrived: parts that nothing connects stay apart. Its links are *inferred*, as slow as the slowest host's, and told in an alarm.
 use super::Seen;
 use super::probes::Probes;
-use super::words::{listed, routed_hops};
 use crate::BitsPerSec;
+use crate::alarm::{Alarm, AlarmKind};
+use crate::evidence::{AssumedRate, Evidence};
 use crate::order::natural;
-use crate::topology::{Alarm, Grade, Link, LinkState, Node, NodeKind};
+use crate::topology::{Grade, Link, LinkState, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,13 +33,14 @@ pub(crate) fn unseen_routers(seen: &Seen<'_>, roots: &[String]) -> Vec<Unseen> {
         }
     }
     let mut joined = UnionFind::new(seen.nodes.len());
-    let mut ways: Vec<(usize, String)> = Vec::new();
+    let mut ways: Vec<(usize, Evidence)> = Vec::new();
     for ([a, b], hops) in probes.arrived() {
         if parts.find(a) != parts.find(b) && joined.union(parts.find(a), parts.find(b)) {
-            ways.push((parts.find(a), format!("{} from {} to {}", routed_hops(hops), seen.nodes[a].name, seen.nodes[b].name)));
+            let [from, to] = [a, b].map(|n| seen.nodes[n].name.clone());
+            ways.push((parts.find(a), Evidence::RoutedHops { hops: hops.to_vec(), from, to }));
         }
     }
-    let mut by_router: BTreeMap<usize, (BTreeSet<usize>, Vec<String>)> = BTreeMap::new();
+    let mut by_router: BTreeMap<usize, (BTreeSet<usize>, Vec<Evidence>)> = BTreeMap::new();
     let involved: BTreeSet<usize> = (0..seen.nodes.len()).map(|n| parts.find(n)).collect();
     for part in involved {
         by_router.entry(joined.find(part)).or_default().0.insert(part);
@@ -68,13 +70,13 @@ fn place(seen: &Seen<'_>, roots: &[String], inside: impl Fn(usize) -> bool) -> O
     (0..seen.nodes.len()).filter(|n| inside(*n) && seen.nodes[*n].kind != NodeKind::Host).min_by_key(|n| rank(*n))
 }
 
-fn router(seen: &Seen<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<String>) -> Unseen {
+fn router(seen: &Seen<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<Evidence>) -> Unseen {
     let host = |l: &&Link| seen.nodes.iter().any(|n| n.kind == NodeKind::Host && n.name == l.b);
     let rate_bps = seen.links.iter().filter(host).map(|l| l.rate_bps).min().unwrap_or(BitsPerSec::GIGABIT);
-    let mut evidence: Vec<String> = ways;
+    let mut evidence = ways;
     evidence.truncate(4);
-    evidence.push("its place on this side is assumed".to_owned());
-    evidence.push(format!("rate: nothing says it, {rate_bps} assumed as the slowest host has"));
+    evidence.push(Evidence::PlaceAssumed);
+    evidence.push(Evidence::Rate(AssumedRate::AsSlowestHost(rate_bps)));
     let link = |n: &usize| Link {
         a: seen.nodes[*n].name.clone(),
         a_port: String::new(),
@@ -86,14 +88,11 @@ fn router(seen: &Seen<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<String>
         grade: Grade::Inferred,
         evidence: evidence.clone(),
     };
-    let ends = listed(at.iter().map(|n| seen.nodes[*n].name.as_str()));
-    let text = format!(
-        "router \"{name}\": packets pass it ({}) and nothing tells where it is; it is taken to be cabled to {ends} with {rate_bps} each: list it under switches, or state it under routers and its cables under links",
-        evidence[0]
-    );
+    let ends = at.iter().map(|n| seen.nodes[*n].name.clone()).collect();
+    let kind = AlarmKind::RouterUnseen { way: evidence[0].clone(), at: ends, rate: rate_bps };
     Unseen {
         links: at.iter().map(link).collect(),
-        alarm: Alarm { about: name.clone(), text },
+        alarm: Alarm::node(&name, kind),
         node: Node { name, kind: NodeKind::Router, chassis: None, stale: false },
     }
 }

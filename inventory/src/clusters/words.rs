@@ -5,7 +5,7 @@ use std::net::IpAddr;
 const NAMES: usize = 4;
 
 /// `s0, s1, s2, s3 and 12 more`.
-pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len() {
         n if n > NAMES => format!("{} and {} more", names[..NAMES].join(", "), n - NAMES),
@@ -14,21 +14,20 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// `2 routed hops (10.0.0.1, one that does not answer)`.
-pub(super) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
+pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
     let each = hops.iter().map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()));
     let each: Vec<String> = each.collect();
     format!("{} routed hop{} ({})", hops.len(), if hops.len() == 1 { "" } else { "s" }, listed(each.iter().map(String::as_str)))
 }
 
-/// A time in the unit people use for it, rounded down to one figure: `0.2 ms`, `30 ms`. Round trips differ from look to look, and a reason
-/// should not.
-pub(super) fn at_least(us: u32) -> String {
-    milliseconds(us / unit(us) * unit(us))
+/// A time rounded down to one figure: `0.2 ms`, `30 ms`. Round trips differ from look to look, and a reason should not.
+pub(super) fn at_least(us: u32) -> u32 {
+    us / unit(us) * unit(us)
 }
 
 /// The same rounded up.
-pub(super) fn at_most(us: u32) -> String {
-    milliseconds(us.div_ceil(unit(us)).saturating_mul(unit(us)))
+pub(super) fn at_most(us: u32) -> u32 {
+    us.div_ceil(unit(us)).saturating_mul(unit(us))
 }
 
 /// The place of its first figure.
@@ -36,7 +35,8 @@ fn unit(us: u32) -> u32 {
     10_u32.pow(us.max(1).ilog10())
 }
 
-fn milliseconds(us: u32) -> String {
+/// In the unit people use for it.
+pub(crate) fn milliseconds(us: u32) -> String {
     format!("{} ms", f64::from(us) / 1000.0)
 }
 
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn figures_are_round() {
-        assert_eq!([0, 7, 187, 20_412, 999_999].map(at_least), ["0 ms", "0.007 ms", "0.1 ms", "20 ms", "900 ms"]);
-        assert_eq!([1, 187, 20_412, u32::MAX].map(at_most), ["0.001 ms", "0.2 ms", "30 ms", "4294967.295 ms"]);
+        assert_eq!([0, 7, 187, 20_412, 999_999].map(|us| milliseconds(at_least(us))), ["0 ms", "0.007 ms", "0.1 ms", "20 ms", "900 ms"]);
+        assert_eq!([1, 187, 20_412, u32::MAX].map(|us| milliseconds(at_most(us))), ["0.001 ms", "0.2 ms", "30 ms", "4294967.295 ms"]);
         assert_eq!(listed(["a", "b", "c", "d", "e", "f"].into_iter()), "a, b, c, d and 2 more");
         assert_eq!(routed_hops(&[None]), "1 routed hop (one that does not answer)");
     }

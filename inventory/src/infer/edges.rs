@@ -4,7 +4,8 @@ use super::device::Device;
 use super::identity::Directory;
 use super::islands::{Exit, Islands};
 use super::{Found, Scope};
-use crate::topology::{Grade, Link, LinkState, NodeKind, RATE_ASSUMED};
+use crate::evidence::{AssumedRate, Evidence};
+use crate::topology::{Grade, Link, LinkState, NodeKind};
 use crate::{BitsPerSec, Mac};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -132,7 +133,7 @@ impl<'i> Edges<'i> {
 
 /// A link to somebody who does not answer.
 fn hidden(name: &str, host: &str, grade: Grade) -> Link {
-    let why = format!("FDB: those who learned {host} have it beyond their own ports, where {name} is or may be");
+    let why = Evidence::LearnedBeyond { host: host.to_owned(), silent: name.to_owned() };
     Link {
         a: name.to_owned(),
         a_port: String::new(),
@@ -142,6 +143,6 @@ fn hidden(name: &str, host: &str, grade: Grade) -> Link {
         rate_bps: BitsPerSec::GIGABIT,
         state: LinkState::Unknown,
         grade,
-        evidence: vec![why, RATE_ASSUMED.to_owned()],
+        evidence: vec![why, Evidence::Rate(AssumedRate::Gigabit)],
     }
 }

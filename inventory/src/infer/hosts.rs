@@ -9,6 +9,8 @@ use super::seats::{Learned, Seat};
 use super::trunks::slower;
 use super::words::Word;
 use crate::BitsPerSec;
+use crate::alarm::{AlarmKind, HostElsewhere};
+use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use crate::host_report::{Heard, Protocol, Said};
 use crate::observation::{BridgeId, Id, LldpNeighbour};
 use crate::topology::{Grade, Link, LinkState, Member};
@@ -20,7 +22,7 @@ pub(super) struct Mute {
     pub(super) port: String,
     pub(super) card: String,
     pub(super) rate: Option<BitsPerSec>,
-    pub(super) evidence: String,
+    pub(super) evidence: Evidence,
 }
 
 /// What a host says of its place.
@@ -49,8 +51,13 @@ pub(super) fn claims<'d, 'a>(
             Some(named) => named,
             None => continue,
         };
-        let old = if word.old { ", as last heard" } else { "" };
-        let evidence = format!("{}: {host} {nic} hears {switch} {}{by}{old}", protocol(said), port_said(said));
+        let evidence = Evidence::Hears {
+            protocol: protocol(said),
+            at: DevicePort::new(host, nic),
+            from: DevicePort::new(switch, port_said(said)),
+            by,
+            old: word.old,
+        };
         let Some(device) = devices.iter().find(|d| d.name == switch) else {
             if matches!(said, Said::Neighbour { protocol: Protocol::Lldp, .. }) {
                 claims.mute.push(Mute { switch: switch.to_owned(), port: port_said(said), card: nic.clone(), rate: card.rate, evidence });
@@ -75,14 +82,14 @@ pub(super) fn claims<'d, 'a>(
     claims
 }
 
-/// The switch a frame is from, and what it is recognized by, in words.
-fn named<'a>(said: &Said, directory: &Directory<'a>) -> Option<(&'a str, String)> {
+/// The switch a frame is from, and what it is recognized by where that is not its address.
+fn named<'a>(said: &Said, directory: &Directory<'a>) -> Option<(&'a str, Option<RecognizedBy>)> {
     match said {
         Said::Neighbour { .. } => match directory.who(&row(said)?) {
-            Who::Known { node: Known::Switch(name), by } => Some((name, format!(" by {by}"))),
+            Who::Known { node: Known::Switch(name), by } => Some((name, Some(by))),
             _ => None,
         },
-        Said::Bpdu { bridge, .. } => Some((directory.switch_of(bridge.address)?, String::new())),
+        Said::Bpdu { bridge, .. } => Some((directory.switch_of(bridge.address)?, None)),
     }
 }
 
@@ -104,11 +111,11 @@ fn row(said: &Said) -> Option<LldpNeighbour> {
     })
 }
 
-fn protocol(said: &Said) -> &'static str {
+fn protocol(said: &Said) -> NeighbourProtocol {
     match said {
-        Said::Neighbour { protocol: Protocol::Lldp, .. } => "LLDP",
-        Said::Neighbour { protocol: Protocol::Cdp, .. } => "CDP",
-        Said::Bpdu { .. } => "STP",
+        Said::Neighbour { protocol: Protocol::Lldp, .. } => NeighbourProtocol::Lldp,
+        Said::Neighbour { protocol: Protocol::Cdp, .. } => NeighbourProtocol::Cdp,
+        Said::Bpdu { .. } => NeighbourProtocol::Stp,
     }
 }
 
@@ -147,7 +154,7 @@ pub(super) fn confirm<'d, 'a>(
     host: &str,
     mut announced: Vec<Seat<'d, 'a>>,
     claimed: Vec<Seat<'d, 'a>>,
-    taken: impl Fn(&Seat<'d, 'a>) -> Option<String>,
+    taken: impl Fn(&Seat<'d, 'a>) -> Option<HostElsewhere>,
     found: &mut Found,
 ) -> Vec<Seat<'d, 'a>> {
     let mut further = Vec::new();
@@ -164,21 +171,14 @@ pub(super) fn confirm<'d, 'a>(
             None => further.push(claim),
         }
     }
-    let unconfirmed: Vec<String> =
+    let unconfirmed: Vec<DevicePort> =
         (0..announced.len()).filter(|i| !confirmed.contains(i) && !announced[*i].old).map(|i| announced[i].place()).collect();
     for claim in further {
-        let against =
-            taken(&claim).or_else(|| Some(format!("switches see it on {}", unconfirmed.join(" and "))).filter(|_| !unconfirmed.is_empty()));
+        let against = taken(&claim).or_else(|| (!unconfirmed.is_empty()).then(|| HostElsewhere::Seen(unconfirmed.clone())));
         match against {
             None => announced.push(claim),
             Some(_) if claim.old => {}
-            Some(against) => {
-                let text = format!(
-                    "host \"{host}\": says it is on {}, but {against}; the switches' word stands: check host and cable",
-                    claim.place()
-                );
-                found.alarm(host, text);
-            }
+            Some(against) => found.alarm(host, AlarmKind::HostContradicted { at: claim.place(), against }),
         }
     }
     announced
@@ -267,8 +267,7 @@ pub(super) fn bonded<'d, 'a>(seats: Vec<Seat<'d, 'a>>, word: Option<&Word<'_>>) 
     let rates: Option<Vec<BitsPerSec>> = seats.iter().map(Seat::slower).collect();
     let rate = rates
         .and_then(|r| if same_lag { Some(BitsPerSec(r.iter().map(|r| r.0).fold(0, u64::saturating_add))) } else { r.into_iter().min() });
-    let how = if same_lag { "" } else { "; the switch names no aggregate, so they count as one cable" };
-    let mut evidence = vec![format!("LAG: {} cables of {}{how}", seats.len(), bond.as_deref().unwrap_or("one aggregate"))];
+    let mut evidence = vec![Evidence::HostBond { cables: seats.len(), bond: bond.clone(), aggregated: same_lag }];
     evidence.extend(seats.iter().flat_map(|s| s.evidence.iter().cloned()));
     let port = lag.filter(|_| same_lag).unwrap_or(Port { name: String::new(), index: None });
     vec![Seat {

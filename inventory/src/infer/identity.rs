@@ -1,11 +1,13 @@
 //! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
 //! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
-use super::device::{Device, show};
+use super::device::Device;
 use super::statements::{Protocol, Statement};
 use super::strangers::Called;
 use super::words::{Words, own_addresses, own_macs};
 use super::{Found, Scope, Strangers};
 use crate::Mac;
+use crate::alarm::{AlarmKind, NamedNode};
+use crate::evidence::RecognizedBy;
 use crate::observation::{Id, LldpNeighbour};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
@@ -21,7 +23,7 @@ pub(super) enum Known<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who<'a> {
     /// In the inventory, and what it was recognized by.
-    Known { node: Known<'a>, by: String },
+    Known { node: Known<'a>, by: RecognizedBy },
     /// Not in it: its system name, else its chassis id.
     Stranger(String),
     /// The row names nobody.
@@ -59,6 +61,15 @@ impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> Index<K, V> {
     }
 }
 
+impl From<Known<'_>> for NamedNode {
+    fn from(known: Known<'_>) -> NamedNode {
+        match known {
+            Known::Switch(name) => NamedNode::Switch(name.to_owned()),
+            Known::Host(name) => NamedNode::Host(name.to_owned()),
+        }
+    }
+}
+
 impl<'a> Directory<'a> {
     pub(super) fn new(scope: &Scope<'a>, devices: &[Device<'a>], words: &Words<'a>, found: &mut Found) -> Directory<'a> {
         let mut directory = Directory {
@@ -73,12 +84,7 @@ impl<'a> Directory<'a> {
             if let Some(id) = device.lldp().and_then(|l| l.chassis.as_ref())
                 && !directory.chassis.claim(id.clone(), node)
             {
-                let text = format!(
-                    "switch \"{}\": another switch announces its LLDP chassis id {}; neither is recognized by it",
-                    device.name,
-                    show(id)
-                );
-                found.alarm(device.name, text);
+                found.alarm(device.name, AlarmKind::ChassisTwice(id.clone()));
             }
             for mac in device.macs().collect::<BTreeSet<_>>() {
                 directory.macs.claim(mac, node);
@@ -89,11 +95,7 @@ impl<'a> Directory<'a> {
             let stated = host.mac.into_iter().collect();
             let macs = host.address.filter(|_| host.mac.is_none()).map_or(stated, |a| resolved.get(&a).cloned().unwrap_or_default());
             if macs.len() > 1 {
-                let all = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(", ");
-                found.alarm(
-                    name,
-                    format!("host \"{name}\": its address is claimed by {all}; ARP tables contradict each other, state its mac"),
-                );
+                found.alarm(name, AlarmKind::AddressTwice(macs.iter().copied().collect()));
             }
             directory.host(name, macs, found);
         }
@@ -109,14 +111,7 @@ impl<'a> Directory<'a> {
                 None => drop(self.macs.claim(mac, Known::Host(name))),
                 Some(Some(Known::Host(owner))) if *owner == name => {}
                 Some(owner) => {
-                    let owner = match owner {
-                        Some(Known::Host(other)) => format!("host \"{other}\""),
-                        Some(Known::Switch(other)) => format!("switch \"{other}\""),
-                        None => "several others".to_owned(),
-                    };
-                    let text =
-                        format!("host \"{name}\": its agent claims MAC address {mac}, which is that of {owner}; the claim is not believed");
-                    found.alarm(name, text);
+                    found.alarm(name, AlarmKind::ForeignMac(mac, owner.map(NamedNode::from)));
                     continue;
                 }
             }
@@ -131,12 +126,7 @@ impl<'a> Directory<'a> {
         for &mac in &macs {
             let owner = self.macs.get(&mac);
             if !self.macs.claim(mac, Known::Host(name)) {
-                let other = match owner {
-                    Some(Known::Host(other)) => format!("host \"{other}\""),
-                    Some(Known::Switch(other)) => format!("switch \"{other}\""),
-                    None => "others".to_owned(),
-                };
-                found.alarm(name, format!("host \"{name}\": its MAC address {mac} is claimed by {other} too; neither is recognized by it"));
+                found.alarm(name, AlarmKind::MacTwice(mac, owner.map(NamedNode::from)));
             }
         }
         self.host_macs.entry(name).or_default().extend(macs);
@@ -160,11 +150,8 @@ impl<'a> Directory<'a> {
                 _ => None,
             });
             for &name in owners.iter().filter(|_| owners.len() > 1) {
-                let others = owners.iter().filter(|o| **o != name).map(|o| format!("\"{o}\"")).collect::<Vec<_>>().join(", ");
-                found.alarm(
-                    name,
-                    format!("host \"{name}\": its MAC address {mac} is claimed by host {others} too; give each its own address"),
-                );
+                let others = owners.iter().filter(|o| **o != name).map(|o| (*o).to_owned()).collect();
+                found.alarm(name, AlarmKind::MacAnnounced(mac, others));
             }
             for name in names {
                 self.macs.claim(mac, Known::Host(name));
@@ -218,15 +205,15 @@ impl<'a> Directory<'a> {
 
     /// Who a neighbour row speaks of.
     pub(super) fn who(&self, row: &LldpNeighbour) -> Who<'a> {
-        let by = |node, what: String| Who::Known { node, by: what };
+        let by = |node, by| Who::Known { node, by };
         if let Some((id, node)) = row.chassis.as_ref().and_then(|id| Some((id, self.chassis.get(id)?))) {
-            return by(node, format!("chassis {}", show(id)));
+            return by(node, RecognizedBy::Chassis(id.clone()));
         }
         if let Some((mac, node)) = macs_of(row).find_map(|m| Some((m, self.macs.get(&m)?))) {
-            return by(node, format!("MAC {mac}"));
+            return by(node, RecognizedBy::Mac(mac));
         }
         if let Some(node) = self.by_name(&row.name) {
-            return by(node, format!("name {}", row.name));
+            return by(node, RecognizedBy::Name(row.name.clone()));
         }
         self.strangers.name(row).map_or(Who::Nobody, Who::Stranger)
     }

@@ -2,6 +2,7 @@
 use super::device::{Device, Port};
 use super::trunks::Trunk;
 use crate::BitsPerSec;
+use crate::evidence::Evidence;
 use crate::order::natural;
 use crate::topology::{Grade, Link, Member};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -31,9 +32,6 @@ fn groups(devices: &[Device<'_>], trunks: &[Trunk]) -> BTreeMap<Ends, Vec<usize>
     groups
 }
 
-/// What tells that members were matched by a guess.
-pub(crate) const GUESSED: &str = "LAG: which member is joined to which is not told; matched in the ports' order";
-
 /// Some devices list the neighbours of all members at every member. Where the other end tells which cable is which, it
 /// counts; otherwise there are as many cables as ports, and they are matched in the ports' order.
 pub(super) fn matched(devices: &[Device<'_>], mut trunks: Vec<Trunk>) -> Vec<Trunk> {
@@ -60,7 +58,7 @@ pub(super) fn matched(devices: &[Device<'_>], mut trunks: Vec<Trunk>) -> Vec<Tru
         }
     }
     for i in guessed {
-        trunks[i].link.evidence.push(GUESSED.to_owned());
+        trunks[i].link.evidence.push(Evidence::MembersGuessed);
     }
     trunks.into_iter().enumerate().filter(|(i, _)| !drop.contains(i)).map(|(_, t)| t).collect()
 }
@@ -119,7 +117,7 @@ fn aggregate([(a, a_port), (b, b_port)]: &Ends, cables: Vec<&Trunk>) -> Link {
     let at = |trunk: &Trunk, switch: &str| trunk.end(switch).map(|p| p.name.clone()).unwrap_or_default();
     let mut members: Vec<Member> = cables.iter().map(|t| Member { a_port: at(t, a), b_port: at(t, b) }).collect();
     members.sort_by_cached_key(|m| (natural(&m.a_port), natural(&m.b_port)));
-    let mut evidence = vec![format!("LAG: {} cables between {a} {} and {b} {}", members.len(), shown(a_port), shown(b_port))];
+    let mut evidence = vec![Evidence::Aggregate { cables: members.len(), a: end(a, a_port), b: end(b, b_port) }];
     evidence.extend(cables.iter().flat_map(|t| t.link.evidence.iter().cloned()));
     Link {
         a: a.clone(),
@@ -134,6 +132,6 @@ fn aggregate([(a, a_port), (b, b_port)]: &Ends, cables: Vec<&Trunk>) -> Link {
     }
 }
 
-fn shown(port: &Option<Port>) -> &str {
-    port.as_ref().map_or("(not said)", |p| &p.name)
+fn end(device: &str, port: &Option<Port>) -> (String, Option<String>) {
+    (device.to_owned(), port.as_ref().map(|p| p.name.clone()))
 }

@@ -2,6 +2,7 @@
 use super::Scope;
 use super::device::Port;
 use super::trunks::{Trunk, cable};
+use crate::evidence::Evidence;
 use crate::topology::Grade;
 use crate::view::Views;
 use std::collections::BTreeSet;
@@ -29,7 +30,7 @@ pub(super) fn missing(scope: &Scope<'_>, views: &Views, trunks: &mut Vec<Trunk>)
     }
     let nowhere = || Port { name: String::new(), index: None };
     let candidate = |a: &str, b: &str| {
-        let why = format!("neither {a} nor {b} answers, and nobody names {b}: it may be behind {a}");
+        let why = Evidence::BehindPossible { hidden: a.to_owned(), unnamed: b.to_owned() };
         cable([(a, nowhere()), (b, nowhere())], [None, None], Grade::Ambiguous, vec![why], false)
     };
     trunks.extend(unplaced.iter().flat_map(|b| hidden.iter().map(|a| candidate(a, b))).collect::<Vec<_>>());

@@ -53,7 +53,7 @@ fn links(t: &Topology) -> Vec<String> {
 }
 
 fn alarms(t: &Topology) -> String {
-    t.alarms.iter().map(|a| format!("{}\n", a.text)).collect()
+    t.alarms.iter().map(|a| format!("{}\n", a)).collect()
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn cdp_counts_where_lldp_is_silent_and_is_never_certain() {
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 Gi0/1 d2 Gi0/2", "d1 Gi0/3 d3 Gi0/4"]);
     assert_eq!([t.links[0].grade, t.links[1].grade], [Grade::Inferred, Grade::Certain]);
-    assert_eq!(t.links[0].evidence[0], "CDP: d1 Gi0/1 names d2 by name sw2.example.org");
+    assert_eq!(t.links[0].evidence[0].to_string(), "CDP: d1 Gi0/1 names d2 by name sw2.example.org");
 }
 
 #[test]

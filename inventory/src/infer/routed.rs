@@ -1,6 +1,8 @@
 //! What routers let through. Spanning tree ends at them, so their links carry frames unless an end says otherwise. Routed networks may have
 //! loops, and which of several ways packets take stands in routing tables nobody asks: the first way counts, and an alarm says so.
 use super::Found;
+use crate::alarm::{Alarm, AlarmKind};
+use crate::evidence::Evidence;
 use crate::order::natural;
 use crate::topology::{Link, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
@@ -33,18 +35,14 @@ pub(super) fn settle(found: &mut Found, open: &[usize]) {
         let sides = [bridged.find(a), bridged.find(b)];
         if joined.union(a, b) {
             link.state = LinkState::Forwarding;
-            link.evidence.push("routed: no spanning tree across".to_owned());
+            link.evidence.push(Evidence::Routed);
             beside.push(sides);
         } else {
-            link.evidence.push("routed: there is another way, and nothing tells which one packets take".to_owned());
+            link.evidence.push(Evidence::RoutedElsewhere);
             if !beside.contains(&sides) && !beside.contains(&[sides[1], sides[0]]) {
-                let name = format!("{}-{}", link.a, link.b);
-                let text = format!(
-                    "link {name}: routers join both ends by another way, too; schedules count that one: state the link that packets do not take as blocked, under links in the inventory"
-                );
-                alarms.push((name, text));
+                alarms.push(Alarm::between(&link.a, &link.b, AlarmKind::RoutedTwice));
             }
         }
     }
-    alarms.into_iter().for_each(|(about, text)| found.alarm(&about, text));
+    found.alarms.extend(alarms);
 }

@@ -9,6 +9,8 @@ use super::islands::{Exit, Islands};
 use super::trunks::{Trunk, slower};
 use super::words::Words;
 use super::{Found, Scope};
+use crate::alarm::{AlarmKind, HostElsewhere, HostPlace, HostUnfound, NamedNode};
+use crate::evidence::{DevicePort, Evidence, NeighbourProtocol};
 use crate::observation::Id;
 use crate::order::natural;
 use crate::topology::{Grade, Link, LinkState, Member, NodeKind};
@@ -23,7 +25,7 @@ pub(super) struct Seat<'d, 'a> {
     /// The rate of the host's end, where the host says it.
     pub(super) rate: Option<BitsPerSec>,
     pub(super) grade: Grade,
-    pub(super) evidence: Vec<String>,
+    pub(super) evidence: Vec<Evidence>,
     pub(super) trunk: bool,
     /// Whether who says so is silent by now.
     pub(super) old: bool,
@@ -38,8 +40,8 @@ impl Seat<'_, '_> {
         self.device.name == device.name && self.port == *port
     }
 
-    pub(super) fn place(&self) -> String {
-        format!("{} port {}", self.device.name, self.port.name)
+    pub(super) fn place(&self) -> DevicePort {
+        DevicePort::new(self.device.name, &self.port.name)
     }
 
     /// The rate of the slower end.
@@ -112,7 +114,7 @@ pub(super) fn seats<'a>(
             let port = seat.device.aggregate(&seat.port).unwrap_or_else(|| seat.port.clone());
             if port.index.is_some_and(|index| edges.leads_on(numbers[seat.device.name], index)) {
                 seat.grade = Grade::Ambiguous;
-                seat.evidence.push(format!("FDB: others are learned on {} {}, who are elsewhere", seat.device.name, port.name));
+                seat.evidence.push(Evidence::OthersLearned(DevicePort::new(seat.device.name, port.name)));
             }
         }
         let seats = narrow(hosts::bonded(seats, word), &macs, &learned);
@@ -138,7 +140,7 @@ pub(super) fn seats<'a>(
         if disputed.contains(&(switch.clone(), port.clone())) {
             for link in &mut links {
                 link.grade = link.grade.max(Grade::Inferred);
-                link.evidence.push(format!("FDB: others may be on {switch} {port}, too"));
+                link.evidence.push(Evidence::OthersPossible(DevicePort::new(&switch, &port)));
             }
         }
         match (links.len(), shared.get(&(switch.as_str(), port.clone()))) {
@@ -169,8 +171,14 @@ fn announced<'d, 'a>(
                 Some(id) if row.port_descr.is_empty() => show(id),
                 _ => row.port_descr.clone(),
             };
-            let old = if device.stale() { ", as last seen" } else { "" };
-            let evidence = vec![format!("LLDP: {} {} names {host} by {by}{old}", device.name, port.name)];
+            let evidence = vec![Evidence::Names {
+                protocol: NeighbourProtocol::Lldp,
+                at: DevicePort::new(device.name, &port.name),
+                neighbour: host.to_owned(),
+                by,
+                stale: device.stale(),
+                down: false,
+            }];
             let (trunk, old) = (is_trunk(device, &port), device.stale());
             let (grade, rate, members) = (Grade::Certain, None, vec![]);
             seats.push(Seat { device, port, host_port, rate, grade, evidence, trunk, old, own: false, members });
@@ -195,15 +203,11 @@ fn occupants<'a>(devices: &[Device<'a>], directory: &Directory<'a>) -> Occupants
 }
 
 impl Occupants<'_> {
-    /// Who else is where a host says it is, in words.
-    fn of(&self, claim: &Seat<'_, '_>, host: &str) -> Option<String> {
+    /// Who else is where a host says it is.
+    fn of(&self, claim: &Seat<'_, '_>, host: &str) -> Option<HostElsewhere> {
         let others = self.0.get(&(claim.device.name, claim.port.clone()))?.iter().filter(|o| **o != Known::Host(host));
-        let named = |o: &Known<'_>| match o {
-            Known::Switch(name) => format!("switch \"{name}\""),
-            Known::Host(name) => format!("host \"{name}\""),
-        };
-        let names: Vec<String> = others.map(named).collect();
-        (!names.is_empty()).then(|| format!("that switch hears {} there", names.join(" and ")))
+        let others: Vec<NamedNode> = others.map(|o| NamedNode::from(*o)).collect();
+        (!others.is_empty()).then_some(HostElsewhere::Taken(others))
     }
 }
 
@@ -258,9 +262,8 @@ fn at<'d, 'a>(devices: &'d [Device<'a>], macs: &BTreeSet<Mac>, ends: &BTreeSet<E
         let Exit::Port(number, index) = exit else { return None };
         let device = &devices[*number];
         let port = device.base_port_of(*index)?;
-        let old = if device.stale() { ", as last seen" } else { "" };
-        let macs = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(" or ");
-        let evidence = vec![format!("FDB: {} learned {macs} on edge port {}{old}", device.name, port.name)];
+        let (at, macs) = (DevicePort::new(device.name, &port.name), macs.iter().copied().collect());
+        let evidence = vec![Evidence::LearnedAtEdge { at, macs, stale: device.stale() }];
         let (host_port, grade, old) = (String::new(), Grade::Inferred, device.stale());
         Some(Seat { device, port, host_port, rate: None, grade, evidence, trunk: false, old, own: false, members: vec![] })
     };
@@ -275,11 +278,7 @@ fn on_segment(bridge: &str, links: Vec<Link>) -> impl Iterator<Item = Link> {
 /// A host behind those who do not answer, with an alarm where it cannot be told behind whom.
 fn hidden(host: &str, behind: Vec<Link>, found: &mut Found) {
     if behind.iter().any(|l| l.grade == Grade::Ambiguous) {
-        let places = behind.iter().map(|l| l.a.as_str()).collect::<Vec<_>>().join(" or ");
-        let text = format!(
-            "host \"{host}\": somewhere behind {places}, who does not answer; its place is ambiguous, nothing is planned on it until one remains"
-        );
-        found.alarm(host, text);
+        found.alarm(host, AlarmKind::HostHidden(behind.iter().map(|l| l.a.clone()).collect()));
     }
     found.links.extend(behind);
 }
@@ -320,27 +319,21 @@ fn link(host: &str, seat: &Seat<'_, '_>, grade: Grade) -> Link {
 }
 
 fn nowhere(host: &str, macs: &BTreeSet<Mac>, learned: &Learned<'_, '_>, found: &mut Found) {
-    let far: BTreeSet<String> =
-        macs.iter().flat_map(|m| learned.get(m).into_iter().flatten()).map(|(d, p)| format!("{} {}", d.name, p.name)).collect();
-    let hint = match (macs.is_empty(), far.is_empty()) {
-        (true, _) => "no LLDP under this name; check host and cable, or state its mac so that forwarding tables can tell".to_owned(),
-        (false, true) => "neither LLDP nor any forwarding table knows it; check host and cable".to_owned(),
-        (false, false) => {
-            format!("learned only on trunk ports ({}); its own switch says nothing of it", far.into_iter().collect::<Vec<_>>().join(", "))
-        }
+    let learned = macs.iter().flat_map(|m| learned.get(m).into_iter().flatten());
+    let far: BTreeSet<DevicePort> = learned.map(|(d, p)| DevicePort::new(d.name, &p.name)).collect();
+    let why = match (macs.is_empty(), far.is_empty()) {
+        (true, _) => HostUnfound::NoName,
+        (false, true) => HostUnfound::Unlearned,
+        (false, false) => HostUnfound::TrunksOnly(far.into_iter().collect()),
     };
-    found.alarm(host, format!("host \"{host}\": seen nowhere: {hint}; left out of every schedule"));
+    found.alarm(host, AlarmKind::HostUnfound(why));
 }
 
 fn contradiction(host: &str, seats: &[Seat<'_, '_>], behind: Vec<Link>, found: &mut Found) {
-    let mut places: Vec<String> = seats.iter().map(Seat::place).collect();
-    places.extend(behind.iter().map(|l| format!("{}, which does not answer,", l.a)));
-    places.sort_by_cached_key(|p| natural(p));
-    let what = match &places[..] {
-        [one] => format!("seen behind {one}, which leads to another switch"),
-        several => format!("seen on {}", several.join(" and ")),
-    };
-    found.alarm(host, format!("host \"{host}\": {what}; its place is ambiguous, nothing is planned on it until one remains"));
+    let mut places: Vec<HostPlace> = seats.iter().map(|s| HostPlace::At(s.place())).collect();
+    places.extend(behind.iter().map(|l| HostPlace::Behind(l.a.clone())));
+    places.sort_by_cached_key(|p| natural(&p.to_string()));
+    found.alarm(host, AlarmKind::HostAmbiguous(places));
     found.links.extend(seats.iter().map(|s| link(host, s, Grade::Ambiguous)));
     found.links.extend(behind.into_iter().map(|l| Link { grade: Grade::Ambiguous, ..l }));
 }
@@ -349,11 +342,8 @@ fn contradiction(host: &str, seats: &[Seat<'_, '_>], behind: Vec<Link>, found: &
 fn unmanaged(switch: &str, port: &str, links: Vec<Link>, found: &mut Found) {
     let port_text: String = port.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
     let name = format!("{switch}-{port_text}");
-    let hosts = links.iter().map(|l| l.b.as_str()).collect::<Vec<_>>().join(", ");
-    found.alarm(
-        &name,
-        format!("switch \"{switch}\" port {port}: {hosts} are all behind it; an unmanaged bridge stands between, its rates are not known"),
-    );
+    let hosts = links.iter().map(|l| l.b.clone()).collect();
+    found.alarm(&name, AlarmKind::HostsOnPort(DevicePort::new(switch, port), hosts));
     found.node(&name, NodeKind::Unmanaged);
     let rate = links[0].rate_bps;
     let up = Link {
@@ -365,7 +355,7 @@ fn unmanaged(switch: &str, port: &str, links: Vec<Link>, found: &mut Found) {
         rate_bps: rate,
         state: LinkState::Unknown,
         grade: Grade::Inferred,
-        evidence: vec![format!("{} hosts on one port", links.len())],
+        evidence: vec![Evidence::HostsOnPort(links.len())],
     };
     found.links.push(up);
     found.links.extend(links.into_iter().map(|l| Link { a: name.clone(), a_port: String::new(), grade: Grade::Inferred, ..l }));

@@ -6,6 +6,8 @@ use super::islands::{Behind, Learned};
 use super::trunks::{Trunk, cable};
 use super::{Found, Strangers};
 use crate::Mac;
+use crate::alarm::AlarmKind;
+use crate::evidence::{DevicePort, Evidence};
 use crate::observation::StpState;
 use crate::topology::{Grade, Link, NodeKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,13 +19,13 @@ pub(super) type Occupants = BTreeMap<Spot, BTreeSet<String>>;
 type Spot = (String, String);
 
 /// What is said at a port of a cable that cannot be there, and why.
-pub(super) type Denied = Vec<(Spot, String)>;
+pub(super) type Denied = Vec<(Spot, AlarmKind)>;
 
 /// Ends that hear each other though something stands between; what it is, weaker words may tell.
 pub(super) struct Suspect {
     /// Nodes, and their ports where those are known.
     ends: Vec<(String, Port)>,
-    evidence: Vec<String>,
+    evidence: Vec<Evidence>,
 }
 
 impl Suspect {
@@ -106,16 +108,15 @@ fn without_denied(mut trunks: Vec<Trunk>, hears: &BTreeSet<&str>, denied: &mut D
         let ([one], 2, Some(other)) = (&confirmed[..], all.len(), all.iter().copied().find(refuted)) else { continue };
         // Of a cable that only one end speaks of, that end comes first.
         let [(who, at), (named, _)] = &trunks[other].ends;
+        let naming = DevicePort::new(who, &at.name);
         let evidence = if *who == switch {
-            format!("{who} {} also names {named}, which nobody confirms", at.name)
+            Evidence::AlsoNames { at: naming, named: named.clone() }
         } else {
-            let [(a, p), (b, q)] = &trunks[*one].ends;
-            let text = format!(
-                "{who} {0}: names {switch} {port}, but {a} {1} and {b} {2} name each other; no link {who}-{named} is shown: check the cable at {who} {0}; the row may be an old one, or something between passes LLDP on",
-                at.name, p.name, q.name
-            );
-            denied.push(((who.clone(), at.name.clone()), text));
-            format!("{who} {} also names {switch} {port}, which {switch} does not confirm", at.name)
+            let cable = trunks[*one].ends.each_ref().map(|(device, port)| DevicePort::new(device, &port.name));
+            let named = DevicePort::new(&switch, &port);
+            let kind = AlarmKind::NamedByOther { at: naming.clone(), named: named.clone(), cable };
+            denied.push(((who.clone(), at.name.clone()), kind));
+            Evidence::NamedUnconfirmed { at: naming, named }
         };
         trunks[*one].link.evidence.push(evidence);
         dropped.insert(other);
@@ -135,10 +136,10 @@ pub(super) fn cut_off(
 ) {
     let mut taken: BTreeSet<Spot> = trunks.iter().flat_map(spots_of).chain(hosts.keys().cloned()).collect();
     taken.extend(suspects.iter().flat_map(|s| &s.ends).map(|(name, port)| (name.clone(), port.name.clone())));
-    for (spot, text) in denied {
+    for (spot, kind) in denied {
         let silent = devices.iter().any(|d| d.name == spot.0 && d.stale());
         if !silent && !taken.contains(&spot) {
-            found.alarm(&spot.0, text);
+            found.alarm(&spot.0, kind);
         }
     }
 }
@@ -218,11 +219,8 @@ impl<'h> Segment<'h> {
             }
         }
         for ((switch, port), names) in at.into_iter().filter(|(_, names)| names.len() > 1) {
-            let names = names.into_iter().collect::<Vec<_>>().join(" and ");
-            let text = format!(
-                "switch \"{switch}\" port {port}: sees {names} on one cable; the links are ambiguous, something between them forwards LLDP"
-            );
-            found.alarm(&switch, text);
+            let at = DevicePort::new(&switch, port);
+            found.alarm(&switch, AlarmKind::SeveralOnCable(at, names.into_iter().collect()));
         }
         self.trunks.iter_mut().for_each(|t| t.link.grade = Grade::Ambiguous);
         self.trunks
@@ -247,20 +245,20 @@ pub(super) fn explained(devices: &[Device<'_>], suspects: Vec<Suspect>, trunks: 
 }
 
 /// Cables from each end to a bridge that nobody lists.
-fn join(devices: &[Device<'_>], ends: &[(String, Port)], evidence: &[String], found: &mut Found) -> Vec<Trunk> {
+fn join(devices: &[Device<'_>], ends: &[(String, Port)], evidence: &[Evidence], found: &mut Found) -> Vec<Trunk> {
     let places: Vec<String> = ends.iter().map(|(name, port)| format!("{name} {}", port.name).trim().to_owned()).collect();
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = format!("segment-{}", places[0]).chars().map(plain).collect();
-    found.alarm(&name, format!("{}: all on one segment; an unmanaged bridge stands between, its rates are not known", places.join(", ")));
+    found.alarm(&name, AlarmKind::UnmanagedBridge(places));
     found.node(&name, NodeKind::Unmanaged);
     let bridge = (name, nowhere());
     ends.iter().map(|end| between(devices, [end, &bridge], Grade::Inferred, evidence)).collect()
 }
 
-/// A cable with that part of the evidence that names its first end.
-fn between(devices: &[Device<'_>], ends: [&(String, Port); 2], grade: Grade, evidence: &[String]) -> Trunk {
+/// A cable with that part of the evidence that concerns its first end.
+fn between(devices: &[Device<'_>], ends: [&(String, Port); 2], grade: Grade, evidence: &[Evidence]) -> Trunk {
     let rate = |(name, port): &(String, Port)| devices.iter().find(|d| d.name == name.as_str()).and_then(|d| d.rate(port));
-    let own = evidence.iter().filter(|e| e.contains(ends[0].0.as_str())).cloned().collect();
+    let own = evidence.iter().filter(|e| e.concerns(&ends[0].0)).cloned().collect();
     let [a, b] = ends.map(|(name, port)| (name.as_str(), port.clone()));
     cable([a, b], ends.map(rate), grade, own, false)
 }
@@ -294,10 +292,8 @@ pub(super) fn doubt_crossed(
         let Some(why) = third.or(crossed.map(|c| c.1)) else { continue };
         if alarming {
             let Link { a, a_port, b, b_port, .. } = &trunk.link;
-            let text = format!(
-                "{a} {a_port} and {b} {b_port} name each other by LLDP, but {why}; LLDP's word stands as inferred: look for a bridge between them that passes LLDP on"
-            );
-            found.alarm(a, text);
+            let ends = [DevicePort::new(a, a_port), DevicePort::new(b, b_port)];
+            found.alarm(a, AlarmKind::CableDoubted { ends, why: why.clone() });
         }
         trunk.link.grade = Grade::Inferred;
         trunk.link.evidence.push(why);
@@ -306,7 +302,7 @@ pub(super) fn doubt_crossed(
 
 /// Stations that two ports which should face each other both learned, or that one learned though the other blocks: how
 /// many, and the first.
-fn crossed(devices: &[Device<'_>], learned: &[Learned], behind: &[Behind], ends: [&(usize, Port); 2]) -> Option<(usize, String)> {
+fn crossed(devices: &[Device<'_>], learned: &[Learned], behind: &[Behind], ends: [&(usize, Port); 2]) -> Option<(usize, Evidence)> {
     let whole = |(d, port): &(usize, Port)| devices[*d].aggregate(port).and_then(|p| p.index).or(port.index);
     let [(a, x), (b, y)] = ends;
     let (p, q) = (whole(ends[0])?, whole(ends[1])?);
@@ -319,12 +315,12 @@ fn crossed(devices: &[Device<'_>], learned: &[Learned], behind: &[Behind], ends:
     let only = || at(*b, q).filter(|mac| a_blocks && !own(*mac));
     let mac = both().chain(only()).next()?;
     let count = if a_blocks || b_blocks { 1 } else { both().count() };
-    let (a, b) = (devices[*a].name, devices[*b].name);
-    Some((count, format!("FDB: {mac} was learned between {a} {} and {b} {}, as if something stood there", x.name, y.name)))
+    let ends = [DevicePort::new(devices[*a].name, &x.name), DevicePort::new(devices[*b].name, &y.name)];
+    Some((count, Evidence::LearnedBetween { mac, ends }))
 }
 
 /// A third bridge that spanning tree names on a cable of two who both say their own address.
-fn third(directory: &Directory<'_>, devices: &[Device<'_>], number: usize, port: &Port, trunk: &Trunk) -> Option<String> {
+fn third(directory: &Directory<'_>, devices: &[Device<'_>], number: usize, port: &Port, trunk: &Trunk) -> Option<Evidence> {
     let named = devices[number].designated_at(port.index?)?;
     let ends: Vec<&Device<'_>> = devices.iter().filter(|d| trunk.ends.iter().any(|(name, _)| name == d.name)).collect();
     let told = ends.len() == 2 && ends.iter().all(|d| d.view.bridge.as_ref().is_some_and(|b| b.address.is_some()));
@@ -334,7 +330,6 @@ fn third(directory: &Directory<'_>, devices: &[Device<'_>], number: usize, port:
         None => !told || ends.iter().any(|d| d.macs().any(|m| m == named)),
     };
     let owner = owner.unwrap_or_else(|| named.to_string());
-    (!on_it).then(|| {
-        format!("STP: {} {} names {owner} as the designated bridge, as if something stood between", devices[number].name, port.name)
-    })
+    let at = DevicePort::new(devices[number].name, &port.name);
+    (!on_it).then_some(Evidence::ThirdDesignated { at, bridge: owner })
 }

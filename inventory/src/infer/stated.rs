@@ -1,9 +1,10 @@
 //! Links and devices as the operator states them. They go before what is found; where the network contradicts, an alarm says so.
 use super::device::{Device, Port};
 use super::{Found, Scope};
+use crate::alarm::{Alarm, AlarmKind};
+use crate::evidence::{AssumedRate, DevicePort, Evidence};
 use crate::inventory_file;
 use crate::observation::Id;
-use crate::topology::STATED;
 use crate::topology::{Grade, Link, LinkState, NodeKind};
 use std::collections::BTreeMap;
 
@@ -93,15 +94,15 @@ fn behind_bridges(scope: &Scope<'_>, stated: &[Stated<'_>], found: &mut Found) {
         }
     }
     found.nodes.retain(|name, _| !known.contains_key(name));
-    found.alarms.retain(|a| !known.contains_key(&a.about));
+    found.alarms.retain(|a| !known.keys().any(|bridge| a.subject.is_node(bridge)));
 }
 
 /// Hangs a host below a stated bridge, of whose ports no rate is known.
 fn hang(link: &mut Link, bridge: String) {
     if link.rate_is_known() {
-        link.evidence.push(format!("rate: that of the port before {bridge}; {bridge} does not say its own"));
+        link.evidence.push(Evidence::Rate(AssumedRate::AsBefore(bridge.clone())));
     }
-    link.evidence.push(format!("behind {bridge}: {STATED}"));
+    link.evidence.push(Evidence::BehindBridge(bridge.clone()));
     (link.a, link.a_port, link.grade) = (bridge, String::new(), link.grade.max(Grade::Inferred));
 }
 
@@ -109,23 +110,24 @@ fn hang(link: &mut Link, bridge: String) {
 pub(super) fn decide(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) {
     let mut links = std::mem::take(&mut found.links);
     for stated in scope.links().iter().map(|link| Stated::new(link, devices)) {
-        let Some(link) = links.iter_mut().find(|l| l.evidence.first().is_some_and(|e| e == STATED) && stated.fits(l).is_some()) else {
+        let Some(link) = links.iter_mut().find(|l| l.evidence.first() == Some(&Evidence::Stated) && stated.fits(l).is_some()) else {
             continue;
         };
-        let name = format!("{}-{}", link.a, link.b);
+        let mut alarm = |kind| found.alarms.push(Alarm::between(&link.a, &link.b, kind));
         match stated.link.state {
             Some(state) if state != link.state => {
                 if link.state != LinkState::Unknown {
-                    found.alarm(&name, format!("link {name}: {STATED} to be {state}, but found {}; what is stated counts", link.state));
+                    alarm(AlarmKind::StatedState { stated: state, found: link.state });
                 }
-                link.evidence.push(format!("{state}: {STATED}"));
+                link.evidence.push(Evidence::StateStated(state));
                 link.state = state;
             }
             Some(_) => {}
             None => {
                 if let Some((node, port)) = stated.down(devices) {
-                    found.alarm(&name, format!("link {name}: {STATED}, but port {port} of \"{node}\" is down: check the cable"));
-                    link.evidence.push(format!("port {port} of {node} is down"));
+                    let port = DevicePort::new(node, port);
+                    alarm(AlarmKind::StatedDown(port.clone()));
+                    link.evidence.push(Evidence::PortDown(port));
                     link.state = LinkState::Blocked;
                 }
             }
@@ -178,12 +180,12 @@ impl<'a> Stated<'a> {
 
     /// Overrides what is found of this very link.
     fn confirm(&self, link: &mut Link, found: &mut Found) {
-        let name = format!("{}-{}", self.link.a, self.link.b);
         if let Some(rate) = self.link.rate.filter(|rate| *rate != link.rate_bps) {
             if link.rate_is_known() {
-                found.alarm(&name, format!("link {name}: {STATED} with {rate}, but found with {}; what is stated counts", link.rate_bps));
+                let kind = AlarmKind::StatedRate { stated: rate, found: link.rate_bps };
+                found.alarms.push(Alarm::between(&self.link.a, &self.link.b, kind));
             }
-            link.evidence.retain(|e| !e.starts_with("rate: "));
+            link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
             link.rate_bps = rate;
         }
         for (node, port) in self.ends() {
@@ -193,7 +195,7 @@ impl<'a> Stated<'a> {
             }
         }
         link.grade = Grade::Certain;
-        link.evidence.insert(0, STATED.to_owned());
+        link.evidence.insert(0, Evidence::Stated);
     }
 
     /// The stated bridge without management that what was found at this link's port hangs on: such a bridge passes on whatever it hears.
@@ -206,22 +208,16 @@ impl<'a> Stated<'a> {
     }
 
     fn contradict(&self, link: &Link, found: &mut Found) {
-        let name = format!("{}-{}", self.link.a, self.link.b);
         if link.grade == Grade::Certain {
-            let end = |node: &str, port: &str| if port.is_empty() { node.to_owned() } else { format!("{node} ({port})") };
-            let text = format!(
-                "link {name}: {STATED}, but found {} - {}, {}; what is stated counts: check the cable or the inventory",
-                end(&link.a, &link.a_port),
-                end(&link.b, &link.b_port),
-                link.evidence.first().map_or("", String::as_str)
-            );
-            found.alarm(&name, text);
+            let there = [DevicePort::new(&link.a, &link.a_port), DevicePort::new(&link.b, &link.b_port)];
+            let kind = AlarmKind::StatedElsewhere { found: there, why: link.evidence.first().cloned() };
+            found.alarms.push(Alarm::between(&self.link.a, &self.link.b, kind));
         }
     }
 
     /// A link that nothing but the statement tells of.
     fn link(&self, devices: &[Device<'_>]) -> Link {
-        let mut evidence = vec![STATED.to_owned()];
+        let mut evidence = vec![Evidence::Stated];
         let rate = |i: usize| devices.iter().find(|d| d.name == self.ends()[i].0)?.rate(&self.ports[i]);
         let rate_bps = self.link.rate.unwrap_or_else(|| super::trunks::slower([rate(0), rate(1)], &mut evidence));
         let [(a, a_port), (b, b_port)] = self.ends().map(|(n, p)| (n.to_owned(), p.to_owned()));

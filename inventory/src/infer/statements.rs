@@ -1,6 +1,7 @@
 //! What devices say of their neighbours, by LLDP and, on ports where LLDP says nothing, by CDP.
 use super::Strangers;
 use super::device::{Device, Port, show};
+use crate::evidence::NeighbourProtocol;
 use crate::observation::{CdpNeighbour, Id, LldpNeighbour};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -71,6 +72,15 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
         port_descr,
         name,
         capabilities: row.capabilities,
+    }
+}
+
+impl From<Protocol> for NeighbourProtocol {
+    fn from(protocol: Protocol) -> NeighbourProtocol {
+        match protocol {
+            Protocol::Lldp => NeighbourProtocol::Lldp,
+            Protocol::Cdp => NeighbourProtocol::Cdp,
+        }
     }
 }
 

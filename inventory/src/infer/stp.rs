@@ -2,6 +2,8 @@
 use super::device::Device;
 use super::islands::Learned;
 use super::{Found, Scope, routed, stated};
+use crate::alarm::{Alarm, AlarmKind, AlarmSubject};
+use crate::evidence::{DevicePort, Evidence};
 use crate::observation::{BridgeId, StpState};
 use crate::topology::{Grade, LinkState, NodeKind};
 use indexmap::IndexMap;
@@ -64,21 +66,10 @@ fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
     }
 }
 
-fn told(ports: [(&String, &String); 2], ends: [Option<StpState>; 2]) -> Option<String> {
-    let said = ports.into_iter().zip(ends).filter_map(|((switch, port), state)| Some(format!("{switch} {port} {}", word(state?))));
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| format!("STP: {}", said.join(", ")))
-}
-
-fn word(state: StpState) -> &'static str {
-    match state {
-        StpState::Disabled => "disabled",
-        StpState::Blocking => "blocking",
-        StpState::Listening => "listening",
-        StpState::Learning => "learning",
-        StpState::Forwarding => "forwarding",
-        StpState::Broken => "broken",
-    }
+fn told(ports: [(&String, &String); 2], ends: [Option<StpState>; 2]) -> Option<Evidence> {
+    let said = ports.into_iter().zip(ends).filter_map(|((switch, port), state)| Some((DevicePort::new(switch, port), state?)));
+    let said: Vec<_> = said.collect();
+    (!said.is_empty()).then_some(Evidence::PortStates(said))
 }
 
 /// Not every device tells its STP states. A link that is the only way between two parts carries what passes between
@@ -103,7 +94,7 @@ fn only_ways(found: &mut Found, open: &[usize]) {
         if known(&link.a) && known(&link.b) {
             let link = &mut found.links[i];
             link.state = LinkState::Forwarding;
-            link.evidence.push("STP: not said at both ends, but there is no other way".to_owned());
+            link.evidence.push(Evidence::OnlyWay);
         }
     }
 }
@@ -123,10 +114,7 @@ fn loops(found: &mut Found) {
         }
     }
     for (a, b) in closing {
-        let text = format!(
-            "link {a}-{b}: closes a loop among forwarding links; frames may circle and nothing is planned: check STP on {a} and {b}"
-        );
-        found.alarm(&format!("{a}-{b}"), text);
+        found.alarms.push(Alarm::between(a, b, AlarmKind::Loop));
     }
 }
 
@@ -144,11 +132,7 @@ fn root_bridges(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
         }
     }
     for root in unwatched {
-        let text = format!(
-            "root bridge {:04x}.{}: no switch of the inventory has this address; the tree hangs from a switch that is not watched",
-            root.priority, root.address
-        );
-        found.alarm("root bridge", text);
+        found.alarms.push(Alarm { subject: AlarmSubject::RootBridge, kind: AlarmKind::RootUnwatched(root) });
     }
     owners
 }

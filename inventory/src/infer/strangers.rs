@@ -2,6 +2,8 @@
 use super::device::show;
 use super::identity::macs_of;
 use super::{Found, Strangers};
+use crate::alarm::AlarmKind;
+use crate::evidence::DevicePort;
 use crate::observation::{Id, LldpNeighbour};
 use crate::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -65,7 +67,7 @@ fn are_several(rows: &[&LldpNeighbour]) -> bool {
 }
 
 /// A node for somebody a neighbour row names who is not among the devices; `None` where it is only told of.
-pub(super) fn meet(said: &str, place: &str, row: &LldpNeighbour, how: Strangers, found: &mut Found) -> Option<String> {
+pub(super) fn meet(said: &str, place: &DevicePort, row: &LldpNeighbour, how: Strangers, found: &mut Found) -> Option<String> {
     let (name, kind) = match how {
         Strangers::Told => told(said, place, row, found)?,
         Strangers::Shown => (said.to_owned(), shown_kind(row)),
@@ -76,13 +78,11 @@ pub(super) fn meet(said: &str, place: &str, row: &LldpNeighbour, how: Strangers,
 }
 
 /// A bridge or router is kept as a node, a station only told of.
-fn told(said: &str, place: &str, row: &LldpNeighbour, found: &mut Found) -> Option<(String, NodeKind)> {
+fn told(said: &str, place: &DevicePort, row: &LldpNeighbour, found: &mut Found) -> Option<(String, NodeKind)> {
     let name = as_name(said);
     let kind = match row.capabilities {
         _ if shown_kind(row) == NodeKind::Host => {
-            let text =
-                format!("station \"{name}\" on {place}: not among the inventory's hosts; left out, list it under hosts if it runs ranks");
-            found.alarm(&name, text);
+            found.alarm(&name, AlarmKind::StationUnlisted(place.clone()));
             return None;
         }
         Some(c) if !c.bridge => NodeKind::Router,
@@ -91,11 +91,7 @@ fn told(said: &str, place: &str, row: &LldpNeighbour, found: &mut Found) -> Opti
     if found.stated.contains(&name) {
         return Some((name, kind));
     }
-    let what = if kind == NodeKind::Router { "router" } else { "switch" };
-    found.alarm(
-        &name,
-        format!("{what} \"{name}\" on {place}: not in the inventory; shown but not asked, what is behind it stays unknown: list it under switches"),
-    );
+    found.alarm(&name, AlarmKind::DeviceUnlisted(kind, place.clone()));
     Some((name, kind))
 }
 

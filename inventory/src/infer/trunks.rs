@@ -5,6 +5,8 @@ use super::shared::{self, Denied, Occupants, Suspect};
 use super::statements::{Protocol, Statement};
 use super::{Found, Strangers, lag, strangers};
 use crate::BitsPerSec;
+use crate::alarm::AlarmKind;
+use crate::evidence::{AssumedRate, DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use crate::observation::LldpNeighbour;
 use crate::topology::{Grade, Link, LinkState};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,7 +23,7 @@ struct Said<'d> {
     at: usize,
     port: Port,
     row: &'d LldpNeighbour,
-    by: String,
+    by: RecognizedBy,
     protocol: Protocol,
     down: bool,
 }
@@ -43,10 +45,16 @@ impl Said<'_> {
         }
     }
 
-    fn text(&self, device: &Device<'_>, who: &str) -> String {
-        let old = if device.stale() { ", as last seen" } else { "" };
-        let down = if self.down { ", but the port is down" } else { "" };
-        format!("{}: {} {} names {who} by {}{old}{down}", self.protocol, device.name, self.port.name, self.by)
+    /// What this says for a cable from this device to that neighbour.
+    fn evidence(&self, device: &Device<'_>, neighbour: &str) -> Evidence {
+        Evidence::Names {
+            protocol: self.protocol.into(),
+            at: DevicePort::new(device.name, &self.port.name),
+            neighbour: neighbour.to_owned(),
+            by: self.by.clone(),
+            stale: device.stale(),
+            down: self.down,
+        }
     }
 }
 
@@ -81,7 +89,7 @@ pub(super) fn trunks(
         let row = statement.row.as_ref();
         let Statement { device: at, protocol, down, .. } = *statement;
         let said = |by| Said { at, port: statement.port.clone(), row, by, protocol, down };
-        let place = format!("{} port {}", device.name, statement.port.name);
+        let place = DevicePort::new(device.name, &statement.port.name);
         match directory.who(row) {
             Who::Known { node: Known::Switch(name), by } if name != device.name => match number.get(name) {
                 Some(&to) => {
@@ -93,14 +101,14 @@ pub(super) fn trunks(
                     let said = said(by);
                     let grade = said.grade().max(Grade::Inferred);
                     let mut trunk = mute(device, &said, name, grade);
-                    trunk.link.evidence.push(format!("{name} does not answer, so it neither confirms nor denies this"));
+                    trunk.link.evidence.push(Evidence::Unanswering(name.to_owned()));
                     trunks.push(trunk);
                 }
             },
             Who::Stranger(name) => {
                 if let Some(name) = strangers::meet(&name, &place, row, strangers, found) {
                     met.insert(name.clone());
-                    let said = said("its own name".to_owned());
+                    let said = said(RecognizedBy::OwnName);
                     trunks.push(mute(device, &said, &name, said.grade()));
                 }
             }
@@ -111,7 +119,7 @@ pub(super) fn trunks(
             Who::Known { .. } | Who::Nobody => continue,
         }
         if statement.down {
-            found.alarm(device.name, format!("{place}: names a neighbour, but is down; the link is ambiguous, one of the two is old"));
+            found.alarm(device.name, AlarmKind::DownPortNames(place));
         }
     }
     let key = |h: &Half<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
@@ -172,20 +180,16 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec
 fn one_sided(devices: &[Device<'_>], half: &Half<'_>, denied: &mut Denied) -> Option<Trunk> {
     let Half { said, to, far } = half;
     let (near, other) = (&devices[said.at], &devices[*to]);
-    let (name, port, protocol) = (near.name, &said.port.name, &said.protocol);
-    let text = match far.as_ref().filter(|p| other.is_down(p)) {
-        Some(far) => format!(
-            "{name} {port}: names {} {} by {protocol}, but that port is down; no link is shown there: check the cable; the row may be an old one",
-            other.name, far.name
-        ),
-        None if !other.may_be_called(&said.row.name) => format!(
-            "{name} {port}: \"{}\" there announces {} by {protocol}, which is switch \"{}\"'s, and that one does not name {name} back; no link \
-             is shown there: check who is plugged in there and what announces for it",
-            said.row.name, said.by, other.name
-        ),
+    let (at, protocol) = (DevicePort::new(near.name, &said.port.name), NeighbourProtocol::from(said.protocol));
+    let kind = match far.as_ref().filter(|p| other.is_down(p)) {
+        Some(far) => AlarmKind::NamedPortDown { at, named: DevicePort::new(other.name, &far.name), protocol },
+        None if !other.may_be_called(&said.row.name) => {
+            let (called, by, owner) = (said.row.name.clone(), said.by.clone(), other.name.to_owned());
+            AlarmKind::Impostor { at, called, by, protocol, owner }
+        }
         None => return Some(joined(devices, half, None)),
     };
-    denied.push(((name.to_owned(), port.clone()), text));
+    denied.push(((near.name.to_owned(), said.port.name.clone()), kind));
     None
 }
 
@@ -194,10 +198,10 @@ fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> T
     let (near, other) = (&devices[said.at], &devices[*to]);
     let far = back.map(|b| b.said.port.clone()).or_else(|| far.clone());
     let far = far.unwrap_or_else(|| Port { name: far_name(said.row), index: None });
-    let mut evidence = vec![said.text(near, other.name)];
+    let mut evidence = vec![said.evidence(near, other.name)];
     match back {
-        Some(b) => evidence.push(b.said.text(other, near.name)),
-        None => evidence.push(format!("{} does not name {} back", other.name, near.name)),
+        Some(b) => evidence.push(b.said.evidence(other, near.name)),
+        None => evidence.push(Evidence::NotNamedBack { device: other.name.to_owned(), other: near.name.to_owned() }),
     }
     let rates = [near.rate(&said.port), other.rate(&far)];
     let grade = said.grade().max(back.map_or(Grade::Certain, |b| b.said.grade()));
@@ -214,14 +218,14 @@ fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> T
 fn mute(device: &Device<'_>, said: &Said<'_>, name: &str, grade: Grade) -> Trunk {
     let far = Port { name: far_name(said.row), index: None };
     let rates = [device.rate(&said.port), None];
-    cable([(device.name, said.port.clone()), (name, far)], rates, grade, vec![said.text(device, name)], false)
+    cable([(device.name, said.port.clone()), (name, far)], rates, grade, vec![said.evidence(device, name)], false)
 }
 
 pub(super) fn cable(
     [(a, a_port), (b, b_port)]: [(&str, Port); 2],
     rates: [Option<BitsPerSec>; 2],
     grade: Grade,
-    mut evidence: Vec<String>,
+    mut evidence: Vec<Evidence>,
     both: bool,
 ) -> Trunk {
     Trunk {
@@ -246,9 +250,9 @@ fn far_name(row: &LldpNeighbour) -> String {
 }
 
 /// The slower end's rate.
-pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<String>) -> BitsPerSec {
+pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<Evidence>) -> BitsPerSec {
     rates.into_iter().flatten().min().unwrap_or_else(|| {
-        evidence.push(crate::topology::RATE_ASSUMED.to_owned());
+        evidence.push(Evidence::Rate(AssumedRate::Gigabit));
         BitsPerSec::GIGABIT
     })
 }

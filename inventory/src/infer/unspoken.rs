@@ -15,6 +15,8 @@ use super::islands::{Islands, Learned};
 use super::statements::{Protocol, Statement};
 use super::trunks::{Trunk, cable};
 use super::{Found, Strangers};
+use crate::alarm::{Alarm, AlarmKind, AlarmSubject};
+use crate::evidence::Evidence;
 use crate::order::natural;
 use crate::topology::{Grade, NodeKind};
 use petgraph::unionfind::UnionFind;
@@ -32,7 +34,7 @@ enum End {
 /// Two ends that share a segment, and why.
 struct Pair {
     ends: [End; 2],
-    evidence: Vec<String>,
+    evidence: Vec<Evidence>,
     /// Whether nothing else can stand between them.
     sure: bool,
     /// Whether stations were learned between them.
@@ -167,12 +169,9 @@ fn segment(context: &Context<'_, '_>, ends: &BTreeSet<&End>, pairs: &[&Pair], fo
         (true, [End::Dark(a), End::Dark(b)], [pair]) if a.len() == 1 && b.len() == 1 => vec![joined_by(context, pair, Grade::Inferred)],
         (true, _, several) => several.iter().flat_map(|pair| candidates(context, pair)).collect(),
         (false, _, several) => {
-            let places = names(context, ends).join(", ");
-            let text = format!(
-                "{places}: they see each other, but not all of them all others; which are next to each other is ambiguous, let LLDP or CDP run there"
-            );
-            let about = several[0].ends.iter().find_map(End::device).map_or("segment", |d| context.devices[d].name);
-            found.alarm(about, text);
+            let first = several[0].ends.iter().find_map(End::device).map(|d| AlarmSubject::node(context.devices[d].name));
+            let kind = AlarmKind::SegmentUnclear(names(context, ends));
+            found.alarms.push(Alarm { subject: first.unwrap_or(AlarmSubject::Segment), kind });
             several.iter().flat_map(|pair| candidates(context, pair)).collect()
         }
     }
@@ -214,7 +213,7 @@ fn joined_by(context: &Context<'_, '_>, pair: &Pair, grade: Grade) -> Trunk {
 fn unmanaged(context: &Context<'_, '_>, ends: &BTreeSet<&End>, pairs: &[&Pair], found: &mut Found) -> Vec<Trunk> {
     let places = names(context, ends);
     let name = format!("segment-{}", places[0].replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-"));
-    found.alarm(&name, format!("{}: all on one segment; an unmanaged bridge stands between, its rates are not known", places.join(", ")));
+    found.alarm(&name, AlarmKind::UnmanagedBridge(places));
     found.node(&name, NodeKind::Unmanaged);
     let link = |end: &&End| {
         let End::At(d, port) = end else { return None };

@@ -2,6 +2,7 @@
 //! switches and the inventory know better.
 use super::{Found, Scope};
 use crate::Mac;
+use crate::alarm::AlarmKind;
 use crate::host_report::{HostReport, Nic};
 use crate::inventory_file::Host;
 use crate::view::Views;
@@ -61,8 +62,7 @@ pub(super) fn own_macs<'a>(words: &Words<'a>, found: &mut Found) -> Vec<(&'a str
         match hosts[..] {
             [host] => own.push((host, mac)),
             [first, ..] => {
-                let all = hosts.iter().map(|h| format!("\"{h}\"")).collect::<Vec<_>>().join(", ");
-                found.alarm(first, format!("MAC address {mac}: the agents of hosts {all} each claim it; none is recognized by it"));
+                found.alarm(first, AlarmKind::MacClaimed(mac, hosts.iter().map(|h| (*h).to_owned()).collect()));
             }
             [] => {}
         }

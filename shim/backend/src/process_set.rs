@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The library this backend is compiled for.
-const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
+pub(crate) const MPI: Mpi = if cfg!(open_mpi) { Mpi::OpenMpi } else { Mpi::Mpich };
 /// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
 const NAME: usize = 256;
 /// A call over TCP needs a packed copy, if its type has gaps.

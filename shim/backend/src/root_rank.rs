@@ -1,6 +1,7 @@
 //! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
 use crate::mpi::{SUCCESS, mpi};
+use crate::process_set::MPI;
 use crate::registry::WorldRanks;
 use crate::shared_recorder::SharedRecorder;
 use inventory::Bytes;
@@ -114,8 +115,7 @@ impl RootRank {
         }
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
-            let mpi = if cfg!(open_mpi) { "openmpi" } else { "mpich" };
-            Recorder::new(record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), mpi), directory.clone())
+            Recorder::new(record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), MPI), directory.clone())
         });
         let now = Instant::now();
         RootRank {

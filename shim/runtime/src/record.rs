@@ -6,7 +6,7 @@
 use crate::directory::client::{self, SharedDirectory};
 use inventory::{Bytes, Millis};
 use schedules::job::{CallTotal, JobRecord};
-use schedules::table::{Collective, Way};
+use schedules::table::{Collective, Mpi, Way};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
@@ -171,8 +171,8 @@ impl Recorder {
 impl Total {
     fn call_total(&self) -> CallTotal {
         CallTotal {
-            collective: self.collective.to_string(),
-            way: self.way.to_string(),
+            collective: self.collective.into(),
+            way: self.way.into(),
             block: self.block,
             calls: self.calls,
             seconds: self.seconds,
@@ -199,7 +199,7 @@ fn timing() -> f64 {
 }
 
 /// The record of a process set whose rank `r` runs on `hosts[r]`; `number` is its number in this process.
-pub fn start(hosts: &[String], number: u32, mpi: &str) -> JobRecord {
+pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     let started = now();
     let mut distinct: Vec<String> = Vec::new();
     for host in hosts {
@@ -219,7 +219,7 @@ pub fn start(hosts: &[String], number: u32, mpi: &str) -> JobRecord {
         updated: started,
         hosts: distinct,
         ranks: hosts.len() as u32,
-        mpi: mpi.to_owned(),
+        mpi: mpi.into(),
         epoch: 0,
         epoch_since: started,
         aside: None,
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     fn recorder() -> Recorder {
-        Recorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, "mpich"), None)
+        Recorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich), None)
     }
 
     /// Carries out calls of 2 µs, one each `period`, on a clock of the test's own; gives how many were timed.

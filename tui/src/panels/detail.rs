@@ -77,7 +77,7 @@ pub(super) fn link(view: &View<'_>, index: usize) -> Vec<Line<'static>> {
         let members: Vec<String> = link.members.iter().map(|m| format!("{}–{}", m.a_port, m.b_port)).collect();
         lines.push(fact(view, "aggregate", members.join("  ")));
     }
-    lines.extend(link.evidence.iter().enumerate().map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e)));
+    lines.extend(link.evidence.iter().enumerate().map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e.to_string())));
     lines
 }
 

@@ -4,6 +4,7 @@ use crate::figures;
 use crate::table::{Key, Row, Table, left, right};
 use controller::api::{EpochInfo, Stages};
 use ratatui::text::{Line, Span};
+use std::time::Duration;
 
 pub(super) struct Epochs;
 
@@ -67,7 +68,7 @@ fn row(view: &View<'_>, epoch: &EpochInfo, wide: bool) -> Row {
         Line::styled(epoch.phases.to_string(), view.palette.strong),
     ];
     if wide {
-        let took = |ms: Option<u64>| Line::raw(ms.map_or_else(|| "–".into(), figures::span));
+        let took = |span: Option<Duration>| Line::raw(span.map_or_else(|| "–".into(), figures::span));
         cells.extend([Line::raw(edge(epoch)), took(epoch.stages.published), took(epoch.stages.taken_up)]);
     }
     let more = if epoch.changes.len() > 1 { format!(" (+{})", epoch.changes.len() - 1) } else { String::new() };
@@ -91,17 +92,17 @@ fn stages(view: &View<'_>, stages: &Stages) -> Vec<Line<'static>> {
         ("published", stages.published),
         ("taken up", stages.taken_up),
     ];
-    all.sort_by_key(|(_, end)| end.unwrap_or(u64::MAX));
+    all.sort_by_key(|(_, end)| end.unwrap_or(Duration::MAX));
     let width = usize::from(view.width).saturating_sub(34).clamp(8, 40);
-    let total = all.iter().filter_map(|s| s.1).max().unwrap_or(0).max(1);
+    let total = all.iter().filter_map(|s| s.1).max().unwrap_or_default().max(Duration::from_millis(1));
     let mut lines = vec![detail::fact(view, "seen", figures::instant(stages.seen, view.zone))];
-    let mut begin = 0;
+    let mut begin = Duration::ZERO;
     for (name, end) in all {
         let Some(end) = end else {
             lines.push(detail::styled(view, name, format!("{:>8}", "–"), view.palette.dim));
             continue;
         };
-        let cell = |ms: u64| (ms as f64 / total as f64 * width as f64) as usize;
+        let cell = |span: Duration| (span.div_duration_f64(total) * width as f64) as usize;
         let indent = cell(begin.min(end)).min(width - 1);
         let length = (cell(end) - indent).max(1);
         let mut line = detail::fact(view, name, format!("{:>8}", figures::span(end)));

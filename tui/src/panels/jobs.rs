@@ -84,14 +84,14 @@ fn row(view: &View<'_>, job: &JobStatus, wide: bool) -> Row {
     let (name, style) = if job.running { (r.program.clone(), p.strong) } else { (format!("{} (ended)", r.program), p.dim) };
     let way = match (&r.aside, main) {
         (Some(_), _) => Line::styled("aside", p.warn),
-        (None, Some(call)) => Line::raw(call.way.clone()),
+        (None, Some(call)) => Line::raw(call.way.to_string()),
         (None, None) => Line::default(),
     };
     let mut cells = vec![Line::styled(name, style), Line::raw(r.ranks.to_string())];
     if wide {
         cells.extend([
             Line::raw(r.hosts.len().to_string()),
-            Line::raw(r.mpi.clone()),
+            Line::raw(r.mpi.to_string()),
             Line::raw(main.map_or_else(String::new, |c| figures::size(c.block))),
         ]);
     }

@@ -184,7 +184,7 @@ fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
         lines.push(detail::fact(view, "chassis", chassis.to_string()));
     }
     let reasons = cluster.into_iter().flat_map(|c| &c.reasons).enumerate();
-    lines.extend(reasons.map(|(i, r)| detail::fact(view, if i == 0 { "cluster" } else { "" }, r)));
+    lines.extend(reasons.map(|(i, r)| detail::fact(view, if i == 0 { "cluster" } else { "" }, r.to_string())));
     let branches = walk(topology, &|a, b| a.cmp(&b));
     let uplink = branches.iter().find(|b| b.name == name && !b.outside).and_then(|b| b.link);
     lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());

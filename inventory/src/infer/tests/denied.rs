@@ -26,7 +26,11 @@ fn a_neighbour_that_confirms_another_on_that_port_is_told_of() {
     net.hears("a", 1, named("b", 1));
     for t in [net.infer(), crate::infer::infer_recorded(&net.views)] {
         let confirmed = link(&t, "b", "c");
-        assert!(confirmed.evidence.contains(&"a swp1 also names b swp1, which b does not confirm".to_owned()), "{:?}", confirmed.evidence);
+        assert!(
+            confirmed.evidence.iter().any(|e| e.to_string() == "a swp1 also names b swp1, which b does not confirm"),
+            "{:?}",
+            confirmed.evidence
+        );
         assert_eq!(t.links.len(), 2, "{:?}", t.links);
         let told = "a swp1: names b swp1, but b swp1 and c swp1 name each other; no link a-b is shown: check the cable at a swp1; the row may be an old one, or something between passes LLDP on";
         assert!(alarms(&t).contains(told), "{}", alarms(&t));

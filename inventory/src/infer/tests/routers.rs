@@ -83,7 +83,7 @@ fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
     assert_eq!(t.kind("unseen-router"), Some(NodeKind::Router));
     let joining = ["s0", "s1"].map(|s| link(&t, s, "unseen-router"));
     assert!(joining.iter().all(|l| l.carries() && l.grade == Grade::Inferred), "{joining:#?}");
-    assert_eq!(joining[0].evidence[0], "1 routed hop (10.0.1.1) from n0 to n1");
+    assert_eq!(joining[0].evidence[0].to_string(), "1 routed hop (10.0.1.1) from n0 to n1");
     assert!(alarms(&t).contains("it is taken to be cabled to s0, s1 with 1G each"), "{}", alarms(&t));
     assert!(!t.links.iter().any(|l| l.a == "s2" && l.b == "unseen-router"), "to n2 no packet came through");
     assert_eq!(t.clusters.len(), 3);

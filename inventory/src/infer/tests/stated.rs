@@ -1,7 +1,7 @@
 //! Links and devices that the operator states.
 use super::*;
+use crate::evidence::Evidence;
 use crate::topology::NodeKind;
-use crate::topology::STATED;
 
 /// The same network with more in its inventory.
 fn with(mut net: Net, more: &str) -> Net {
@@ -37,8 +37,8 @@ fn a_stated_link_is_there_though_nobody_says_so() {
     let l = link(&t, "s0", "s1");
     assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("swp1", "swp1", 10_000_000_000, Grade::Certain));
     assert_eq!(
-        (l.state, &l.evidence[..]),
-        (LinkState::Forwarding, &[STATED.to_owned(), "STP: s1 swp1 forwarding, s0 swp1 forwarding".to_owned()][..])
+        (l.state, l.evidence.iter().map(Evidence::to_string).collect::<Vec<_>>().join("; ").as_str()),
+        (LinkState::Forwarding, "stated in the inventory; STP: s1 swp1 forwarding, s0 swp1 forwarding")
     );
     assert_eq!((t.tree().unwrap().nodes(), alarms(&t).as_str()), (4, ""));
     let mut down = with(apart(), "links: [{a: s0, a_port: swp1, b: s1}]");
@@ -64,7 +64,7 @@ fn what_is_found_otherwise_gives_way_with_an_alarm() {
     }
     assert!(!told.contains("loop") && t.tree().is_ok(), "the loop is open where it is stated to be: {told}");
     let t = with(ring(), "links: [{a: s0, a_port: swp1, b: s2, b_port: swp1}, {a: s3, b: n0}]").infer();
-    assert!(link(&t, "s0", "s2").evidence.contains(&STATED.to_owned()));
+    assert!(link(&t, "s0", "s2").evidence.contains(&Evidence::Stated));
     let at: Vec<&str> = t.links.iter().filter(|l| l.b == "n0").map(|l| l.a.as_str()).collect();
     assert_eq!(at, ["s3"]);
     let told = alarms(&t);
@@ -106,7 +106,11 @@ fn a_host_behind_a_stated_bridge_has_one_link_of_both_words() {
         let l = link(&t, "desk", "n0");
         assert_eq!(t.links.iter().filter(|l| l.b == "n0").count(), 1, "{:?}", t.links);
         assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("", "eth0", 10_000_000, Grade::Certain));
-        assert!(l.evidence[0] == STATED && l.evidence.iter().any(|e| e.starts_with("LLDP: s0 swp5 names n0")), "{:?}", l.evidence);
+        assert!(
+            l.evidence[0] == Evidence::Stated && l.evidence.iter().any(|e| e.to_string().starts_with("LLDP: s0 swp5 names n0")),
+            "{:?}",
+            l.evidence
+        );
         assert_eq!((t.tree().unwrap().hosts(), alarms(&t).as_str()), (2, ""), "{:?}", t.links);
     }
 }

@@ -3,6 +3,8 @@
 //! tree between the two pass its frames on and stay unseen.
 use super::{Context, End, Pair};
 use crate::Mac;
+use crate::alarm::AlarmKind;
+use crate::evidence::{DevicePort, Evidence, SilentBridge};
 use crate::infer::Found;
 use crate::infer::device::Port;
 use crate::observation::{BridgePort, StpState};
@@ -15,10 +17,8 @@ pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
         for port in device.view.bridge.iter().flat_map(|b| &b.ports) {
             let Some((other, far)) = designated(context, number, port) else { continue };
             let Some(near) = device.base_port(port.number) else { continue };
-            let evidence = vec![format!(
-                "STP: {} {} names {} {} as the designated port",
-                device.name, near.name, context.devices[other].name, far.name
-            )];
+            let designated = DevicePort::new(context.devices[other].name, &far.name);
+            let evidence = vec![Evidence::DesignatedPort { at: DevicePort::new(device.name, &near.name), designated }];
             pairs.push(Pair { ends: [End::At(other, far), End::At(number, near)], evidence, sure: true, parted: false });
         }
     }
@@ -42,18 +42,19 @@ pub(super) fn dark(context: &Context<'_, '_>, missing: &[&str], found: &mut Foun
     let strange: BTreeSet<Mac> = named.iter().map(|n| n.2).filter(|a| context.directory.switch_of(*a).is_none()).collect();
     let mut pairs = Vec::new();
     for (number, near, address) in named {
-        let (name, how) = match (context.directory.switch_of(address), missing) {
-            (Some(owner), _) => (owner.to_owned(), format!("{owner} ({address})")),
-            (None, [one]) if strange.len() == 1 => ((*one).to_owned(), format!("{address}, and {one} is all that is missing,")),
+        let (name, bridge) = match (context.directory.switch_of(address), missing) {
+            (Some(owner), _) => (owner.to_owned(), SilentBridge::Known(owner.to_owned(), address)),
+            (None, [one]) if strange.len() == 1 => ((*one).to_owned(), SilentBridge::OnlyMissing((*one).to_owned(), address)),
             (None, _) if all_told => {
                 let name = format!("bridge-{}", address.to_string().replace(':', "-"));
-                found.alarm(&name, format!("bridge {address}: spanning tree names it, but no switch that answers has this address; what is behind it stays unknown: see that it is asked"));
+                found.alarm(&name, AlarmKind::BridgeUnknown(address));
                 found.node(&name, NodeKind::Unmanaged);
-                (name, address.to_string())
+                (name, SilentBridge::Unknown(address))
             }
             _ => continue,
         };
-        let evidence = vec![format!("STP: {} {} names {how} as the designated bridge", context.devices[number].name, near.name)];
+        let at = DevicePort::new(context.devices[number].name, &near.name);
+        let evidence = vec![Evidence::DesignatedBridge { at, bridge }];
         pairs.push(Pair { ends: [End::At(number, near), End::Dark(vec![name])], evidence, sure: true, parted: false });
     }
     pairs

@@ -11,6 +11,7 @@
 //! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
 use super::{Context, End, Pair};
 use crate::Mac;
+use crate::evidence::{Evidence, FacingProof};
 use crate::infer::Strangers;
 use crate::infer::device::Device;
 use crate::infer::islands::{Exit, Islands};
@@ -35,7 +36,7 @@ struct Relation {
     /// The exit of the one with the smaller number, and of the other.
     exits: (usize, usize),
     /// How it is known.
-    how: &'static str,
+    how: FacingProof,
     /// The stations on the side of each.
     sides: (usize, usize),
     /// The stations that were learned between them.
@@ -43,11 +44,9 @@ struct Relation {
 }
 
 impl Relation {
-    fn told(&self, [x, y]: &[End; 2], context: &Context<'_, '_>) -> String {
-        let Relation { how, sides: (ours, theirs), between, .. } = self;
-        let hidden = if *between > 0 { format!(", {between} between: something unmanaged may stand there") } else { String::new() };
-        let (x, y) = (x.told(context), y.told(context));
-        format!("FDB: {x} and {y} face each other: {how}; {ours} stations on the one side, {theirs} on the other{hidden}")
+    fn evidence(&self, ends: &[End; 2], context: &Context<'_, '_>) -> Evidence {
+        let ends = ends.each_ref().map(|end| end.told(context));
+        Evidence::Facing { ends, proof: self.how, sides: self.sides, between: self.between }
     }
 }
 
@@ -83,14 +82,13 @@ pub(super) fn pairs(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Pai
             continue;
         }
         let Some(open) = rows.doubtful(faces, &others) else { continue };
-        let mut evidence = vec![relation.told(&ends, context)];
-        let open: Vec<&str> = open.iter().flat_map(|c| &rows.lands[*c]).map(|d| context.devices[*d].name).collect();
-        if !open.is_empty() {
-            evidence.push(format!("FDB: {} may stand between, nothing says so or not", open.join(" or ")));
-        }
+        let mut evidence = vec![relation.evidence(&ends, context)];
+        let open: Vec<String> = open.iter().flat_map(|c| &rows.lands[*c]).map(|d| context.devices[*d].name.to_owned()).collect();
+        let sure = open.is_empty();
+        evidence.extend((!sure).then_some(Evidence::BetweenPossible(open)));
         // Recordings hold rows of many moments.
         let parted = relation.between > 0 && context.strangers == Strangers::Told;
-        pairs.push(Pair { ends, evidence, sure: open.is_empty(), parted });
+        pairs.push(Pair { ends, evidence, sure, parted });
     }
     pairs
 }
@@ -142,10 +140,10 @@ impl Rows {
             self.sharing.extend([(a, b), (b, a)]);
         }
         let (exits, how) = match (self.seen.get(&(a, b)), self.seen.get(&(b, a))) {
-            (Some(&x), Some(&y)) => (sides.fits(x, y).then_some((x, y)), "each learned the other's address"),
-            (Some(&x), None) => (sides.far_of(x).map(|y| (x, y)), "one learned the other's address"),
-            (None, Some(&y)) => (sides.turned().far_of(y).map(|x| (x, y)), "one learned the other's address"),
-            (None, None) => (sides.only(), "neither learned the other's address"),
+            (Some(&x), Some(&y)) => (sides.fits(x, y).then_some((x, y)), FacingProof::Both),
+            (Some(&x), None) => (sides.far_of(x).map(|y| (x, y)), FacingProof::One),
+            (None, Some(&y)) => (sides.turned().far_of(y).map(|x| (x, y)), FacingProof::One),
+            (None, None) => (sides.only(), FacingProof::Stations),
         };
         let Some((x, y)) = exits else { return };
         let relation = Relation {

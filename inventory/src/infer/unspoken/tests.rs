@@ -156,7 +156,7 @@ fn a_chain_is_found_by_its_stations_alone() {
     let t = infer_recorded(&truth.views(false));
     assert_eq!(found(&t), truth.neighbours());
     assert!(
-        t.links[0].evidence[0].contains("neither learned the other's address; 3 stations on the one side, 9 on the other"),
+        t.links[0].evidence[0].to_string().contains("neither learned the other's address; 3 stations on the one side, 9 on the other"),
         "{:?}",
         t.links[0]
     );
@@ -170,9 +170,9 @@ fn three_bridges_on_a_silent_one_share_a_segment() {
     assert_eq!(t.of(NodeKind::Unmanaged).collect::<Vec<_>>(), ["segment-s1-p1"]);
     assert_eq!((t.links.len(), found(&t)), (3, truth.neighbours()));
     assert!(
-        t.alarms
-            .iter()
-            .any(|a| a.text == "s1 p1, s2 p1, s3 p1: all on one segment; an unmanaged bridge stands between, its rates are not known")
+        t.alarms.iter().any(
+            |a| a.to_string() == "s1 p1, s2 p1, s3 p1: all on one segment; an unmanaged bridge stands between, its rates are not known"
+        )
     );
 }
 
@@ -191,7 +191,7 @@ fn a_bridge_that_may_stand_between_makes_ambiguous() {
     views.get_mut("s1").unwrap().fdb.as_mut().unwrap().truncate(1);
     let t = infer_recorded(&views);
     assert_eq!((t.links.len(), t.links[0].grade), (1, Grade::Ambiguous));
-    assert_eq!(t.links[0].evidence[1], "FDB: s1 may stand between, nothing says so or not");
+    assert_eq!(t.links[0].evidence[1].to_string(), "FDB: s1 may stand between, nothing says so or not");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_port_faces_the_designated_one_it_names() {
     let t = infer_recorded(&views);
     let seen: Vec<_> = t.links.iter().map(|l| (l.a_port.as_str(), l.b.as_str(), l.state.to_string())).collect();
     assert_eq!(seen, [("p1", "s1", "forwarding".to_owned()), ("p2", "s2", "blocked".to_owned())], "a disabled port's word is old");
-    assert_eq!(t.links[0].evidence[0], "STP: s1 p1 names s0 p1 as the designated port");
+    assert_eq!(t.links[0].evidence[0].to_string(), "STP: s1 p1 names s0 p1 as the designated port");
     designate(&mut views, 2, 1, (0, 1), StpState::Blocking);
     let t = infer_recorded(&views);
     assert_eq!((t.of(NodeKind::Unmanaged).count(), t.links.len()), (1, 3), "two that name one port share its segment");

@@ -151,7 +151,7 @@ impl<'n> Truth<'n> {
             let (at_a, at_b) = (asked(&link.a), asked(&link.b));
             let fits = |x: &str, y: &str, p: &str, q: &str| (!at_a || x == p) && (!at_b || y == q);
             let member = |x: &str, y: &str| link.members.iter().any(|m| fits(x, y, &m.a_port, &m.b_port));
-            let guessed = found.evidence.iter().any(|e| e.contains("which member is joined to which is not told"));
+            let guessed = found.evidence.contains(&inventory::evidence::Evidence::MembersGuessed);
             let members =
                 guessed || found.members.iter().all(|m| if turned { member(&m.b_port, &m.a_port) } else { member(&m.a_port, &m.b_port) });
             // Where one end does not tell its aggregates, that end of an aggregate has no name.

@@ -1,0 +1,104 @@
+//! What of the controller's own work goes wrong.
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// A part of the controller's work that can go wrong. In journals and for viewers it is its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TroubleArea {
+    /// Reading the inventory.
+    Inventory,
+    /// Reading job records.
+    Jobs,
+    /// Hearing traps.
+    Traps,
+    /// Writing the journal.
+    Journal,
+    /// Reading the certificate.
+    Tls,
+    /// Reading measurements.
+    Measurements,
+    /// Reading the current epoch at the start.
+    Current,
+    /// Planning.
+    Plan,
+    /// Publishing.
+    Publish,
+    /// The shared directory does not answer.
+    Stalled(StalledWork),
+    /// What another version of heddle wrote into a journal.
+    Other(String),
+}
+
+/// Work on the shared directory that may not come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StalledWork {
+    /// Opening it.
+    Start,
+    /// Reading measurements for a plan.
+    Planning,
+    /// Writing an epoch.
+    Publishing,
+    /// Looking for new measurements.
+    Measurements,
+    /// Looking for job records.
+    Jobs,
+}
+
+const NAMES: [(TroubleArea, &str); 14] = [
+    (TroubleArea::Inventory, "inventory"),
+    (TroubleArea::Jobs, "jobs"),
+    (TroubleArea::Traps, "traps"),
+    (TroubleArea::Journal, "journal"),
+    (TroubleArea::Tls, "tls"),
+    (TroubleArea::Measurements, "measurements"),
+    (TroubleArea::Current, "current"),
+    (TroubleArea::Plan, "plan"),
+    (TroubleArea::Publish, "publish"),
+    (TroubleArea::Stalled(StalledWork::Start), "start stalled"),
+    (TroubleArea::Stalled(StalledWork::Planning), "planning stalled"),
+    (TroubleArea::Stalled(StalledWork::Publishing), "publishing stalled"),
+    (TroubleArea::Stalled(StalledWork::Measurements), "measurements stalled"),
+    (TroubleArea::Stalled(StalledWork::Jobs), "jobs stalled"),
+];
+
+impl fmt::Display for TroubleArea {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TroubleArea::Other(name) => f.write_str(name),
+            area => f.write_str(NAMES.iter().find(|(named, _)| named == area).map_or("", |(_, name)| name)),
+        }
+    }
+}
+
+impl From<String> for TroubleArea {
+    fn from(text: String) -> TroubleArea {
+        let known = NAMES.into_iter().find(|(_, name)| *name == text);
+        known.map_or(TroubleArea::Other(text), |(area, _)| area)
+    }
+}
+
+impl Serialize for TroubleArea {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TroubleArea {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TroubleArea, D::Error> {
+        Ok(String::deserialize(deserializer)?.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_area_is_known_again_and_what_another_version_named_is_kept() {
+        for (area, name) in NAMES {
+            assert_eq!((area.to_string().as_str(), &TroubleArea::from(name.to_owned())), (name, &area));
+        }
+        let other: TroubleArea = serde_json::from_str("\"weather\"").unwrap();
+        assert_eq!((serde_json::to_string(&other).unwrap().as_str(), other), ("\"weather\"", TroubleArea::Other("weather".into())));
+    }
+}

@@ -1,0 +1,132 @@
+//! Why hosts are one cluster, and why no others are in it. The words exist in `Display` only.
+use crate::BitsPerSec;
+use crate::clusters::words::{listed, milliseconds, routed_hops};
+use crate::evidence::STATED;
+use crate::observation::BridgeId;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::net::IpAddr;
+
+/// A fact that joins hosts to a cluster, or ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClusterReason {
+    /// The operator states it in the inventory.
+    Stated,
+    /// The operator states that these are elsewhere.
+    StatedElsewhere(Vec<String>),
+    /// Its hosts are on one switch.
+    OneSwitch(String),
+    /// No router is between its switches.
+    NoRouter(Vec<String>),
+    /// Two switches name one root bridge.
+    OneRootBridge([String; 2], BridgeId),
+    /// A probe met no routed hop.
+    NoHop {
+        /// Who probed.
+        from: String,
+        /// Whom.
+        to: String,
+    },
+    /// A link that is slow beside the hosts.
+    SlowLink {
+        /// The link.
+        link: ForestEdge,
+        /// Its rate.
+        rate: BitsPerSec,
+        /// What hosts have.
+        hosts: BitsPerSec,
+    },
+    /// Links that round trips take long across.
+    LongLinks {
+        /// One of these; nothing tells which.
+        links: Vec<ForestEdge>,
+        /// Microseconds that round trips across take at least, rounded.
+        least_us: u32,
+        /// Microseconds that others take at most, rounded.
+        most_us: u32,
+    },
+    /// Routers it ends at.
+    Routers(Vec<String>),
+    /// A probe passed routers on the way to another cluster or from there.
+    Routed {
+        /// The routers, where they answer.
+        hops: Vec<Option<IpAddr>>,
+        /// The host in this cluster.
+        own: String,
+        /// The host in the other.
+        other: String,
+        /// The other cluster's name, where it has one.
+        cluster: Option<String>,
+        /// Whether the other host probed.
+        inward: bool,
+    },
+    /// So many more like the one before.
+    More(usize),
+    /// As a file says it.
+    ReadBack(String),
+}
+
+/// What joins two nodes in one spanning tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForestEdge {
+    /// The link between them.
+    Link(String, String),
+    /// No link that anybody sees.
+    Way(String, String),
+}
+
+impl fmt::Display for ForestEdge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ForestEdge::Link(a, b) => write!(f, "{a}-{b}"),
+            ForestEdge::Way(a, b) => write!(f, "the way from {a} to {b}"),
+        }
+    }
+}
+
+impl fmt::Display for ClusterReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |names: &[String]| listed(names.iter().map(String::as_str));
+        match self {
+            ClusterReason::Stated => f.write_str(STATED),
+            ClusterReason::StatedElsewhere(hosts) => write!(f, "without {}: {STATED} to be elsewhere", names(hosts)),
+            ClusterReason::OneSwitch(switch) => write!(f, "hosts on {switch}"),
+            ClusterReason::NoRouter(switches) => write!(f, "no router between {}", names(switches)),
+            ClusterReason::OneRootBridge([a, b], root) => {
+                write!(f, "{a} and {b} name one root bridge, {:04x}.{}", root.priority, root.address)
+            }
+            ClusterReason::NoHop { from, to } => write!(f, "no routed hop from {from} to {to}"),
+            ClusterReason::SlowLink { link, rate, hosts } => write!(f, "{link} carries {rate}, hosts have {hosts}"),
+            ClusterReason::LongLinks { links, least_us, most_us } => {
+                let links = links.iter().map(ForestEdge::to_string).collect::<Vec<_>>().join(" or ");
+                let (least, most) = (milliseconds(*least_us), milliseconds(*most_us));
+                write!(f, "{links}: round trips across take {least} or more, others {most} at most")
+            }
+            ClusterReason::Routers(routers) => {
+                let verb = if routers.len() == 1 { "is a router" } else { "are routers" };
+                write!(f, "{} {verb}: what is beyond has another spanning tree", names(routers))
+            }
+            ClusterReason::Routed { hops, own, other, cluster, inward } => {
+                let other = format!("{other}{}", cluster.as_ref().map(|name| format!(" in {name}")).unwrap_or_default());
+                let (from, to) = if *inward { (&other, own) } else { (own, &other) };
+                write!(f, "{} from {from} to {to}", routed_hops(hops))
+            }
+            ClusterReason::More(more) => write!(f, "and {more} more such"),
+            ClusterReason::ReadBack(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for ClusterReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterReason {
+    /// What a file says. Only what something is decided on is told apart.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClusterReason, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(if text == STATED { ClusterReason::Stated } else { ClusterReason::ReadBack(text) })
+    }
+}

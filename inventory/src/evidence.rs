@@ -1,0 +1,550 @@
+//! Why a link is believed: facts that can be asked for. Their words exist in `Display` only.
+//!
+//! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`], but for the few facts that something is
+//! decided on.
+use crate::clusters::words::routed_hops;
+use crate::observation::{Id, StpState};
+use crate::topology::LinkState;
+use crate::{BitsPerSec, Mac};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+use std::net::IpAddr;
+
+/// How the text of what the operator said ends or begins.
+pub(crate) const STATED: &str = "stated in the inventory";
+
+/// How the text begins that says a rate is only assumed.
+const RATE: &str = "rate: ";
+
+/// A port and the device it is on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DevicePort {
+    /// The device's name.
+    pub device: String,
+    /// The port's name, as the device has it.
+    pub port: String,
+}
+
+/// Where a statement about a neighbour comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeighbourProtocol {
+    /// IEEE 802.1AB.
+    Lldp,
+    /// Cisco's.
+    Cdp,
+    /// A spanning tree frame (IEEE 802.1D).
+    Stp,
+}
+
+/// What a neighbour was recognized by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecognizedBy {
+    /// Its chassis ID.
+    Chassis(Id),
+    /// One of its MAC addresses.
+    Mac(Mac),
+    /// Its system name.
+    Name(String),
+    /// Not at all: it goes by the name it announces.
+    OwnName,
+}
+
+/// A rate that no end of the link says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AssumedRate {
+    /// A gigabit.
+    Gigabit,
+    /// That of the port before this bridge.
+    AsBefore(String),
+    /// That of the slowest host.
+    AsSlowestHost(BitsPerSec),
+    /// As a file says it.
+    ReadBack(String),
+}
+
+/// How two ports are known to face each other by what was learned on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FacingProof {
+    /// Each device learned the other's own address there.
+    Both,
+    /// One of them did.
+    One,
+    /// Neither did: the stations on either side tell.
+    Stations,
+}
+
+/// How a designated bridge that does not answer was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SilentBridge {
+    /// It is known by this address.
+    Known(String, Mac),
+    /// Nobody knows the address, and this switch is all that is missing.
+    OnlyMissing(String, Mac),
+    /// Nobody knows the address.
+    Unknown(Mac),
+}
+
+/// Why a host stays where an epoch has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptBecause {
+    /// Its link goes down again and again.
+    LinkFlaps,
+    /// It is seen nowhere.
+    SeenNowhere,
+}
+
+/// A fact that speaks for a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Evidence {
+    /// The operator states the link in the inventory.
+    Stated,
+    /// The operator states it in a topology file.
+    InTopologyFile,
+    /// The operator states that it has this state.
+    StateStated(LinkState),
+    /// The operator states that this bridge stands between.
+    BehindBridge(String),
+    /// No end says the rate.
+    Rate(AssumedRate),
+    /// The port is down.
+    PortDown(DevicePort),
+    /// A device names its neighbour.
+    Names {
+        /// By which protocol.
+        protocol: NeighbourProtocol,
+        /// Who names, and where.
+        at: DevicePort,
+        /// The neighbour.
+        neighbour: String,
+        /// What the neighbour was recognized by.
+        by: RecognizedBy,
+        /// Whether the device does not answer any more.
+        stale: bool,
+        /// Whether the port is down.
+        down: bool,
+    },
+    /// A host hears a switch.
+    Hears {
+        /// By which protocol.
+        protocol: NeighbourProtocol,
+        /// The host and its card.
+        at: DevicePort,
+        /// The switch and its port.
+        from: DevicePort,
+        /// What the switch was recognized by, where the frame does not carry its address.
+        by: Option<RecognizedBy>,
+        /// Whether the host is silent by now.
+        old: bool,
+    },
+    /// A device does not name another that names it.
+    NotNamedBack {
+        /// Who could.
+        device: String,
+        /// Whom.
+        other: String,
+    },
+    /// A device does not answer, so it neither confirms nor denies.
+    Unanswering(String),
+    /// Neither of two devices answers, and nobody names one of them.
+    BehindPossible {
+        /// The device that others name.
+        hidden: String,
+        /// The one that nobody names.
+        unnamed: String,
+    },
+    /// A port names one more, too, whom nobody confirms.
+    AlsoNames {
+        /// The port.
+        at: DevicePort,
+        /// Who is named.
+        named: String,
+    },
+    /// A port names this one, too, which the other does not confirm.
+    NamedUnconfirmed {
+        /// The port that names.
+        at: DevicePort,
+        /// The port that is named.
+        named: DevicePort,
+    },
+    /// Stations are learned at the port that hang elsewhere.
+    OthersLearned(DevicePort),
+    /// Other hosts may be at the port.
+    OthersPossible(DevicePort),
+    /// A host's addresses were learned at a port that leads to no other switch.
+    LearnedAtEdge {
+        /// The port.
+        at: DevicePort,
+        /// The host's addresses.
+        macs: Vec<Mac>,
+        /// Whether the device does not answer any more.
+        stale: bool,
+    },
+    /// The host was learned where a silent device is or may be.
+    LearnedBeyond {
+        /// The host.
+        host: String,
+        /// The silent device.
+        silent: String,
+    },
+    /// So many hosts are learned at one port.
+    HostsOnPort(usize),
+    /// Cables of a host that are one.
+    HostBond {
+        /// How many.
+        cables: usize,
+        /// The host's name for it.
+        bond: Option<String>,
+        /// Whether the switch has an aggregate of them.
+        aggregated: bool,
+    },
+    /// Cables between two aggregates.
+    Aggregate {
+        /// How many.
+        cables: usize,
+        /// One end, and the aggregate's name there, where it is said.
+        a: (String, Option<String>),
+        /// The other.
+        b: (String, Option<String>),
+    },
+    /// Nothing says which member of an aggregate is joined to which.
+    MembersGuessed,
+    /// What spanning tree says at the ends.
+    PortStates(Vec<(DevicePort, StpState)>),
+    /// There is no other way, so it forwards.
+    OnlyWay,
+    /// A router's link: no spanning tree across.
+    Routed,
+    /// A router's link where packets may go another way.
+    RoutedElsewhere,
+    /// A station was learned between two ports that name each other.
+    LearnedBetween {
+        /// The station.
+        mac: Mac,
+        /// The two ports.
+        ends: [DevicePort; 2],
+    },
+    /// Spanning tree names a third bridge at a port of a cable.
+    ThirdDesignated {
+        /// The port.
+        at: DevicePort,
+        /// The third bridge: its name, else its address.
+        bridge: String,
+    },
+    /// Two ports face each other by their forwarding databases.
+    Facing {
+        /// The ports, or who is there instead of one.
+        ends: [String; 2],
+        /// How that is known.
+        proof: FacingProof,
+        /// Stations on either side.
+        sides: (usize, usize),
+        /// Stations that were learned between them.
+        between: usize,
+    },
+    /// These may stand between two ports that face each other.
+    BetweenPossible(Vec<String>),
+    /// Spanning tree names a port as the designated one.
+    DesignatedPort {
+        /// Where.
+        at: DevicePort,
+        /// The designated port.
+        designated: DevicePort,
+    },
+    /// Spanning tree names a bridge that does not answer as the designated one.
+    DesignatedBridge {
+        /// Where.
+        at: DevicePort,
+        /// The bridge.
+        bridge: SilentBridge,
+    },
+    /// Packets pass routers from one host to another.
+    RoutedHops {
+        /// The routers, where they answer.
+        hops: Vec<Option<IpAddr>>,
+        /// The host that probed.
+        from: String,
+        /// The host that was probed.
+        to: String,
+    },
+    /// Where a router is cabled is assumed.
+    PlaceAssumed,
+    /// It stays as an epoch has it.
+    Kept {
+        /// The epoch.
+        epoch: u64,
+        /// Why.
+        because: KeptBecause,
+    },
+    /// As a file says it.
+    ReadBack(String),
+}
+
+impl DevicePort {
+    pub(crate) fn new(device: impl Into<String>, port: impl Into<String>) -> DevicePort {
+        DevicePort { device: device.into(), port: port.into() }
+    }
+
+    /// The two words that name it.
+    pub(crate) fn short(&self) -> String {
+        format!("{} {}", self.device, self.port)
+    }
+}
+
+impl Evidence {
+    /// Whether one end of a cable says this of itself or of the other: it then goes with that end.
+    pub(crate) fn concerns(&self, node: &str) -> bool {
+        match self {
+            Evidence::Names { at, neighbour, .. } => at.device == node || neighbour == node,
+            Evidence::NotNamedBack { device, other } => device == node || other == node,
+            Evidence::Unanswering(device) => device == node,
+            Evidence::AlsoNames { at, named } => at.device == node || named == node,
+            Evidence::NamedUnconfirmed { at, named } => at.device == node || named.device == node,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for DevicePort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} port {}", self.device, self.port)
+    }
+}
+
+impl fmt::Display for NeighbourProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            NeighbourProtocol::Lldp => "LLDP",
+            NeighbourProtocol::Cdp => "CDP",
+            NeighbourProtocol::Stp => "STP",
+        })
+    }
+}
+
+impl fmt::Display for RecognizedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecognizedBy::Chassis(id) => write!(f, "chassis {id}"),
+            RecognizedBy::Mac(mac) => write!(f, "MAC {mac}"),
+            RecognizedBy::Name(name) => write!(f, "name {name}"),
+            RecognizedBy::OwnName => f.write_str("its own name"),
+        }
+    }
+}
+
+impl fmt::Display for AssumedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssumedRate::Gigabit => f.write_str("neither end says it, 1G assumed"),
+            AssumedRate::AsBefore(bridge) => write!(f, "that of the port before {bridge}; {bridge} does not say its own"),
+            AssumedRate::AsSlowestHost(rate) => write!(f, "nothing says it, {rate} assumed as the slowest host has"),
+            AssumedRate::ReadBack(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for FacingProof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FacingProof::Both => "each learned the other's address",
+            FacingProof::One => "one learned the other's address",
+            FacingProof::Stations => "neither learned the other's address",
+        })
+    }
+}
+
+impl fmt::Display for SilentBridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SilentBridge::Known(owner, address) => write!(f, "{owner} ({address})"),
+            SilentBridge::OnlyMissing(one, address) => write!(f, "{address}, and {one} is all that is missing,"),
+            SilentBridge::Unknown(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+impl fmt::Display for KeptBecause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeptBecause::LinkFlaps => "its link flaps",
+            KeptBecause::SeenNowhere => "the host is seen nowhere now",
+        })
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Evidence::Stated => f.write_str(STATED),
+            Evidence::InTopologyFile => f.write_str("stated in a topology file"),
+            Evidence::StateStated(state) => write!(f, "{state}: {STATED}"),
+            Evidence::BehindBridge(bridge) => write!(f, "behind {bridge}: {STATED}"),
+            Evidence::Rate(rate) => write!(f, "{RATE}{rate}"),
+            Evidence::PortDown(at) => write!(f, "port {} of {} is down", at.port, at.device),
+            Evidence::HostsOnPort(hosts) => write!(f, "{hosts} hosts on one port"),
+            Evidence::PlaceAssumed => f.write_str("its place on this side is assumed"),
+            Evidence::RoutedHops { hops, from, to } => write!(f, "{} from {from} to {to}", routed_hops(hops)),
+            Evidence::Kept { epoch, because } => write!(f, "as in epoch {epoch}; {because}"),
+            Evidence::ReadBack(text) => f.write_str(text),
+            Evidence::Names { .. }
+            | Evidence::Hears { .. }
+            | Evidence::NotNamedBack { .. }
+            | Evidence::Unanswering(_)
+            | Evidence::BehindPossible { .. }
+            | Evidence::AlsoNames { .. }
+            | Evidence::NamedUnconfirmed { .. } => self.neighbour(f),
+            Evidence::OthersLearned(_)
+            | Evidence::OthersPossible(_)
+            | Evidence::LearnedAtEdge { .. }
+            | Evidence::LearnedBeyond { .. }
+            | Evidence::LearnedBetween { .. }
+            | Evidence::Facing { .. }
+            | Evidence::BetweenPossible(_) => self.forwarding(f),
+            Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => self.aggregate(f),
+            Evidence::PortStates(_)
+            | Evidence::OnlyWay
+            | Evidence::Routed
+            | Evidence::RoutedElsewhere
+            | Evidence::ThirdDesignated { .. }
+            | Evidence::DesignatedPort { .. }
+            | Evidence::DesignatedBridge { .. } => self.spanning_tree(f),
+        }
+    }
+}
+
+impl Evidence {
+    /// What devices say of their neighbours.
+    fn neighbour(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Evidence::Names { protocol, at, neighbour, by, stale, down } => {
+                let old = if *stale { ", as last seen" } else { "" };
+                let down = if *down { ", but the port is down" } else { "" };
+                write!(f, "{protocol}: {} names {neighbour} by {by}{old}{down}", at.short())
+            }
+            Evidence::Hears { protocol, at, from, by, old } => {
+                write!(f, "{protocol}: {} hears {}", at.short(), from.short())?;
+                by.iter().try_for_each(|by| write!(f, " by {by}"))?;
+                f.write_str(if *old { ", as last heard" } else { "" })
+            }
+            Evidence::NotNamedBack { device, other } => write!(f, "{device} does not name {other} back"),
+            Evidence::Unanswering(device) => write!(f, "{device} does not answer, so it neither confirms nor denies this"),
+            Evidence::BehindPossible { hidden: a, unnamed: b } => {
+                write!(f, "neither {a} nor {b} answers, and nobody names {b}: it may be behind {a}")
+            }
+            Evidence::AlsoNames { at, named } => write!(f, "{} also names {named}, which nobody confirms", at.short()),
+            Evidence::NamedUnconfirmed { at, named } => {
+                write!(f, "{} also names {}, which {} does not confirm", at.short(), named.short(), named.device)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What forwarding databases say.
+    fn forwarding(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FDB: ")?;
+        match self {
+            Evidence::OthersLearned(at) => write!(f, "others are learned on {}, who are elsewhere", at.short()),
+            Evidence::OthersPossible(at) => write!(f, "others may be on {}, too", at.short()),
+            Evidence::LearnedAtEdge { at, macs, stale } => {
+                let macs = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(" or ");
+                let old = if *stale { ", as last seen" } else { "" };
+                write!(f, "{} learned {macs} on edge port {}{old}", at.device, at.port)
+            }
+            Evidence::LearnedBeyond { host, silent } => {
+                write!(f, "those who learned {host} have it beyond their own ports, where {silent} is or may be")
+            }
+            Evidence::LearnedBetween { mac, ends: [a, b] } => {
+                write!(f, "{mac} was learned between {} and {}, as if something stood there", a.short(), b.short())
+            }
+            Evidence::Facing { ends: [x, y], proof, sides: (ours, theirs), between } => {
+                write!(f, "{x} and {y} face each other: {proof}; {ours} stations on the one side, {theirs} on the other")?;
+                if *between > 0 { write!(f, ", {between} between: something unmanaged may stand there") } else { Ok(()) }
+            }
+            Evidence::BetweenPossible(names) => write!(f, "{} may stand between, nothing says so or not", names.join(" or ")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Several cables that are one link.
+    fn aggregate(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LAG: ")?;
+        match self {
+            Evidence::HostBond { cables, bond, aggregated } => {
+                let how = if *aggregated { "" } else { "; the switch names no aggregate, so they count as one cable" };
+                write!(f, "{cables} cables of {}{how}", bond.as_deref().unwrap_or("one aggregate"))
+            }
+            Evidence::Aggregate { cables, a, b } => {
+                let port = |end: &(String, Option<String>)| end.1.clone().unwrap_or_else(|| "(not said)".to_owned());
+                write!(f, "{cables} cables between {} {} and {} {}", a.0, port(a), b.0, port(b))
+            }
+            Evidence::MembersGuessed => f.write_str("which member is joined to which is not told; matched in the ports' order"),
+            _ => Ok(()),
+        }
+    }
+
+    /// What spanning tree and its absence say.
+    fn spanning_tree(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Evidence::PortStates(ends) => {
+                let ends: Vec<String> = ends.iter().map(|(at, state)| format!("{} {state}", at.short())).collect();
+                write!(f, "STP: {}", ends.join(", "))
+            }
+            Evidence::OnlyWay => f.write_str("STP: not said at both ends, but there is no other way"),
+            Evidence::Routed => f.write_str("routed: no spanning tree across"),
+            Evidence::RoutedElsewhere => f.write_str("routed: there is another way, and nothing tells which one packets take"),
+            Evidence::ThirdDesignated { at, bridge } => {
+                write!(f, "STP: {} names {bridge} as the designated bridge, as if something stood between", at.short())
+            }
+            Evidence::DesignatedPort { at, designated } => {
+                write!(f, "STP: {} names {} as the designated port", at.short(), designated.short())
+            }
+            Evidence::DesignatedBridge { at, bridge } => write!(f, "STP: {} names {bridge} as the designated bridge", at.short()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<String> for Evidence {
+    /// What a file says. Only what something is decided on is told apart.
+    fn from(text: String) -> Evidence {
+        let known = [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)];
+        match known.into_iter().find(|e| e.to_string() == text) {
+            Some(known) => known,
+            None => match text.strip_prefix(RATE) {
+                Some(rate) => Evidence::Rate(AssumedRate::ReadBack(rate.to_owned())),
+                None => Evidence::ReadBack(text),
+            },
+        }
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Evidence {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Evidence, D::Error> {
+        Ok(Evidence::from(String::deserialize(deserializer)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_decided_on_is_known_again_when_a_file_is_read_back() {
+        let json = r#"["stated in the inventory","rate: neither end says it, 1G assumed","rate: as in older files","LLDP: s0 p1 names s1 by name s1"]"#;
+        let read: Vec<Evidence> = serde_json::from_str(json).unwrap();
+        assert_eq!(read[..2], [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)]);
+        assert!(matches!(&read[2..], [Evidence::Rate(AssumedRate::ReadBack(_)), Evidence::ReadBack(_)]), "{read:?}");
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    }
+
+    #[test]
+    fn a_name_within_another_name_is_not_meant() {
+        let back = Evidence::NotNamedBack { device: "s10".into(), other: "s2".into() };
+        assert!(back.concerns("s10") && back.concerns("s2") && !back.concerns("s1"));
+    }
+}
