@@ -172,6 +172,19 @@ fn records(folder: &Path) -> Vec<JobRecord> {
     files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect()
 }
 
+impl Cluster {
+    /// What the controllers saw can be replayed when the lab is gone: `heddle controller --replay`.
+    fn keep_journals(&self) {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stress");
+        let _ = fs::create_dir_all(&kept);
+        let journals = fs::read_dir(self.up.folder.path()).into_iter().flatten().flatten();
+        for journal in journals.filter(|entry| entry.file_name().to_string_lossy().starts_with("journal-")) {
+            let _ = fs::copy(journal.path(), kept.join(journal.file_name()));
+        }
+        eprintln!("their journals are in {}; cables: {:?}", kept.display(), self.up.lab.plan().map(|plan| plan.cables));
+    }
+}
+
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Who waits for the directory cannot end.
@@ -179,6 +192,7 @@ impl Drop for Cluster {
         self.kill_controller();
         if std::thread::panicking() {
             eprintln!("the controllers said:\n{}", fs::read_to_string(self.up.path("controller.log")).unwrap_or_default());
+            self.keep_journals();
         }
     }
 }
