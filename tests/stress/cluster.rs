@@ -86,7 +86,7 @@ impl Cluster {
         self.controllers += 1;
         let limited = format!("ulimit -Sn {FILES} && ulimit -Hn {FILES} && exec \"$@\"");
         let mut command =
-            self.up.lab.exec(CONTROL, ["sh", "-c", &limited, "sh", env!("CARGO_BIN_EXE_heddle"), "controller", "--log", "warn"]);
+            self.up.lab.exec(CONTROL, ["sh", "-c", &limited, "sh", env!("CARGO_BIN_EXE_heddle"), "controller", "--log", "info"]);
         command.arg("--inventory").arg(self.up.lab.inventory_path()).arg("--dir").arg(self.shared.path());
         command.arg("--listen").arg(self.api().to_string()).arg("--journal").arg(self.journal(self.controllers));
         command.arg("--token-file").arg(self.up.path("viewers")).arg("--agent-token-file").arg(self.up.path("agents"));
