@@ -71,7 +71,23 @@ pub(crate) fn read(answers: &Answers) -> Vec<Interface> {
     // Columns can be sparse, so a row is there when any of the naming columns or its state has it.
     let columns = [DESCR, NAME, OPER_STATUS].into_iter().flat_map(|column| answers.column(column));
     let indices: BTreeSet<u32> = columns.filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None }).collect();
-    indices.into_iter().map(row).collect()
+    let mut interfaces: Vec<Interface> = indices.into_iter().map(row).collect();
+    tell_apart(&mut interfaces);
+    interfaces
+}
+
+/// An ifName that two interfaces have names neither: the one whose ifDescr nobody else has goes by that. (net-snmp 5.9 keeps the ifName of
+/// an interface that is gone when a new one gets its ifIndex, and tells the new one's ifDescr.)
+fn tell_apart(interfaces: &mut [Interface]) {
+    let named = |interfaces: &[Interface], name: &str| interfaces.iter().filter(|i| i.name == name || i.descr == name).count();
+    let renamed: Vec<usize> = (0..interfaces.len())
+        .filter(|&at| {
+            let Interface { name, descr, .. } = &interfaces[at];
+            let shared = interfaces.iter().filter(|other| other.name == *name).count() > 1;
+            shared && !descr.is_empty() && named(interfaces, descr) == 1
+        })
+        .collect();
+    renamed.into_iter().for_each(|at| interfaces[at].name = interfaces[at].descr.clone());
 }
 
 /// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap; ifHighSpeed is in whole Mbit/s.
@@ -103,6 +119,26 @@ mod tests {
         assert_eq!((rows[0].name.as_str(), rows[0].up, rows[0].in_octets, rows[0].out_octets), ("GigabitEthernet7", true, 11, 1 << 40));
         assert_eq!(rows[0].rate, Some(BitsPerSec::GIGABIT));
         assert_eq!((rows[1].index, rows[1].name.as_str(), rows[1].up, rows[1].rate, rows[1].mac), (8, "swp8", false, None, None));
+    }
+
+    /// As net-snmp 5.9 told of a switch with a new port under a used ifIndex.
+    #[test]
+    fn a_name_of_two_interfaces_is_nobodys_where_their_descriptions_differ() {
+        let names = |rows: &[(u32, &'static str, &'static str)]| {
+            let column = |column: &str, index: u32, text: &'static str| (format!("{column}.{index}"), octets(text));
+            let cells: Vec<_> = rows
+                .iter()
+                .flat_map(|&(index, name, descr)| {
+                    [column("1.3.6.1.2.1.31.1.1.1.1", index, name), column("1.3.6.1.2.1.2.2.1.2", index, descr)]
+                })
+                .collect();
+            let cells: Vec<_> = cells.iter().map(|(oid, value)| (oid.as_str(), value.clone())).collect();
+            read(&answers(&cells)).into_iter().map(|i| i.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[(4, "swp3", "swp4"), (5, "swp1", "swp1"), (8, "swp3", "swp3")]), ["swp4", "swp1", "swp3"]);
+        assert_eq!(names(&[(1, "1", "Port 1"), (2, "1", "Port 2")]), ["Port 1", "Port 2"]);
+        assert_eq!(names(&[(1, "1", "Port"), (2, "1", "Port")]), ["1", "1"], "nothing tells these apart");
+        assert_eq!(names(&[(1, "g1", "Gigabit"), (2, "g2", "Gigabit")]), ["g1", "g2"]);
     }
 
     #[test]
