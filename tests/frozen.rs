@@ -103,6 +103,14 @@ impl<'a> Running<'a> {
         });
     }
 
+    /// With the directory still stalled.
+    fn tells_of_the_stall_and_ends(mut self) {
+        self.waits_for("the line about the directory", |job| job.told() > 0);
+        self.goes_on();
+        assert!(self.told() <= ROOTS, "{}: {}", self.what, self.said("err"));
+        self.ends();
+    }
+
     /// It tells of its calls each second: it goes on for a few.
     fn goes_on(&mut self) {
         let told = |job: &Running| job.said("out").matches(" calls so far").count();
@@ -157,10 +165,7 @@ fn stalled_before_the_job_it_runs_to_its_end() {
         folder.stall();
         let mut job = Running::start(mpi, storage, folder);
         job.makes_its_first_calls();
-        job.waits_for("the line about the directory", |job| job.told() > 0);
-        job.goes_on();
-        assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
-        job.ends();
+        job.tells_of_the_stall_and_ends();
     });
 }
 
@@ -171,10 +176,7 @@ fn stalled_in_its_middle_it_runs_to_its_end() {
         job.makes_its_first_calls();
         job.follows(1);
         folder.stall();
-        job.waits_for("the line about the directory", |job| job.told() > 0);
-        job.goes_on();
-        assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
-        job.ends();
+        job.tells_of_the_stall_and_ends();
     });
 }
 

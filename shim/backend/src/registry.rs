@@ -86,7 +86,10 @@ pub(crate) fn released(set: &Arc<Mutex<ProcessSet>>) {
     let mut registry = registry();
     let Some(at) = registry.sets.iter().position(|living| Arc::ptr_eq(&living.set, set)) else {
         drop(registry);
-        process_set::lock(set).leave();
+        // Another communicator may have it still.
+        if Arc::strong_count(set) == 1 {
+            process_set::lock(set).leave();
+        }
         return;
     };
     let released = registry.sets.remove(at);
