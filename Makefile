@@ -41,7 +41,7 @@ test: packages
 	$(CARGO) test --locked --no-fail-fast
 
 test-many:
-	$(CARGO) test --locked --release -p heddle-inventory -p heddle-schedules
+	$(CARGO) test --locked --release -p inventory -p schedules
 
 stress:
 	@scripts/need-root "make stress"
@@ -51,7 +51,7 @@ stress:
 
 test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }
-	HEDDLE_NETWORKS=$(abspath $(NETWORKS)) $(CARGO) test --locked -p heddle-agent --features networks --test networks -- --nocapture --test-threads 1
+	HEDDLE_NETWORKS=$(abspath $(NETWORKS)) $(CARGO) test --locked -p agent --features networks --test networks -- --nocapture --test-threads 1
 
 test-suites: packages
 	@scripts/need-root "make test-suites"
@@ -83,8 +83,8 @@ packages:
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	MPICC=mpicc.openmpi CARGO_TARGET_DIR=target/mpi-openmpi $(CARGO) clippy --locked -p heddle-backend -p heddle-bench -- -D warnings
-	MPICC=mpicc.mpich CARGO_TARGET_DIR=target/mpi-mpich $(CARGO) clippy --locked -p heddle-backend -p heddle-bench -- -D warnings
+	MPICC=mpicc.openmpi CARGO_TARGET_DIR=target/mpi-openmpi $(CARGO) clippy --locked -p backend -p bench -- -D warnings
+	MPICC=mpicc.mpich CARGO_TARGET_DIR=target/mpi-mpich $(CARGO) clippy --locked -p backend -p bench -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
 	$(CARGO) deny --log-level error check licenses bans sources
 ifdef OFFLINE
@@ -115,20 +115,20 @@ bench-comms: packages
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle
-	$(CARGO) build --locked --release -p heddle-fleet --example fleet
+	$(CARGO) build --locked --release -p fleet --example fleet
 	scripts/bench-fleet $(PARTS)
 
 bench-scaling:
-	$(CARGO) run --locked --release -p heddle-schedules --example scaling -- docs
+	$(CARGO) run --locked --release -p schedules --example scaling -- docs
 
 figure11:
-	$(CARGO) run --locked --release -p heddle-schedules --example figure11 -- docs
+	$(CARGO) run --locked --release -p schedules --example figure11 -- docs
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }
-	$(CARGO) run --locked -q -p heddle-schedules --example seeds -- fuzz/corpus
-	$(CARGO) run --locked -q -p heddle-agent --example frames -- fuzz/corpus
-	$(CARGO) run --locked -q -p heddle-agent --example inputs -- fuzz/corpus
+	$(CARGO) run --locked -q -p schedules --example seeds -- fuzz/corpus
+	$(CARGO) run --locked -q -p agent --example frames -- fuzz/corpus
+	$(CARGO) run --locked -q -p agent --example inputs -- fuzz/corpus
 	for target in $$(cargo fuzz list); do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=512 -max_len=65536 -timeout=10 -print_funcs=0 || exit 1; \
 	done

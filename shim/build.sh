@@ -22,12 +22,12 @@ place() {
 	mv "$lib/.$2.$$" "$lib/$2"
 }
 
-cargo build --locked --profile "$profile" -p heddle-shim -p heddle-helper -p heddle-idle
+cargo build --locked --profile "$profile" -p shim -p helper -p idle
 place "$target/$folder/libheddle.so" libheddle.so
 place "$target/$folder/heddle-helper" heddle-helper
 place "$target/$folder/libheddle_idle.so" libheddle-idle.so
 for mpi in openmpi mpich; do
-	MPICC=mpicc.$mpi CARGO_TARGET_DIR=$target/mpi-$mpi cargo build --locked --profile "$profile" -p heddle-backend -p heddle-bench
+	MPICC=mpicc.$mpi CARGO_TARGET_DIR=$target/mpi-$mpi cargo build --locked --profile "$profile" -p backend -p bench
 	place "$target/mpi-$mpi/$folder/libheddle_backend.so" "libheddle-$mpi.so"
 	place "$target/mpi-$mpi/$folder/heddle-bench" "bench-$mpi"
 done

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 /// Package (or the root, `heddle`) and the heddle packages it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
-    ("heddle-inventory", &[]),
-    ("heddle-schedules", &["heddle-inventory"]),
-    ("heddle-agent", &["heddle-inventory"]),
-    ("heddle-controller", &["heddle-inventory", "heddle-schedules", "heddle-agent"]),
-    ("heddle-tui", &["heddle-controller", "heddle-inventory", "heddle-schedules"]),
-    ("heddle-lab", &["heddle-inventory"]),
-    ("heddle-idle", &[]),
-    ("heddle-fleet", &["heddle-inventory"]),
-    ("heddle-shim", &[]),
-    ("heddle-runtime", &["heddle-schedules", "heddle-inventory"]),
-    ("heddle-helper", &["heddle-runtime"]),
-    ("heddle-backend", &["heddle-runtime", "heddle-schedules", "heddle-inventory"]),
-    ("heddle-bench", &[]),
-    ("heddle", &["heddle-inventory", "heddle-schedules", "heddle-agent", "heddle-controller", "heddle-tui", "heddle-lab"]),
+    ("inventory", &[]),
+    ("schedules", &["inventory"]),
+    ("agent", &["inventory"]),
+    ("controller", &["inventory", "schedules", "agent"]),
+    ("tui", &["controller", "inventory", "schedules"]),
+    ("lab", &["inventory"]),
+    ("idle", &[]),
+    ("fleet", &["inventory"]),
+    ("shim", &[]),
+    ("runtime", &["schedules", "inventory"]),
+    ("helper", &["runtime"]),
+    ("backend", &["runtime", "schedules", "inventory"]),
+    ("bench", &[]),
+    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab"]),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.
@@ -52,7 +52,7 @@ fn pure_crates_cannot_reach_io() {
     let metadata = metadata();
     let resolve = metadata.resolve.as_ref().expect("a resolved graph");
     let name = |id: &cargo_metadata::PackageId| metadata[id].name.to_string();
-    for pure in ["heddle-inventory", "heddle-schedules"] {
+    for pure in ["inventory", "schedules"] {
         let start = metadata.workspace_packages().into_iter().find(|p| p.name == pure).expect(pure).id.clone();
         let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
         while let Some(id) = todo.pop() {

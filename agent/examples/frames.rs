@@ -1,7 +1,7 @@
-//! Frames that fuzzing starts from: `cargo run -p heddle-agent --example frames -- fuzz/corpus` writes one folder a protocol.
-use heddle_agent::frames::bpdu::{Bpdu, Configuration, Version};
-use heddle_agent::frames::cdp::Announcement;
-use heddle_agent::frames::lldp::Lldpdu;
+//! Frames that fuzzing starts from: `cargo run -p agent --example frames -- fuzz/corpus` writes one folder a protocol.
+use agent::frames::bpdu::{Bpdu, Configuration, Version};
+use agent::frames::cdp::Announcement;
+use agent::frames::lldp::Lldpdu;
 use inventory::Mac;
 use inventory::observation::{BridgeId, Capabilities, Id};
 use std::fs;

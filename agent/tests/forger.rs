@@ -1,7 +1,7 @@
 //! Who answers in a switch's place is not heard: real UDP sockets on loopback.
 mod real;
 
-use heddle_agent::{Client, clients, look};
+use agent::{Client, clients, look};
 use inventory::observation::{Fact, Table};
 use real::{Snmpd, failure, impatient, inventory, is_whole};
 use snmp::message::CommunityMessage;

@@ -1,9 +1,9 @@
 //! Cards on real cables: a kernel bridge with STP and an lldpd at the other end. Needs root.
 mod cable;
 
+use agent::host::nics::Cards;
+use agent::host::{Announcement, Announcer, Card, Ear, Seeder};
 use cable::{Lldpd, plug, run, until};
-use heddle_agent::host::nics::Cards;
-use heddle_agent::host::{Announcement, Announcer, Card, Ear, Seeder};
 use inventory::Mac;
 use inventory::host_report::{Heard, Protocol, Said};
 use inventory::observation::{BridgeId, Capabilities, Id};
@@ -21,7 +21,7 @@ fn cards() -> Vec<Card> {
 }
 
 fn heard(ear: &mut Ear) -> Vec<Heard> {
-    ear.heard(heddle_agent::now(), &cards())
+    ear.heard(agent::now(), &cards())
 }
 
 fn neighbours(heard: &[Heard]) -> Vec<&Said> {

@@ -1,7 +1,7 @@
 //! Peers that are no good agents: each a real UDP socket. None may stop, delay or mislead the look at the others.
 mod real;
 
-use heddle_agent::{clients, look};
+use agent::{clients, look};
 use inventory::observation::{Fact, Id, Lldp, Table};
 use inventory::{Mac, plain};
 use real::{Snmpd, failure, inventory, is_whole};

@@ -5,7 +5,7 @@
 //! `NAME.snmprec.xz` with `NAME.expected.yaml`.
 mod pcap;
 
-use heddle_agent::recording::read_folder;
+use agent::recording::read_folder;
 use inventory::Millis;
 use inventory::infer::infer_recorded;
 use inventory::observation::Interface;

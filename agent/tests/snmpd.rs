@@ -1,7 +1,7 @@
 //! Against a real snmpd: both versions, wrong credentials, a restart that forgets.
 mod real;
 
-use heddle_agent::{Client, clients, look};
+use agent::{Client, clients, look};
 use inventory::observation::{Fact, Lldp, Table};
 use real::{Snmpd, failure, impatient, inventory, is_whole};
 use std::time::Duration;

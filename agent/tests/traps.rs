@@ -1,8 +1,8 @@
 //! Notifications from net-snmp's own sender.
 mod real;
 
-use heddle_agent::access::users;
-use heddle_agent::{Trap, TrapKind, TrapProof, Traps, traps};
+use agent::access::users;
+use agent::{Trap, TrapKind, TrapProof, Traps, traps};
 use std::process::Command;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //!
 //! Target: a millisecond.
 use criterion::{Criterion, criterion_group, criterion_main};
-use heddle_schedules::alltoallv::plan;
 use inventory::{Bytes, TopologyFile, Tree};
+use schedules::alltoallv::plan;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;

@@ -3,9 +3,9 @@
 //! Targets: three tiers 4 x 8 x 32 (1,024 hosts) 400 ms, 64 x 64 (4,096 hosts) 5 s, 64 hosts of a job among 1,024 2 ms with
 //! the restriction of the tree to them.
 use criterion::{Criterion, criterion_group, criterion_main};
-use heddle_schedules::capacities::Capacities;
-use heddle_schedules::capacity;
 use inventory::{TopologyFile, Tree};
+use schedules::capacities::Capacities;
+use schedules::capacity;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;

@@ -8,12 +8,12 @@
 //! *One host moved* is what the controller does between the moment it believes a change and the moment an epoch may be written:
 //! tree, both collectives as they are published, the verifier, the bytes of all files with their digests.
 use criterion::{Criterion, criterion_group, criterion_main};
-use heddle_schedules::alltoall::{plan, plan_reduced};
-use heddle_schedules::epoch::{Epoch, Pointer};
-use heddle_schedules::sync::{Reduction, SyncKind};
-use heddle_schedules::tuning::Tuning;
-use heddle_schedules::{aapc, allgather, slice, verify};
 use inventory::{Millis, Topology};
+use schedules::alltoall::{plan, plan_reduced};
+use schedules::epoch::{Epoch, Pointer};
+use schedules::sync::{Reduction, SyncKind};
+use schedules::tuning::Tuning;
+use schedules::{aapc, allgather, slice, verify};
 use std::hint::black_box;
 use std::time::Duration;
 

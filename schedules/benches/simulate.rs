@@ -2,12 +2,12 @@
 //!
 //! Target: 1,024 hosts in seconds, whatever the algorithm.
 use criterion::{Criterion, criterion_group, criterion_main};
-use heddle_schedules::alltoall::{Algorithm, plan_as};
-use heddle_schedules::simulate::libraries::{self, Library};
-use heddle_schedules::simulate::{Model, run, schedules};
-use heddle_schedules::sync::scheme::Scheme;
-use heddle_schedules::sync::{Reduction, SyncKind};
 use inventory::{Bytes, TopologyFile, Tree};
+use schedules::alltoall::{Algorithm, plan_as};
+use schedules::simulate::libraries::{self, Library};
+use schedules::simulate::{Model, run, schedules};
+use schedules::sync::scheme::Scheme;
+use schedules::sync::{Reduction, SyncKind};
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,6 +1,5 @@
-//! Valid inputs that fuzzing starts from: `cargo run -p heddle-schedules --example seeds -- fuzz/corpus` writes one folder a target.
+//! Valid inputs that fuzzing starts from: `cargo run -p schedules --example seeds -- fuzz/corpus` writes one folder a target.
 #![allow(clippy::disallowed_methods)] // An example may write files; the crate itself may not.
-extern crate heddle_schedules as schedules;
 
 #[allow(dead_code, unreachable_pub, reason = "elsewhere it is a crate")]
 #[path = "../../fuzz/src/lib.rs"]

@@ -1,10 +1,10 @@
 //! Schedule files that were cut off, altered, or made for another topology: each is refused, and the first thing wrong is named.
-use heddle_schedules::alltoall::{Algorithm, Alltoall, plan_as};
-use heddle_schedules::json::{self, Schedule};
-use heddle_schedules::message::Message;
-use heddle_schedules::sync::{Reduction, SyncKind};
-use heddle_schedules::{allgather, verify};
 use inventory::{TopologyFile, Tree};
+use schedules::alltoall::{Algorithm, Alltoall, plan_as};
+use schedules::json::{self, Schedule};
+use schedules::message::Message;
+use schedules::sync::{Reduction, SyncKind};
+use schedules::{allgather, verify};
 
 /// Three switches around a core, two hosts each. No name becomes another one by a flipped bit.
 const NETWORK: &str = "switches: [core, near, mid, far]

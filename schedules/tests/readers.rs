@@ -3,7 +3,6 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// The functions name the crate as its users do.
-extern crate heddle_schedules as schedules;
 
 #[expect(unreachable_pub, reason = "elsewhere it is a crate")]
 #[path = "../../fuzz/src/lib.rs"]

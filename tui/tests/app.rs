@@ -4,11 +4,11 @@ mod fixture;
 
 use controller::api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use heddle_tui::app::Look;
-use heddle_tui::{App, Effect, LabAction, Message};
 use inventory::Millis;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use tui::app::Look;
+use tui::{App, Effect, LabAction, Message};
 
 fn app(lab: bool) -> App {
     let mut app = App::new(Look { lab, ..Look::default() });
@@ -23,7 +23,7 @@ fn show(app: &mut App, snapshot: Snapshot) {
 fn screen(app: &mut App) -> String {
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
     terminal.draw(|frame| app.draw(frame)).unwrap();
-    heddle_tui::text(terminal.backend().buffer())
+    tui::text(terminal.backend().buffer())
 }
 
 fn press(app: &mut App, code: KeyCode) -> Option<Effect> {

@@ -4,13 +4,13 @@ mod fixture;
 
 use controller::api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use heddle_tui::app::Look;
-use heddle_tui::{App, Message, Theme};
 use inventory::Millis;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use std::path::Path;
+use tui::app::Look;
+use tui::{App, Message, Theme};
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
@@ -33,7 +33,7 @@ impl Session {
 
     fn picture(&mut self, snapshot: &Snapshot) {
         let json = serde_json::to_string(snapshot).unwrap();
-        self.tell(Message::Picture(Box::new(heddle_tui::clean::snapshot(&json).unwrap())));
+        self.tell(Message::Picture(Box::new(tui::clean::snapshot(&json).unwrap())));
     }
 
     fn tell(&mut self, message: Message) {
@@ -60,7 +60,7 @@ impl Session {
     }
 
     fn text(&mut self, size: (u16, u16)) -> String {
-        heddle_tui::text(self.screen(size).buffer())
+        tui::text(self.screen(size).buffer())
     }
 }
 

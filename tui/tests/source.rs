@@ -2,13 +2,13 @@
 #[allow(dead_code, reason = "each test file needs its own part of the pictures")]
 mod fixture;
 
-use heddle_tui::{Message, source};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+use tui::{Message, source};
 
 /// A server that gives each connection one of `answers` and keeps what it was asked.
 fn serve(answers: Vec<String>) -> (String, mpsc::Receiver<String>) {

@@ -1,7 +1,7 @@
 //! Frames of real devices, and frames that were made to break readers.
 use super::networks;
-use heddle_agent::frames::bpdu::Bpdu;
-use heddle_agent::frames::{Frame, FrameError, Message};
+use agent::frames::bpdu::Bpdu;
+use agent::frames::{Frame, FrameError, Message};
 use inventory::observation::{Capabilities, Id};
 use std::fs;
 

@@ -1,13 +1,13 @@
-//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release -p heddle-schedules --example figure11 -- DIR`
+//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release -p schedules --example figure11 -- DIR`
 //! writes `figure11.md` and `figure11.svg` to DIR. The same on every run.
 #![allow(clippy::disallowed_methods)] // An example may write files; the crate itself may not.
 #[path = "../chart/mod.rs"]
 mod chart;
 
 use chart::{Line, Panel, Scale};
-use heddle_schedules::allgather::{Algorithm, plan_as};
-use heddle_schedules::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
-use heddle_schedules::verify;
+use schedules::allgather::{Algorithm, plan_as};
+use schedules::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
+use schedules::verify;
 use std::path::Path;
 
 /// Random clusters per point, as in the paper.

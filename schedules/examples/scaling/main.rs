@@ -1,4 +1,4 @@
-//! Time and memory of planning against hosts: `cargo run --release -p heddle-schedules --example scaling -- DIR` writes `scaling.md`
+//! Time and memory of planning against hosts: `cargo run --release -p schedules --example scaling -- DIR` writes `scaling.md`
 //! and `scaling.svg` to DIR. Each plan is made in a process of its own, so that the memory is its own, too.
 #![allow(clippy::disallowed_methods)] // An example may look at the clock and write files; the crate itself may not.
 #[path = "../chart/mod.rs"]
@@ -6,9 +6,9 @@ mod chart;
 mod networks;
 
 use chart::{Line, Panel, Scale};
-use heddle_schedules::alltoall::{Algorithm, plan_as};
-use heddle_schedules::sync::{Reduction, SyncKind};
-use heddle_schedules::{allgather, verify};
+use schedules::alltoall::{Algorithm, plan_as};
+use schedules::sync::{Reduction, SyncKind};
+use schedules::{allgather, verify};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
