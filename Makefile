@@ -41,7 +41,7 @@ test: packages
 	$(CARGO) test --locked --no-fail-fast
 
 test-many:
-	$(CARGO) test --locked --release -p inventory -p schedules
+	$(CARGO) test --locked --release -p inventory -p infer -p cabling -p schedules
 
 stress:
 	@scripts/need-root "make stress"

@@ -3,7 +3,7 @@ use crate::Outcome;
 use crate::discover::Network;
 use crate::output::print;
 use anyhow::Context;
-use inventory::cabling::{Plan, compare};
+use cabling::{Plan, compare};
 use std::path::PathBuf;
 
 /// Flags of `heddle check`.

@@ -3,14 +3,15 @@ use crate::Outcome;
 use crate::output::print;
 use agent::recording::{Folder, read_folder};
 use anyhow::Context;
+use cabling::export;
+use infer::{descriptions, infer, infer_recorded};
 use inventory::address::Addresses;
-use inventory::cabling::Descriptions;
+use inventory::descriptions::Descriptions;
 use inventory::host_report::HostReport;
-use inventory::infer::{descriptions, infer, infer_recorded};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source};
 use inventory::view::{Views, apply};
-use inventory::{Topology, TopologyFile, export};
+use inventory::{Topology, TopologyFile};
 use std::path::{Path, PathBuf};
 
 /// Flags of `heddle discover`.

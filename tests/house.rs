@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 /// Package (or the root, `heddle`) and the heddle packages it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("inventory", &[]),
+    ("infer", &["inventory"]),
+    ("cabling", &["inventory"]),
     ("schedules", &["inventory"]),
     ("agent", &["inventory"]),
-    ("controller", &["inventory", "schedules", "agent"]),
+    ("controller", &["inventory", "infer", "schedules", "agent"]),
     ("tui", &["controller", "inventory", "schedules"]),
     ("lab", &["inventory"]),
     ("idle", &[]),
@@ -18,7 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("helper", &["runtime"]),
     ("backend", &["runtime", "schedules", "inventory"]),
     ("bench", &[]),
-    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab"]),
+    ("heddle", &["inventory", "infer", "cabling", "schedules", "agent", "controller", "tui", "lab"]),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.
@@ -52,7 +54,7 @@ fn pure_crates_cannot_reach_io() {
     let metadata = metadata();
     let resolve = metadata.resolve.as_ref().expect("a resolved graph");
     let name = |id: &cargo_metadata::PackageId| metadata[id].name.to_string();
-    for pure in ["inventory", "schedules"] {
+    for pure in ["inventory", "infer", "cabling", "schedules"] {
         let start = metadata.workspace_packages().into_iter().find(|p| p.name == pure).expect(pure).id.clone();
         let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
         while let Some(id) = todo.pop() {

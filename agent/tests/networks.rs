@@ -6,8 +6,8 @@
 mod pcap;
 
 use agent::recording::read_folder;
+use infer::infer_recorded;
 use inventory::Millis;
-use inventory::infer::infer_recorded;
 use inventory::observation::Interface;
 use inventory::topology::{Grade, Link, Topology};
 use inventory::view::{View, Views, apply};

@@ -40,7 +40,7 @@ use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source, Table};
 use inventory::topology_file::TopologyFile;
 use inventory::view::{self, View, Views};
-use inventory::{Millis, Topology, infer};
+use inventory::{Millis, Topology};
 use reads::Reads;
 use schedules::job::JobRecord;
 use std::collections::{BTreeMap, VecDeque};

@@ -27,7 +27,6 @@ impl Verified {
 
 /// The network a topology file states, for epochs that nobody discovered.
 pub fn stated(file: &TopologyFile) -> Topology {
-    let node = |name: &String, kind| Node { name: name.clone(), kind, chassis: None, stale: false };
     let link = |a: &String, b: &String, rate, state| Link {
         a: a.clone(),
         a_port: String::new(),
@@ -39,11 +38,11 @@ pub fn stated(file: &TopologyFile) -> Topology {
         grade: Grade::Certain,
         evidence: vec![Evidence::InTopologyFile],
     };
-    let switches = file.switches.iter().map(|s| node(s, NodeKind::Switch));
-    let inner = switches.chain(file.routers.iter().map(|r| node(r, NodeKind::Router)));
+    let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));
+    let inner = switches.chain(file.routers.iter().map(|r| Node::new(r, NodeKind::Router)));
     let trunks = file.links.iter().map(|l| link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding)));
     Topology {
-        nodes: inner.chain(file.hosts.keys().map(|h| node(h, NodeKind::Host))).collect(),
+        nodes: inner.chain(file.hosts.keys().map(|h| Node::new(h, NodeKind::Host))).collect(),
         links: trunks.chain(file.hosts.iter().map(|(name, h)| link(&h.switch, name, h.rate, LinkState::Forwarding))).collect(),
         ..Topology::default()
     }

@@ -3,7 +3,7 @@
 #![no_main]
 use agent::datagrams;
 use inventory::Millis;
-use inventory::infer::infer_recorded;
+use infer::infer_recorded;
 use inventory::observation::{Observation, Source, Table};
 use inventory::view::{Views, apply};
 

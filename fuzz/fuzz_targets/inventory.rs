@@ -1,6 +1,6 @@
 //! The operator's inventory, and what is inferred where nothing was seen yet.
 #![no_main]
-use inventory::infer::infer;
+use infer::infer;
 use inventory::inventory_file::Inventory;
 use inventory::view::Views;
 

@@ -5,7 +5,7 @@ mod written;
 use agent::recording::Recording;
 use inventory::Millis;
 use inventory::host_report::HostReport;
-use inventory::infer::infer;
+use infer::infer;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source};
 use inventory::view::{Views, apply};

@@ -4,7 +4,7 @@ mod written;
 
 use agent::recording::Recording;
 use inventory::Millis;
-use inventory::infer::infer_recorded;
+use infer::infer_recorded;
 use inventory::view::{Views, apply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

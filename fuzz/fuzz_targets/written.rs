@@ -1,7 +1,7 @@
 //! A topology in every form it is written in: in characters that can be seen, and read back as what it was.
-use inventory::cabling::{Kind, Plan, compare};
+use cabling::{Kind, Plan, compare, export};
 use inventory::topology::Grade;
-use inventory::{Topology, TopologyFile, export, plain};
+use inventory::{Topology, TopologyFile, plain};
 
 /// Writes it everywhere.
 pub fn everywhere(topology: &Topology) {

@@ -1,10 +1,10 @@
 //! What an operator should look at: about whom, and what. The words exist in `Display` only.
 //!
 //! In files and in the API an alarm is `{"about": …, "text": …}`; what is read back from there is [`AlarmKind::ReadBack`].
-use crate::clusters::words::{listed, routed_hops};
 use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy, STATED};
 use crate::observation::{BridgeId, Id};
 use crate::topology::{LinkState, NodeKind};
+use crate::wording::{listed, routed_hops};
 use crate::{BitsPerSec, Mac};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -245,12 +245,12 @@ impl AlarmSubject {
 
 impl Alarm {
     /// An alarm of the inference about the node of this name.
-    pub(crate) fn node(name: impl Into<String>, kind: AlarmKind) -> Alarm {
+    pub fn node(name: impl Into<String>, kind: AlarmKind) -> Alarm {
         Alarm { subject: AlarmSubject::node(name), kind }
     }
 
     /// The same alarm where it is about the two together.
-    pub(crate) fn between(a: impl Into<String>, b: impl Into<String>, kind: AlarmKind) -> Alarm {
+    pub fn between(a: impl Into<String>, b: impl Into<String>, kind: AlarmKind) -> Alarm {
         Alarm { subject: AlarmSubject::between(a, b), kind }
     }
 }

@@ -1,8 +1,8 @@
 //! Why hosts are one cluster, and why no others are in it. The words exist in `Display` only.
 use crate::BitsPerSec;
-use crate::clusters::words::{listed, milliseconds, routed_hops};
 use crate::evidence::STATED;
 use crate::observation::BridgeId;
+use crate::wording::{listed, milliseconds, routed_hops};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::net::IpAddr;

@@ -258,10 +258,6 @@ mod tests {
     use crate::evidence::Evidence;
     use crate::topology::{Cluster, Node};
 
-    fn node(name: &str, kind: NodeKind) -> Node {
-        Node { name: name.into(), kind, chassis: None, stale: false }
-    }
-
     fn link(a: &str, a_port: &str, b: &str, b_port: &str) -> Link {
         Link {
             a: a.into(),
@@ -279,11 +275,11 @@ mod tests {
     fn sample() -> Topology {
         Topology {
             nodes: vec![
-                node("s0", NodeKind::Switch),
-                node("s1", NodeKind::Switch),
-                node("n2", NodeKind::Host),
-                node("n3", NodeKind::Host),
-                node("n10", NodeKind::Host),
+                Node::new("s0", NodeKind::Switch),
+                Node::new("s1", NodeKind::Switch),
+                Node::new("n2", NodeKind::Host),
+                Node::new("n3", NodeKind::Host),
+                Node::new("n10", NodeKind::Host),
             ],
             links: vec![
                 link("s0", "swp1", "s1", "swp1"),
@@ -328,7 +324,7 @@ mod tests {
         assert_eq!(words(|t| drop(t.links.remove(0))), ["link s0-s1 is gone"]);
         assert_eq!(words(|t| t.links[1].grade = Grade::Inferred), ["link s0-n3: certain → inferred"]);
         assert_eq!(words(|t| t.root_bridge = None), ["root bridge: s0 → not agreed on"]);
-        assert_eq!(words(|t| t.nodes.push(node("s2", NodeKind::Switch))), ["switch s2 is new"]);
+        assert_eq!(words(|t| t.nodes.push(Node::new("s2", NodeKind::Switch))), ["switch s2 is new"]);
         assert_eq!(words(|t| t.clusters.clear()), ["no cluster is left"]);
         assert_eq!(words(|t| drop(t.clusters[0].hosts.remove(1))), ["n3 left cluster"]);
     }

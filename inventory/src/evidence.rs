@@ -2,16 +2,16 @@
 //!
 //! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`], but for the few facts that something is
 //! decided on.
-use crate::clusters::words::routed_hops;
 use crate::observation::{Id, StpState};
 use crate::topology::LinkState;
+use crate::wording::routed_hops;
 use crate::{BitsPerSec, Mac};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::net::IpAddr;
 
 /// How the text of what the operator said ends or begins.
-pub(crate) const STATED: &str = "stated in the inventory";
+pub const STATED: &str = "stated in the inventory";
 
 /// How the text begins that says a rate is only assumed.
 const RATE: &str = "rate: ";
@@ -280,7 +280,8 @@ pub enum Evidence {
 }
 
 impl DevicePort {
-    pub(crate) fn new(device: impl Into<String>, port: impl Into<String>) -> DevicePort {
+    /// The port of this name on this device.
+    pub fn new(device: impl Into<String>, port: impl Into<String>) -> DevicePort {
         DevicePort { device: device.into(), port: port.into() }
     }
 
@@ -292,7 +293,7 @@ impl DevicePort {
 
 impl Evidence {
     /// Whether one end of a cable says this of itself or of the other: it then goes with that end.
-    pub(crate) fn concerns(&self, node: &str) -> bool {
+    pub fn concerns(&self, node: &str) -> bool {
         match self {
             Evidence::Names { at, neighbour, .. } => at.device == node || neighbour == node,
             Evidence::NotNamedBack { device, other } => device == node || other == node,

@@ -1,8 +1,10 @@
-//! What there is: pure, without I/O. Time is an argument.
+//! What there is: the model. Pure, without I/O. Time is an argument.
 //!
 //! ```text
 //! Observation --views--> View per switch --infer--> Topology --tree--> Tree (what schedules plan on)
 //! ```
+//!
+//! The step `infer` is a crate of its own, and so is `cabling`: what is told of a topology to people and other tools.
 //!
 //! | module | one idea |
 //! |---|---|
@@ -19,42 +21,38 @@
 //! | [`evidence`] | why a link is believed |
 //! | [`alarm`] | what an operator should look at |
 //! | [`topology`] | nodes and links with evidence and grade |
-//! | [`infer`] | views to topology |
 //! | [`cluster_reason`] | why hosts are a cluster |
-//! | `clusters` | which hosts share a spanning tree without a router, a slow or a long link between them |
+//! | [`descriptions`] | how ports are described |
 //! | [`diff`] | what changed between two topologies |
-//! | [`cabling`] | a plan of the cabling, and how what is found differs |
-//! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
 //! | [`spanning_tree`] | which links of a topology file spanning tree would let through |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
+//! | [`order`] | the order names are shown in |
+//! | [`yaml`] | reading YAML, whoever wrote it |
+//! | [`unique`] | maps whose keys may come once |
 pub mod address;
 pub mod alarm;
-pub mod cabling;
 pub mod cluster_reason;
-mod clusters;
+pub mod descriptions;
 pub mod diff;
 pub mod evidence;
-pub mod export;
 pub mod host_report;
-pub mod infer;
 pub mod inventory_file;
 pub mod mac;
 pub mod observation;
-mod order;
+pub mod order;
 pub mod plain;
 pub mod ranks;
-#[cfg(test)]
-mod sample;
 pub mod secret;
 pub mod spanning_tree;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;
-mod unique;
+pub mod unique;
 pub mod units;
 pub mod view;
-mod yaml;
+mod wording;
+pub mod yaml;
 
 pub use mac::Mac;
 pub use topology::Topology;

@@ -19,7 +19,7 @@ impl Mac {
     }
 
     /// The address so many after this one, within the same manufacturer's block.
-    pub(crate) fn plus(self, n: u32) -> Mac {
+    pub fn plus(self, n: u32) -> Mac {
         let [a, b, c, d, e, f] = self.0;
         let [_, x, y, z] = (u32::from_be_bytes([0, d, e, f]).wrapping_add(n) & 0xff_ffff).to_be_bytes();
         Mac([a, b, c, x, y, z])

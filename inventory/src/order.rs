@@ -2,10 +2,10 @@
 
 /// A name's place in [`natural`] order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Natural(Vec<(String, u64)>, String);
+pub struct Natural(Vec<(String, u64)>, String);
 
 /// A key that sorts names as people do: `n2` before `n10`.
-pub(crate) fn natural(name: &str) -> Natural {
+pub fn natural(name: &str) -> Natural {
     let mut key = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {

@@ -16,6 +16,14 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Whether a text can name a port or, in Graphviz files, a node: whatever a name from the network can be.
+pub fn is_label(text: &str) -> bool {
+    text.chars().count() <= LONGEST && !text.contains(is_hidden)
+}
+
+/// What is expected of a text that [`is_label`] refuses.
+pub const LABEL: &str = "at most 255 characters, all of which can be seen";
+
 /// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words. One that is cut ends in a figure
 /// of the whole, so that long names that begin alike stay different.
 pub fn words(text: &str) -> String {

@@ -226,7 +226,7 @@ impl Topology {
 
     /// The same network with names that every file takes: other characters become hyphens, and of several that are then
     /// alike all but the first get a number.
-    pub(crate) fn plainly_named(&self) -> Topology {
+    pub fn plainly_named(&self) -> Topology {
         let mut taken: HashSet<String> = self.nodes.iter().filter(|n| is_name(&n.name)).map(|n| n.name.clone()).collect();
         let mut names: HashMap<&str, String> = HashMap::new();
         for node in self.nodes.iter().filter(|n| !is_name(&n.name)) {
@@ -298,9 +298,16 @@ impl fmt::Display for Grade {
     }
 }
 
+impl Node {
+    /// A node of which nothing but name and kind is known.
+    pub fn new(name: impl Into<String>, kind: NodeKind) -> Node {
+        Node { name: name.into(), kind, chassis: None, stale: false }
+    }
+}
+
 impl Link {
     /// Whether anything says how fast it is.
-    pub(crate) fn rate_is_known(&self) -> bool {
+    pub fn rate_is_known(&self) -> bool {
         !self.evidence.iter().any(|e| matches!(e, Evidence::Rate(_)))
     }
 
@@ -313,12 +320,26 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{link, node};
+
+    /// A certain, forwarding gigabit link from port p to port q.
+    fn link(a: &str, b: &str) -> Link {
+        Link {
+            a: a.into(),
+            a_port: "p".into(),
+            b: b.into(),
+            b_port: "q".into(),
+            members: vec![],
+            rate_bps: BitsPerSec::GIGABIT,
+            state: LinkState::Forwarding,
+            grade: Grade::Certain,
+            evidence: vec![],
+        }
+    }
 
     #[test]
     fn names_that_no_file_takes_are_made_plain_and_stay_apart() {
-        let switches = ["core 1", "core/1", "core-1"].map(|n| node(n, NodeKind::Switch));
-        let hosts = ["02:00:00:00:00:01", "two places"].map(|n| node(n, NodeKind::Host));
+        let switches = ["core 1", "core/1", "core-1"].map(|n| Node::new(n, NodeKind::Switch));
+        let hosts = ["02:00:00:00:00:01", "two places"].map(|n| Node::new(n, NodeKind::Host));
         let links = vec![
             link("core 1", "core-1"),
             link("core/1", "core-1"),
@@ -337,8 +358,8 @@ mod tests {
 
     #[test]
     fn routers_are_written_as_routers_where_they_join_something() {
-        let mut nodes: Vec<Node> = ["r0", "r1", "silent"].into_iter().map(|n| node(n, NodeKind::Router)).collect();
-        nodes.extend([node("s0", NodeKind::Switch), node("n0", NodeKind::Host), node("n1", NodeKind::Host)]);
+        let mut nodes: Vec<Node> = ["r0", "r1", "silent"].into_iter().map(|n| Node::new(n, NodeKind::Router)).collect();
+        nodes.extend([Node::new("s0", NodeKind::Switch), Node::new("n0", NodeKind::Host), Node::new("n1", NodeKind::Host)]);
         let links = vec![link("r0", "r1"), link("r0", "s0"), link("s0", "n0"), link("r1", "n1")];
         let file = Topology { nodes, links, ..Topology::default() }.to_file();
         assert_eq!((file.routers.join(" "), file.switches.join(" ")), ("r0 r1".into(), "s0".into()));

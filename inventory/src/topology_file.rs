@@ -71,11 +71,13 @@ pub struct Link {
 /// The longest delay of a cable: twice the way over a geostationary satellite is less.
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
 
-pub(crate) fn gigabit() -> BitsPerSec {
+/// The rate of a cable where the file says none.
+pub fn gigabit() -> BitsPerSec {
     BitsPerSec::GIGABIT
 }
 
-pub(crate) fn one() -> u32 {
+/// The ranks of a host where the file says no number.
+pub fn one() -> u32 {
     1
 }
 
@@ -140,8 +142,11 @@ impl TopologyFile {
         parsed.checked(file)
     }
 
-    /// Itself, where it does not contradict itself.
-    pub(crate) fn checked(self, file: &str) -> Result<TopologyFile, FileError> {
+    /// Itself, where it does not contradict itself; `file` is only for messages.
+    ///
+    /// # Errors
+    /// [`FileError::Content`] with the contradiction.
+    pub fn checked(self, file: &str) -> Result<TopologyFile, FileError> {
         match self.contradiction() {
             None => Ok(self),
             Some(problem) => Err(FileError::Content { file: file.to_owned(), line: None, problem }),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// For `#[serde(deserialize_with = "unique::map")]`.
-pub(crate) fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, V>, D::Error> {
+pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, V>, D::Error> {
     struct Unique<V>(PhantomData<V>);
     impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
         type Value = IndexMap<String, V>;

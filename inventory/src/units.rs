@@ -243,11 +243,19 @@ pub mod duration {
         }
     }
 
-    pub(crate) fn serialize<S: Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::Error> {
+    /// As text.
+    ///
+    /// # Errors
+    /// Whatever the serializer says.
+    pub fn serialize<S: Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(&show(*duration))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+    /// From text.
+    ///
+    /// # Errors
+    /// Whatever is no time with its unit.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
         struct Visitor;
         impl serde::de::Visitor<'_> for Visitor {
             type Value = Duration;

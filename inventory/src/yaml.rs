@@ -14,7 +14,7 @@ const MOST_DEEP: usize = 32;
 ///
 /// # Errors
 /// [`FileError`] with the line for whatever cannot be read as a `T`.
-pub(crate) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, FileError> {
+pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, FileError> {
     if let Some(line) = brackets::deeper(text, MOST_DEEP) {
         let problem = format!("brackets are nested deeper than {MOST_DEEP}: expected a few levels at most; close them");
         return Err(FileError::Syntax { file: file.to_owned(), line: Some(line), problem });

@@ -99,7 +99,7 @@ fn first_epoch(cluster: &mut Cluster) -> anyhow::Result<EpochInfo> {
         (Err(error), Some(differs)) => return Err(error.context(differs)),
         (whole, _) => whole?,
     };
-    print!("{}", inventory::export::text(&found).lines().map(|l| format!("    {l}\n")).collect::<String>());
+    print!("{}", cabling::export::text(&found).lines().map(|l| format!("    {l}\n")).collect::<String>());
     let (from, to) = &epoch.bottleneck;
     told(&format!("epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary", epoch.number, epoch.hosts, epoch.phases));
     Ok(epoch)

@@ -177,7 +177,7 @@ mod tests {
 
     fn drawn(links: Vec<Link>, names: &[&str], root: &str) -> Vec<String> {
         let kind = |n: &str| if n.starts_with('s') { NodeKind::Switch } else { NodeKind::Host };
-        let nodes = names.iter().map(|n| Node { name: (*n).into(), kind: kind(n), chassis: None, stale: false }).collect();
+        let nodes = names.iter().map(|n| Node::new(*n, kind(n))).collect();
         let topology = Topology { nodes, links, root_bridge: Some(root.into()), ..Topology::default() };
         let line = |b: &Branch<'_>| format!("{}{}{}", "  ".repeat(b.depth), if b.outside { "+" } else { "" }, b.name);
         walk(&topology, &|a, b| a.cmp(&b)).iter().map(line).collect()

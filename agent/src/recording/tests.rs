@@ -1,7 +1,7 @@
 //! Folders of walks, good and bad. The small network is a recording of the lab: `lab/topologies/tiny.yaml`.
 use super::*;
+use infer::infer_recorded;
 use inventory::Mac;
-use inventory::infer::infer_recorded;
 use inventory::observation::{Id, Lldp, StpState};
 use inventory::view::{View, Views, apply};
 use lzma_rust2::{XzOptions, XzWriter};

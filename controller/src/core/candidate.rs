@@ -338,7 +338,7 @@ pub(crate) mod tests {
     const GONE: u64 = 30_000; // In milliseconds.
 
     fn node(name: &str, kind: NodeKind) -> Node {
-        Node { name: name.into(), kind, chassis: None, stale: false }
+        Node::new(name, kind)
     }
 
     fn link(a: &str, a_port: &str, b: &str, state: LinkState) -> Link {

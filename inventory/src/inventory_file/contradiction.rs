@@ -1,7 +1,7 @@
 //! What an inventory must not say.
 use super::{Inventory, Timing};
 use crate::address::AddressFault;
-use crate::cabling::{LABEL, is_label};
+use crate::plain::{LABEL, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::is_name;
 use crate::units;

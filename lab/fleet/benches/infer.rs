@@ -5,7 +5,7 @@
 //! them; 1 s where some switches speak no LLDP and their databases are held against everybody's.
 use criterion::{Criterion, criterion_group, criterion_main};
 use fleet::network::{Network, Options, generate};
-use inventory::infer::infer;
+use infer::infer;
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 use agent::{clients, look, look::look_at};
 use fleet::network::{Network, Options, generate};
 use fleet::responder::Responder;
-use inventory::infer::infer;
+use infer::infer;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation};
 use inventory::topology::LinkState;

@@ -15,7 +15,7 @@
 mod judge;
 
 use fleet::network::{Options, generate};
-use inventory::infer::infer;
+use infer::infer;
 use judge::{Verdict, judge};
 
 /// How many networks.

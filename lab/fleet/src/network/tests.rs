@@ -1,5 +1,5 @@
 use super::*;
-use inventory::infer::infer;
+use infer::infer;
 use inventory::topology::{Grade, LinkState, NodeKind};
 
 fn joined(t: &Topology) -> Vec<(String, String, LinkState)> {

@@ -1,0 +1,277 @@
+//! Plan against network. What is found ambiguous is never a difference by itself; what is inferred is told as such.
+use super::found::{Found, Network, network};
+use super::pairing::pair;
+use super::report::{Finding, Kind, Report, counted};
+use super::{Cable, End, Plan, fits};
+use inventory::topology::{Grade, LinkState, NodeKind, Topology};
+use petgraph::unionfind::UnionFind;
+use std::collections::{HashMap, HashSet};
+
+/// How the network differs from the plan. Of a plan that names no host of the network only the other cables are
+/// compared. Where a plan states no state, one cable of every planned loop may be blocked.
+pub fn compare(plan: &Plan, topology: &Topology) -> Report {
+    if plan.plain { compare_named(plan, &topology.plainly_named()) } else { compare_named(plan, topology) }
+}
+
+/// The same where both have names for the nodes alike.
+fn compare_named(plan: &Plan, topology: &Topology) -> Report {
+    let Network { cables: found, unplanned_hosts } = network(plan, topology);
+    let pairs = pair(&plan.cables, &found);
+    let mut report = Report { planned: plan.cables.len(), ..Report::default() };
+    let spare = spare(&plan.cables, &found, &pairs);
+    for (planned, pair) in plan.cables.iter().zip(&pairs) {
+        let Some(i) = *pair else { continue };
+        let before = report.differences.len();
+        judge(planned, &found[i], spare.contains(&i), &mut report);
+        report.as_planned += usize::from(report.differences.len() == before);
+    }
+    let paired: HashSet<usize> = pairs.iter().flatten().copied().collect();
+    let mut rest = Rest::new(
+        topology,
+        plan.cables.iter().zip(&pairs).filter(|(_, pair)| pair.is_none()).map(|(cable, _)| cable).collect(),
+        found.iter().enumerate().filter(|(i, _)| !paired.contains(i)).map(|(_, f)| f).collect(),
+    );
+    rest.swapped(&mut report);
+    rest.moved(&mut report);
+    rest.missing(&mut report);
+    rest.extra(&mut report);
+    if unplanned_hosts > 0 {
+        let text = format!("the plan names no host of the network; {} of hosts not compared", counted(unplanned_hosts, "cable"));
+        report.notes.push(Finding { kind: Kind::Unconfirmed, grade: Grade::Certain, planned: vec![], found: vec![], text });
+    }
+    report.differences.sort_by_key(|f| f.kind);
+    report.notes.sort_by_key(|f| f.kind);
+    report
+}
+
+/// The found cables that are blocked while the other planned ones still hold their ends together: where the plan has a
+/// loop, spanning tree has to block one cable of it, and which one is its choice.
+fn spare(planned: &[Cable], found: &[Found], pairs: &[Option<usize>]) -> HashSet<usize> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for cable in planned {
+        for (node, _) in cable.ends() {
+            let next = numbers.len();
+            numbers.entry(node).or_insert(next);
+        }
+    }
+    let is_blocked = |pair: &Option<usize>| pair.is_some_and(|i| found[i].cable.state == Some(LinkState::Blocked));
+    let mut parts = UnionFind::new(numbers.len());
+    for (cable, _) in planned.iter().zip(pairs).filter(|(c, p)| c.state != Some(LinkState::Blocked) && !is_blocked(p)) {
+        parts.union(numbers[cable.a.as_str()], numbers[cable.b.as_str()]);
+    }
+    let held = |cable: &Cable| parts.find(numbers[cable.a.as_str()]) == parts.find(numbers[cable.b.as_str()]);
+    planned.iter().zip(pairs).filter(|(c, p)| is_blocked(p) && held(c)).filter_map(|(_, pair)| *pair).collect()
+}
+
+/// What is to say of a planned cable that is there.
+fn judge(planned: &Cable, found: &Found, spare: bool, report: &mut Report) {
+    let cable = &found.cable;
+    let finding = |kind, text: String| Finding {
+        kind,
+        grade: found.grade,
+        planned: vec![planned.clone()],
+        found: vec![cable.clone()],
+        text: format!("{cable}: {text}"),
+    };
+    if found.grade == Grade::Ambiguous {
+        report.notes.push(finding(Kind::Unconfirmed, "planned, and one of several readings of what is found".to_owned()));
+        return;
+    }
+    for (end, there) in planned.ends().into_iter().zip(cable.ends()) {
+        if !end.1.is_empty() && there.1.is_empty() {
+            report.notes.push(finding(Kind::Unconfirmed, format!("planned at {} ({}), found at a port nobody names", end.0, end.1)));
+        }
+    }
+    match (planned.rate_bps, cable.rate_bps) {
+        (Some(wanted), Some(rate)) if rate < wanted => {
+            report.differences.push(finding(Kind::Slower, format!("planned {wanted}, found {rate}")));
+        }
+        (Some(wanted), Some(rate)) if rate > wanted => {
+            report.notes.push(finding(Kind::Faster, format!("planned {wanted}, found {rate}")));
+        }
+        (Some(wanted), None) => {
+            report.notes.push(finding(Kind::Unconfirmed, format!("planned {wanted}, found at a rate neither end says")))
+        }
+        _ => {}
+    }
+    match (planned.state, cable.state) {
+        (Some(LinkState::Forwarding), Some(LinkState::Blocked)) => {
+            report.differences.push(finding(Kind::Blocked, "planned forwarding, found blocked".to_owned()));
+        }
+        (None, Some(LinkState::Blocked)) if spare => {
+            report.notes.push(finding(Kind::Blocked, "planned in a loop, found blocked by spanning tree".to_owned()));
+        }
+        (None, Some(LinkState::Blocked)) => {
+            let text = "planned forwarding, as no other planned cable takes its place, found blocked";
+            report.differences.push(finding(Kind::Blocked, text.to_owned()));
+        }
+        (Some(LinkState::Blocked), Some(LinkState::Forwarding)) => {
+            report.differences.push(finding(Kind::Forwarding, "planned blocked, found forwarding".to_owned()));
+        }
+        _ => {}
+    }
+}
+
+/// Planned cables that are not there, and found ones that nobody planned.
+struct Rest<'a> {
+    topology: &'a Topology,
+    hosts: HashSet<&'a str>,
+    planned: Vec<&'a Cable>,
+    found: Vec<&'a Found>,
+    /// Which of either are told already.
+    told_planned: Vec<bool>,
+    told_found: Vec<bool>,
+    planned_at: HashMap<&'a str, Vec<usize>>,
+    found_at: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Rest<'a> {
+    fn new(topology: &'a Topology, planned: Vec<&'a Cable>, found: Vec<&'a Found>) -> Self {
+        let mut rest = Rest {
+            topology,
+            hosts: topology.of(NodeKind::Host).collect(),
+            told_planned: vec![false; planned.len()],
+            told_found: vec![false; found.len()],
+            planned_at: HashMap::new(),
+            found_at: HashMap::new(),
+            planned,
+            found,
+        };
+        for (i, cable) in rest.planned.iter().enumerate() {
+            cable.ends().into_iter().for_each(|(node, _)| rest.planned_at.entry(node).or_default().push(i));
+        }
+        for (i, found) in rest.found.iter().enumerate() {
+            found.cable.ends().into_iter().for_each(|(node, _)| rest.found_at.entry(node).or_default().push(i));
+        }
+        rest
+    }
+
+    /// Untold planned cables with an end that may be this one, each with its other end.
+    fn planned_with<'s>(&'s self, end: End<'s>) -> impl Iterator<Item = (usize, End<'a>)> + 's {
+        let at = self.planned_at.get(end.0).into_iter().flatten();
+        at.filter(|&&i| !self.told_planned[i]).filter_map(move |&i| Some((i, across(self.planned[i], end)?)))
+    }
+
+    /// Untold found cables, none of them ambiguous, with an end that may be this one, each with its other end.
+    fn found_with<'s>(&'s self, end: End<'s>) -> impl Iterator<Item = (usize, End<'a>)> + 's {
+        let at = self.found_at.get(end.0).into_iter().flatten();
+        let open = at.filter(|&&i| !self.told_found[i] && self.found[i].grade != Grade::Ambiguous);
+        open.filter_map(move |&i| Some((i, across(&self.found[i].cable, end)?)))
+    }
+
+    fn tell(&mut self, kind: Kind, planned: &[usize], found: &[usize], report: &mut Report) {
+        planned.iter().for_each(|&i| self.told_planned[i] = true);
+        found.iter().for_each(|&i| self.told_found[i] = true);
+        let planned: Vec<Cable> = planned.iter().map(|&i| self.planned[i].clone()).collect();
+        let grade = found.iter().map(|&i| self.found[i].grade).max().unwrap_or(Grade::Certain);
+        let found: Vec<Cable> = found.iter().map(|&i| self.found[i].cable.clone()).collect();
+        let text = format!("planned {}; found {}", listed(&planned, " and "), listed(&found, " and "));
+        report.differences.push(Finding { kind, grade, planned, found, text });
+    }
+
+    /// Two planned cables between whose ends there are two others.
+    fn swapped(&mut self, report: &mut Report) {
+        for p in 0..self.planned.len() {
+            if let Some((q, f, g)) = self.swap_of(p) {
+                self.tell(Kind::Swapped, &[p, q], &[f.min(g), f.max(g)], report);
+            }
+        }
+    }
+
+    fn swap_of(&self, p: usize) -> Option<(usize, usize, usize)> {
+        if self.told_planned[p] {
+            return None;
+        }
+        // A swap is seen from each of its ends: the one with fewer cables is looked at.
+        let [x, y] = self.planned[p].ends();
+        let cables = |end: End<'_>| self.found_at.get(end.0).map_or(0, Vec::len);
+        let (kept, lost) = if cables(x) <= cables(y) { (x, y) } else { (y, x) };
+        for (f, other) in self.found_with(kept) {
+            for (q, far) in self.planned_with(other).filter(|(q, _)| *q != p) {
+                if let Some((g, _)) = self.found_with(far).find(|(g, end)| *g != f && fits(*end, lost)) {
+                    return Some((q, f, g));
+                }
+            }
+        }
+        None
+    }
+
+    /// One end is as planned, at its host or named port, and the other is elsewhere; else the same two nodes are
+    /// connected by other ports.
+    fn moved(&mut self, report: &mut Report) {
+        for p in 0..self.planned.len() {
+            if self.told_planned[p] {
+                continue;
+            }
+            let [x, y] = self.planned[p].ends();
+            let anchored = [x, y].into_iter().find_map(|end| match end {
+                (host, _) if self.hosts.contains(host) => self.found_with(end).next(),
+                (_, "") => None,
+                _ => self.found_with(end).find(|(f, _)| self.found[*f].cable.ends().contains(&end)),
+            });
+            let between = || self.found_with((x.0, "")).find(|(_, other)| other.0 == y.0);
+            if let Some((f, _)) = anchored.or_else(between) {
+                self.tell(Kind::Moved, &[p], &[f], report);
+            }
+        }
+    }
+
+    fn missing(&self, report: &mut Report) {
+        let nodes: HashMap<&str, bool> = self.topology.nodes.iter().map(|n| (n.name.as_str(), n.stale)).collect();
+        for (_, cable) in self.planned.iter().enumerate().filter(|(p, _)| !self.told_planned[*p]) {
+            let perhaps = self.readings(cable);
+            let unknown = cable.ends().into_iter().map(|(node, _)| node).find(|n| !nodes.contains_key(n));
+            let silent = cable.ends().into_iter().map(|(node, _)| node).find(|n| nodes.get(n) == Some(&true));
+            let rate = cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
+            let (why, grade) = match (unknown, silent) {
+                _ if !perhaps.is_empty() => (format!("nothing certain; perhaps {}", listed(&perhaps, " or ")), Grade::Ambiguous),
+                (Some(node), _) => (format!("no \"{node}\" in the network"), Grade::Certain),
+                (None, Some(node)) => (format!("none, but \"{node}\" does not answer"), Grade::Ambiguous),
+                (None, None) => ("none".to_owned(), Grade::Certain),
+            };
+            let text = format!("planned {cable}{rate}; found {why}");
+            let planned = vec![(*cable).clone()];
+            report.differences.push(Finding { kind: Kind::Missing, grade, planned, found: perhaps, text });
+        }
+    }
+
+    /// Ambiguous cables at the host, or the named port, of a missing one.
+    fn readings(&self, missing: &Cable) -> Vec<Cable> {
+        let mut readings: Vec<Cable> = Vec::new();
+        for end in missing.ends().into_iter().filter(|end| self.hosts.contains(end.0) || !end.1.is_empty()) {
+            let at = self.found_at.get(end.0).into_iter().flatten().map(|&i| self.found[i]);
+            let fitting = at.filter(|f| f.grade == Grade::Ambiguous && across(&f.cable, end).is_some()).map(|f| &f.cable);
+            for cable in fitting {
+                if !readings.contains(cable) {
+                    readings.push(cable.clone());
+                }
+            }
+        }
+        readings
+    }
+
+    fn extra(&self, report: &mut Report) {
+        for (_, &found) in self.found.iter().enumerate().filter(|(i, _)| !self.told_found[*i]) {
+            let rate = found.cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
+            let finding = |text| Finding { kind: Kind::Extra, grade: found.grade, planned: vec![], found: vec![found.cable.clone()], text };
+            match found.grade {
+                Grade::Ambiguous => report.notes.push(finding(format!("perhaps {}{rate}; not planned", found.cable))),
+                _ => report.differences.push(finding(format!("found {}{rate}; not planned", found.cable))),
+            }
+        }
+    }
+}
+
+/// The other end of a cable that has this end; `None` where it does not.
+fn across<'c>(cable: &'c Cable, end: End<'_>) -> Option<End<'c>> {
+    let [x, y] = cable.ends();
+    match () {
+        () if fits(x, end) => Some(y),
+        () if fits(y, end) => Some(x),
+        () => None,
+    }
+}
+
+fn listed(cables: &[Cable], between: &str) -> String {
+    cables.iter().map(Cable::to_string).collect::<Vec<_>>().join(between)
+}

@@ -1,0 +1,134 @@
+//! Cabling as planned, and how what is found differs from it; and a found network in the forms other tools read. Pure.
+//!
+//! | item | one idea |
+//! |---|---|
+//! | [`Plan`] | how things are meant to be connected, as read from a file |
+//! | [`compare()`] | the differences between a plan and a topology: a [`Report`] |
+//! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
+//!
+//! ```text
+//! text --yaml | dot--> Plan --ptm: in the network's names--> Plan --found: its cables, pairing: which is which, compare--> Report
+//! ```
+//!
+//! A plan is a topology file that may name ports (a host then has one cable), or a Graphviz file as the Prescriptive Topology Manager of Cumulus
+//! Linux reads it:
+//!
+//! ```yaml
+//! switches: [s0, s1]
+//! hosts:
+//!   n0: {switch: s0, port: swp3, rate: 1G}
+//! links:
+//!   - {a: s0, a_port: swp1, b: s1, b_port: swp1, rate: 10G}
+//! ```
+//!
+//! ```dot
+//! graph plan {
+//!   "s0":"swp1" -- "s1":"swp1"
+//!   "s0":"swp3" -- "n0":"eth0"
+//! }
+//! ```
+mod compare;
+mod dot;
+pub mod export;
+mod found;
+mod pairing;
+mod ptm;
+mod report;
+mod yaml;
+
+pub use compare::compare;
+pub use ptm::Naming;
+pub use report::{Finding, Kind, Report};
+
+use inventory::BitsPerSec;
+use inventory::topology::LinkState;
+use inventory::topology_file::FileError;
+use serde::Serialize;
+use std::collections::HashSet;
+use std::fmt;
+
+/// How things are meant to be connected.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// In the order of the file. No port is in two of them.
+    pub cables: Vec<Cable>,
+    /// By what names each of them goes, in the same order.
+    pub naming: Vec<Naming>,
+    /// Whether its nodes are named as in topology files, where some characters cannot stand.
+    pub plain: bool,
+}
+
+/// A cable, planned or found. An empty port is one that is not named, or not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cable {
+    /// One end.
+    pub a: String,
+    /// Port name at `a`.
+    pub a_port: String,
+    /// The other end.
+    pub b: String,
+    /// Port name at `b`.
+    pub b_port: String,
+    /// What it carries; `None` where a plan leaves that open, or nothing says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<BitsPerSec>,
+    /// Whether it carries frames; `None` where a plan leaves that to the spanning tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<LinkState>,
+}
+
+/// A cable as it stands in a plan.
+struct Planned {
+    /// Where, as far as that is known.
+    line: Option<usize>,
+    cable: Cable,
+    naming: Naming,
+}
+
+/// An end of a cable: node and port.
+type End<'a> = (&'a str, &'a str);
+
+impl Plan {
+    /// Reads a plan in either form; `file` is only for messages.
+    ///
+    /// # Errors
+    /// [`FileError`] for anything that is neither form or contradicts itself, with the line where it is known.
+    pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
+        let plain = !dot::is_dot(text);
+        let cables = if plain { yaml::read(file, text)? } else { dot::read(file, text)? };
+        let mut taken = HashSet::new();
+        for Planned { line, cable, .. } in &cables {
+            let twice = cable.ends().into_iter().find(|end| !end.1.is_empty() && !taken.insert(*end));
+            if let Some((node, port)) = twice {
+                let problem = format!("port {port} of \"{node}\" is planned for two cables; a port holds one");
+                return Err(FileError::Content { file: file.to_owned(), line: *line, problem });
+            }
+        }
+        let (cables, naming) = cables.into_iter().map(|p| (p.cable, p.naming)).unzip();
+        Ok(Plan { cables, naming, plain })
+    }
+}
+
+impl Cable {
+    /// Its ends in an order that does not depend on how it is written.
+    fn ends(&self) -> [End<'_>; 2] {
+        let mut ends = [(self.a.as_str(), self.a_port.as_str()), (self.b.as_str(), self.b_port.as_str())];
+        ends.sort_unstable();
+        ends
+    }
+}
+
+/// Whether two ends may be one: the same node, and no two ports.
+fn fits(one: End<'_>, other: End<'_>) -> bool {
+    one.0 == other.0 && (one.1.is_empty() || other.1.is_empty() || one.1 == other.1)
+}
+
+impl fmt::Display for Cable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |node: &str, port: &str| if port.is_empty() { node.to_owned() } else { format!("{node} ({port})") };
+        write!(f, "{} - {}", end(&self.a, &self.a_port), end(&self.b, &self.b_port))
+    }
+}
+
+#[cfg(test)]
+mod tests;

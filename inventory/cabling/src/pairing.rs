@@ -1,0 +1,61 @@
+//! Which found cable is which planned one.
+use super::found::Found;
+use super::{Cable, End, fits};
+use inventory::BitsPerSec;
+use inventory::topology::LinkState;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// What has to be equal in one round: the ends, each without its port where the round does not ask for it, and, in
+/// rounds that ask for them, state and rate.
+type Key<'a> = ([End<'a>; 2], Option<(LinkState, Option<BitsPerSec>)>);
+
+/// For each planned cable the found one that it is, if any. Those that agree in more ports are paired first, then those
+/// that agree in state and rate: parallel cables without named ports are told apart by nothing else.
+pub(super) fn pair(planned: &[Cable], found: &[Found]) -> Vec<Option<usize>> {
+    let mut pairs = vec![None; planned.len()];
+    let mut taken = vec![false; found.len()];
+    let mut fastest_first: Vec<usize> = (0..planned.len()).collect();
+    fastest_first.sort_by_key(|&p| Reverse(planned[p].rate_bps));
+    for ports in [[true, true], [true, false], [false, true], [false, false]] {
+        for exact in [true, false] {
+            let mut offers: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
+            let mut free: Vec<usize> = (0..found.len()).filter(|&i| !taken[i]).collect();
+            free.sort_by_key(|&i| found[i].cable.rate_bps);
+            for i in free {
+                if let Some(key) = key(&found[i].cable, ports, exact) {
+                    offers.entry(key).or_default().push(i);
+                }
+            }
+            for &p in &fastest_first {
+                if pairs[p].is_some() {
+                    continue;
+                }
+                let Some(offered) = key(&planned[p], ports, exact).and_then(|key| offers.get_mut(&key)) else { continue };
+                if let Some(at) = offered.iter().rposition(|&i| agree(&planned[p], &found[i].cable)) {
+                    let i = offered.remove(at);
+                    taken[i] = true;
+                    pairs[p] = Some(i);
+                }
+            }
+        }
+    }
+    pairs
+}
+
+/// `None` where a port the round asks for has no name.
+fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<Key<'_>> {
+    let [a, b] = cable.ends();
+    let of = |(node, port), asked: bool| match (asked, port) {
+        (true, "") => None,
+        (true, port) => Some((node, port)),
+        (false, _) => Some((node, "")),
+    };
+    let ends = [of(a, ports[0])?, of(b, ports[1])?];
+    Some((ends, exact.then(|| (cable.state.unwrap_or(LinkState::Forwarding), cable.rate_bps))))
+}
+
+/// Whether two cables may be one.
+pub(super) fn agree(one: &Cable, other: &Cable) -> bool {
+    one.ends().into_iter().zip(other.ends()).all(|(x, y)| fits(x, y))
+}

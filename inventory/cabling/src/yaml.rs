@@ -1,0 +1,106 @@
+//! Plans as topology files that may name ports.
+use super::{Cable, Naming, Planned};
+use indexmap::IndexMap;
+use inventory::plain::{LABEL, is_label};
+use inventory::topology::LinkState;
+use inventory::topology_file::{self, FileError, TopologyFile};
+use inventory::{BitsPerSec, unique, units, yaml};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// A [`TopologyFile`] with ports.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map with switches, hosts and links")]
+struct Written {
+    switches: Vec<String>,
+    #[serde(default)]
+    routers: Vec<String>,
+    #[serde(deserialize_with = "unique::map")]
+    hosts: IndexMap<String, Host>,
+    #[serde(default)]
+    links: Vec<Link>,
+    #[serde(default, deserialize_with = "unique::map")]
+    clusters: IndexMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map like {switch: s0, port: swp1}")]
+struct Host {
+    switch: String,
+    /// The switch's port.
+    #[serde(default)]
+    port: String,
+    #[serde(default = "topology_file::gigabit")]
+    rate: BitsPerSec,
+    #[serde(default, with = "units::duration")]
+    delay: Duration,
+    #[serde(default = "topology_file::one")]
+    ranks: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1, b_port: swp1}")]
+struct Link {
+    a: String,
+    #[serde(default)]
+    a_port: String,
+    b: String,
+    #[serde(default)]
+    b_port: String,
+    #[serde(default = "topology_file::gigabit")]
+    rate: BitsPerSec,
+    #[serde(default, with = "units::duration")]
+    delay: Duration,
+    #[serde(default)]
+    state: Option<LinkState>,
+}
+
+/// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each stands.
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
+    let written: Written = yaml::read(file, text)?;
+    written.without_ports().checked(file)?;
+    let cables = written.cables();
+    let hostile = cables.iter().flat_map(|c| [&c.a_port, &c.b_port]).find(|port| !is_label(port)).cloned();
+    match hostile {
+        Some(port) => {
+            let problem = format!("port {port:?}: expected {LABEL}");
+            Err(FileError::Content { file: file.to_owned(), line: None, problem })
+        }
+        None => Ok(cables.into_iter().map(|cable| Planned { line: None, cable, naming: Naming::default() }).collect()),
+    }
+}
+
+impl Written {
+    /// What the plan has in common with a topology file, and is checked as one.
+    fn without_ports(&self) -> TopologyFile {
+        let host = |h: &Host| topology_file::Host { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks, address: None };
+        let link = |l: &Link| topology_file::Link { a: l.a.clone(), b: l.b.clone(), rate: l.rate, delay: l.delay, state: l.state };
+        TopologyFile {
+            switches: self.switches.clone(),
+            routers: self.routers.clone(),
+            hosts: self.hosts.iter().map(|(name, h)| (name.clone(), host(h))).collect(),
+            links: self.links.iter().map(link).collect(),
+            clusters: self.clusters.clone(),
+        }
+    }
+
+    fn cables(self) -> Vec<Cable> {
+        let trunks = self.links.into_iter().map(|l| Cable {
+            a: l.a,
+            a_port: l.a_port,
+            b: l.b,
+            b_port: l.b_port,
+            rate_bps: Some(l.rate),
+            state: l.state,
+        });
+        let uplinks = self.hosts.into_iter().map(|(name, h)| Cable {
+            a: h.switch,
+            a_port: h.port,
+            b: name,
+            b_port: String::new(),
+            rate_bps: Some(h.rate),
+            state: None,
+        });
+        trunks.chain(uplinks).collect()
+    }
+}

@@ -1,0 +1,196 @@
+//! What shares a spanning tree, as trees: cables, and what tells of cables that nobody sees.
+use super::Seen;
+use super::probes::{Between, Probes};
+use inventory::cluster_reason::ClusterReason;
+use inventory::observation::BridgeId;
+use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Trees over all nodes; routers stand alone. Links that carry frames come before those that might, and both before other evidence.
+pub(super) struct Forest {
+    pub(super) edges: Vec<Edge>,
+    /// By node: the edge upwards.
+    up: Vec<Option<usize>>,
+    depth: Vec<u32>,
+    /// Parents before children.
+    order: Vec<usize>,
+    /// By node: whether a host has one place.
+    placed: Vec<bool>,
+}
+
+/// Two nodes in one spanning tree.
+pub(super) struct Edge {
+    /// One of them.
+    pub(super) a: usize,
+    /// The other.
+    pub(super) b: usize,
+    /// How that is known.
+    pub(super) cause: Cause,
+}
+
+/// How it is known that two nodes share a spanning tree.
+pub(super) enum Cause {
+    /// A cable, by its number among the links.
+    Cable(usize),
+    /// Something else.
+    Said(ClusterReason),
+}
+
+impl Forest {
+    pub(super) fn new(seen: &Seen<'_>, probes: &Probes) -> Forest {
+        let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let parts = UnionFind::new(seen.nodes.len());
+        let mut growing = Growing { wired: parts.clone(), parts, edges: Vec::new() };
+        let ends = |l: &Link| Some((*number.get(l.a.as_str())?, *number.get(l.b.as_str())?));
+        let kind = |node: usize| seen.nodes[node].kind;
+        let bridged = |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
+        let mut trunks: Vec<usize> = (0..seen.links.len()).collect();
+        trunks.sort_by_key(|i| (seen.links[*i].grade == Grade::Ambiguous, standing(seen.links[*i].state)));
+        let mut seats: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+        for i in trunks {
+            let Some((a, b)) = ends(&seen.links[i]) else { continue };
+            if kind(b) != NodeKind::Host && seen.links[i].grade != Grade::Ambiguous {
+                growing.wired.union(a, b);
+            }
+            if !bridged((a, b)) {
+                continue;
+            }
+            match kind(b) {
+                NodeKind::Host => seats.entry(b).or_default().push((a, i)),
+                _ => growing.join(a, b, || Cause::Cable(i)),
+            }
+        }
+        growing.join_by_root_bridge(seen, &number);
+        for (host, seats) in seats {
+            let trees: BTreeSet<usize> = seats.iter().map(|(s, _)| growing.parts.find(*s)).collect();
+            if trees.len() == 1 {
+                growing.join(seats[0].0, host, || Cause::Cable(seats[0].1));
+            }
+        }
+        growing.join_by_probes(seen, probes);
+        Forest::grown(growing.edges, seen.nodes.len())
+    }
+
+    fn grown(edges: Vec<Edge>, nodes: usize) -> Forest {
+        let mut near: Vec<Vec<(usize, usize)>> = vec![Vec::new(); nodes];
+        for (i, edge) in edges.iter().enumerate() {
+            near[edge.a].push((edge.b, i));
+            near[edge.b].push((edge.a, i));
+        }
+        let (mut up, mut depth, mut order) = (vec![None; nodes], vec![0; nodes], Vec::with_capacity(nodes));
+        let mut met = vec![false; nodes];
+        for root in 0..nodes {
+            let mut open = vec![root];
+            while let Some(node) = open.pop() {
+                if std::mem::replace(&mut met[node], true) {
+                    continue;
+                }
+                order.push(node);
+                for &(child, edge) in near[node].iter().filter(|(n, _)| !met[*n]) {
+                    (up[child], depth[child]) = (Some(edge), depth[node] + 1);
+                    open.push(child);
+                }
+            }
+        }
+        let placed = near.iter().map(|n| !n.is_empty()).collect();
+        Forest { edges, up, depth, order, placed }
+    }
+
+    /// Whether the node is connected to anything.
+    pub(super) fn is_placed(&self, node: usize) -> bool {
+        self.placed[node]
+    }
+
+    /// The node's edge upwards and what is above.
+    fn above(&self, node: usize) -> Option<(usize, usize)> {
+        let edge = self.up[node]?;
+        Some((edge, if self.edges[edge].a == node { self.edges[edge].b } else { self.edges[edge].a }))
+    }
+
+    /// Calls `visit` with every edge between two nodes of one tree.
+    pub(super) fn path(&self, a: usize, b: usize, mut visit: impl FnMut(usize)) {
+        let (mut x, mut y) = (a, b);
+        while x != y {
+            let (lower, other) = if self.depth[x] >= self.depth[y] { (x, y) } else { (y, x) };
+            let Some((edge, parent)) = self.above(lower) else { return };
+            visit(edge);
+            (x, y) = (parent, other);
+        }
+    }
+
+    /// By node: the topmost node it is connected to when these edges are cut.
+    pub(super) fn sides(&self, cut: &BTreeSet<usize>) -> Vec<usize> {
+        let mut side: Vec<usize> = (0..self.up.len()).collect();
+        for &node in &self.order {
+            if let Some((_, parent)) = self.above(node).filter(|(edge, _)| !cut.contains(edge)) {
+                side[node] = side[parent];
+            }
+        }
+        side
+    }
+
+    /// For every edge: the sum of `of` over the nodes on its far side from the root. Sums end where a group does.
+    pub(super) fn below(&self, group: &[usize], of: impl Fn(usize) -> u64) -> Vec<u64> {
+        let mut sum: Vec<u64> = (0..self.up.len()).map(of).collect();
+        let mut below = vec![0; self.edges.len()];
+        for &node in self.order.iter().rev() {
+            if let Some((edge, parent)) = self.above(node).filter(|(_, parent)| group[node] == group[*parent]) {
+                below[edge] = sum[node];
+                sum[parent] += sum[node];
+            }
+        }
+        below
+    }
+}
+
+/// Which links are taken first.
+fn standing(state: LinkState) -> u8 {
+    match state {
+        LinkState::Forwarding => 0,
+        LinkState::Unknown => 1,
+        LinkState::Blocked => 2,
+    }
+}
+
+/// A forest under way.
+struct Growing {
+    parts: UnionFind<usize>,
+    /// What cables join, through routers too.
+    wired: UnionFind<usize>,
+    edges: Vec<Edge>,
+}
+
+impl Growing {
+    fn join(&mut self, a: usize, b: usize, cause: impl FnOnce() -> Cause) {
+        self.wired.union(a, b);
+        if self.parts.union(a, b) {
+            self.edges.push(Edge { a, b, cause: cause() });
+        }
+    }
+
+    /// Switches that name one root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2), whoever is silent between them.
+    fn join_by_root_bridge(&mut self, seen: &Seen<'_>, number: &HashMap<&str, usize>) {
+        let mut first: HashMap<BridgeId, usize> = HashMap::new();
+        for (name, view) in seen.views.iter().filter(|(_, v)| v.stale.is_none()) {
+            let root = view.bridge.as_ref().and_then(|b| b.root_bridge).filter(|r| r.address.is_station());
+            let (Some(root), Some(&node)) = (root, number.get(name.as_str())) else { continue };
+            if seen.nodes[node].kind == NodeKind::Router {
+                continue;
+            }
+            let other = *first.entry(root).or_insert(node);
+            let why = || ClusterReason::OneRootBridge([other, node].map(|n| seen.nodes[n].name.clone()), root);
+            self.join(other, node, || Cause::Said(why()));
+        }
+    }
+
+    /// What a packet passes no router between is bridged, unless cables lead from one to the other through a known router.
+    fn join_by_probes(&mut self, seen: &Seen<'_>, probes: &Probes) {
+        for ([a, b], between) in probes.between() {
+            if matches!(between, Between::Nothing) && !self.wired.equiv(a, b) {
+                let why = || ClusterReason::NoHop { from: seen.nodes[a].name.clone(), to: seen.nodes[b].name.clone() };
+                self.join(a, b, || Cause::Said(why()));
+            }
+        }
+    }
+}

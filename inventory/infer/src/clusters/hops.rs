@@ -1,0 +1,121 @@
+//! A routed hop between two hosts parts them, also where cables join them: they are in two virtual LANs then.
+//!
+//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow their switch. A probe that met no hop where
+//! cables lead through a router went another way, as over a management network: it joins nothing.
+use super::Seen;
+use super::forest::{Cause, Forest};
+use super::probes::{Between, Probes};
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::order::natural;
+use inventory::topology::NodeKind;
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The group of every node.
+pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: &mut Vec<Alarm>) -> Vec<usize> {
+    let trees = forest.sides(&BTreeSet::new());
+    let mut bridged = UnionFind::new(seen.nodes.len());
+    let mut crossed = BTreeSet::new();
+    for ([a, b], way) in probes.between() {
+        if !matches!(way, Between::Nothing) {
+            continue;
+        }
+        if trees[a] == trees[b] {
+            bridged.union(a, b);
+        } else if crossed.insert((trees[a].min(trees[b]), trees[a].max(trees[b]))) {
+            alarms.push(between(seen, probes.direct([a, b]), AlarmKind::RouterUnmet));
+        }
+    }
+    let mut apart = Vec::new();
+    for ([a, b], way) in probes.between() {
+        match way {
+            Between::Nothing => {}
+            Between::Routers(hops) if bridged.find(a) != bridged.find(b) => {
+                if trees[a] == trees[b] {
+                    apart.push((a, b, hops));
+                }
+            }
+            Between::Routers(hops) | Between::Contradiction(hops) => {
+                alarms.push(between(seen, [a, b], AlarmKind::ProbesDiffer(hops.to_vec())));
+            }
+        }
+    }
+    if apart.is_empty() {
+        return trees;
+    }
+    let mut parts = Parts::new(bridged, apart.iter().map(|(a, b, _)| (*a, *b)));
+    parts.follow_switches(seen, forest);
+    let of: Vec<usize> = (0..seen.nodes.len()).map(|n| parts.of.find(n)).collect();
+    let mut told = BTreeSet::new();
+    for (a, b, hops) in apart {
+        if told.insert((of[a].min(of[b]), of[a].max(of[b]))) {
+            alarms.push(between(seen, [a, b], AlarmKind::VirtualLans(hops.to_vec())));
+        }
+    }
+    of
+}
+
+/// What the probes between two hosts show.
+fn between(seen: &Seen<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alarm {
+    Alarm::between(&seen.nodes[a].name, &seen.nodes[b].name, kind)
+}
+
+/// Groups that grow along cables but never join what a hop parts.
+struct Parts {
+    of: UnionFind<usize>,
+    /// By representative: those it must not join.
+    apart: BTreeMap<usize, HashSet<usize>>,
+}
+
+impl Parts {
+    fn new(of: UnionFind<usize>, apart: impl Iterator<Item = (usize, usize)>) -> Parts {
+        let mut parts = Parts { of, apart: BTreeMap::new() };
+        for (a, b) in apart {
+            let (a, b) = (parts.of.find(a), parts.of.find(b));
+            parts.apart.entry(a).or_default().insert(b);
+            parts.apart.entry(b).or_default().insert(a);
+        }
+        parts
+    }
+
+    fn follow_switches(&mut self, seen: &Seen<'_>, forest: &Forest) {
+        let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
+        let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| is_host(e.b) && matches!(e.cause, Cause::Cable(_)));
+        for seat in seats {
+            at.entry(seat.a).or_default().push(seat.b);
+        }
+        for (switch, mut hosts) in at {
+            // Those with something to say first, so that the rest joins the switch's own group.
+            hosts.sort_by_cached_key(|h| (!self.apart.contains_key(&self.of.find(*h)), natural(&seen.nodes[*h].name)));
+            for (i, host) in hosts.iter().enumerate() {
+                let joined = self.join(switch, *host);
+                let _follows = joined || hosts[..i].iter().any(|other| self.join(*other, *host));
+            }
+        }
+        for trunk in trunks {
+            self.join(trunk.a, trunk.b);
+        }
+    }
+
+    /// Joins two groups unless a hop is between; gives whether they are one now.
+    fn join(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.of.find(a), self.of.find(b));
+        if a == b {
+            return true;
+        }
+        if self.apart.get(&a).is_some_and(|others| others.contains(&b)) {
+            return false;
+        }
+        self.of.union(a, b);
+        let (kept, gone) = if self.of.find(a) == a { (a, b) } else { (b, a) };
+        for other in self.apart.remove(&gone).unwrap_or_default() {
+            if let Some(others) = self.apart.get_mut(&other) {
+                others.remove(&gone);
+                others.insert(kept);
+            }
+            self.apart.entry(kept).or_default().insert(other);
+        }
+        true
+    }
+}

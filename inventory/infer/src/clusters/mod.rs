@@ -1,0 +1,129 @@
+//! Which hosts form a cluster: those that share a spanning tree without a routed hop or a slow or long link between them.
+//!
+//! Source: lg-2008 section 2: clusters whose own networks are faster, and nearer, than the backbone between them; thresholds
+//! are this project's, and stand where they are used.
+//! Input: the links found, the root bridges the switches name, what host agents measured, what the operator states.
+//! Guarantee: a partition of the hosts that have a place. Without any host agent, cables and root bridges decide; a host that was never
+//! probed is where its switch is. What contradicts itself splits nothing and becomes an alarm; the operator's word stands.
+//! Cost: O(n log n) in links and probes, times the links of a path.
+//!
+//! ```text
+//! forest: what shares a spanning tree --hops: routers between--> --delay: long links--> --slow: slow links--> --stated--> clusters
+//! ```
+mod delay;
+mod forest;
+mod hops;
+mod probes;
+mod reasons;
+mod slow;
+mod stated;
+#[cfg(test)]
+mod tests;
+mod unseen;
+
+use forest::Forest;
+use indexmap::IndexMap;
+use inventory::alarm::Alarm;
+use inventory::cluster_reason::ClusterReason;
+use inventory::order::natural;
+use inventory::topology::{Cluster, Link, Node, NodeKind};
+use inventory::view::Views;
+use probes::Probes;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub(crate) use unseen::unseen_routers;
+
+/// What clusters are told from.
+pub(crate) struct Seen<'a> {
+    /// Every node, and no name twice.
+    pub(crate) nodes: &'a [Node],
+    /// Links between them.
+    pub(crate) links: &'a [Link],
+    /// What switches say of their root bridge, and hosts of their ways to others; by the nodes' names.
+    pub(crate) views: &'a Views,
+    /// What the operator states: hosts by cluster.
+    pub(crate) stated: &'a IndexMap<String, Vec<String>>,
+}
+
+/// The clusters by name, and what contradicts.
+pub(crate) fn clusters(seen: &Seen<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
+    let probes = Probes::new(seen);
+    let forest = Forest::new(seen, &probes);
+    let mut alarms = Vec::new();
+    let mut groups = Groups::new(&forest);
+    groups.of = hops::groups(seen, &forest, &probes, &mut alarms);
+    let mut cuts = delay::long_links(seen, &forest, &probes, &groups);
+    groups.cut(&forest, &cuts);
+    cuts.extend(slow::slow_links(seen, &forest, &mut groups));
+    let found = described(seen, &forest, &probes, &groups, &cuts);
+    (stated::applied(seen, &probes, found, &mut alarms), alarms)
+}
+
+/// A link that hosts on both sides are too far across, and why: an edge of the forest.
+struct Cut {
+    edge: usize,
+    why: ClusterReason,
+}
+
+/// A partition of the nodes, by number.
+struct Groups {
+    of: Vec<usize>,
+}
+
+impl Groups {
+    /// Every tree of the forest is one.
+    fn new(forest: &Forest) -> Groups {
+        Groups { of: forest.sides(&BTreeSet::new()) }
+    }
+
+    /// Parts what is on different sides of a cut.
+    fn cut(&mut self, forest: &Forest, cuts: &[Cut]) {
+        let sides = forest.sides(&cuts.iter().map(|c| c.edge).collect());
+        let mut numbers = HashMap::new();
+        for (of, side) in self.of.iter_mut().zip(sides) {
+            let next = numbers.len();
+            *of = *numbers.entry((*of, side)).or_insert(next);
+        }
+    }
+
+    /// The members of each group that are of a kind `fits` takes, in the order of nodes.
+    fn members(&self, fits: impl Fn(usize) -> bool) -> BTreeMap<usize, Vec<usize>> {
+        let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (node, group) in self.of.iter().enumerate().filter(|(node, _)| fits(*node)) {
+            members.entry(*group).or_default().push(node);
+        }
+        members
+    }
+}
+
+/// Groups that have hosts, named and with their reasons.
+fn described(seen: &Seen<'_>, forest: &Forest, probes: &Probes, groups: &Groups, cuts: &[Cut]) -> Vec<Cluster> {
+    let kind = |node: usize| seen.nodes[node].kind;
+    let name = |node: usize| seen.nodes[node].name.as_str();
+    let inner = groups.members(|n| matches!(kind(n), NodeKind::Switch | NodeKind::Unmanaged));
+    let hosts = groups.members(|n| kind(n) == NodeKind::Host && forest.is_placed(n));
+    // By its first switch: hosts come and go, and the root bridge may be another one tomorrow.
+    let first = |group: &usize| {
+        let switch = inner.get(group).into_iter().flatten().min_by_key(|n| (kind(**n) != NodeKind::Switch, natural(name(**n))));
+        switch.or_else(|| hosts[group].iter().min_by_key(|n| natural(name(**n)))).map_or("", |n| name(*n))
+    };
+    let mut order: Vec<usize> = hosts.keys().copied().collect();
+    order.sort_by_cached_key(|g| (natural(first(g)), hosts[g].first().copied()));
+    let mut taken = BTreeSet::new();
+    let names: BTreeMap<usize, String> = order.iter().map(|g| (*g, unique(&format!("cluster-{}", first(g)), &mut taken))).collect();
+    let mut reasons = reasons::reasons(seen, forest, probes, groups, cuts, &names);
+    let cluster = |group: &usize| {
+        let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
+        own.sort_by_cached_key(|h| natural(h));
+        Cluster { name: names[group].clone(), hosts: own, reasons: reasons.remove(group).unwrap_or_default() }
+    };
+    order.iter().map(cluster).collect()
+}
+
+/// The name, or the first free one with a number.
+fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let free = (2..).map(|n| format!("{name}-{n}"));
+    let name = std::iter::once(name.to_owned()).chain(free).find(|n| !taken.contains(n)).unwrap_or_default();
+    taken.insert(name.clone());
+    name
+}

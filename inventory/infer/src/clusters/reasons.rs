@@ -1,0 +1,109 @@
+//! Why hosts are together, and why no others are with them.
+use super::forest::{Cause, Forest};
+use super::probes::Probes;
+use super::{Cut, Groups, Seen};
+use inventory::cluster_reason::ClusterReason;
+use inventory::topology::NodeKind;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// At most this many reasons of a kind.
+const EACH: usize = 4;
+
+/// The reasons of each group, what joins it first. `names`: of groups that have hosts.
+pub(super) fn reasons(
+    seen: &Seen<'_>,
+    forest: &Forest,
+    probes: &Probes,
+    groups: &Groups,
+    cuts: &[Cut],
+    names: &BTreeMap<usize, String>,
+) -> BTreeMap<usize, Vec<ClusterReason>> {
+    let kinds = [
+        switches(seen, groups),
+        joins(forest, groups),
+        parted(forest, groups, cuts),
+        routers(seen, groups),
+        routed(seen, probes, groups, names),
+    ];
+    let mut reasons: BTreeMap<usize, Vec<ClusterReason>> = BTreeMap::new();
+    for (group, mut told) in kinds.into_iter().flatten() {
+        let more = told.len().saturating_sub(EACH);
+        told.truncate(EACH);
+        let own = reasons.entry(group).or_default();
+        own.extend(told);
+        own.extend((more > 0).then_some(ClusterReason::More(more)));
+    }
+    reasons
+}
+
+type ByGroup = BTreeMap<usize, Vec<ClusterReason>>;
+
+fn switches(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
+    let name = |node: usize| seen.nodes[node].name.clone();
+    let inner = groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
+    let told = |nodes: Vec<usize>| match nodes[..] {
+        [one] => ClusterReason::OneSwitch(name(one)),
+        _ => ClusterReason::NoRouter(nodes.into_iter().map(name).collect()),
+    };
+    inner.into_iter().map(|(group, nodes)| (group, vec![told(nodes)])).collect()
+}
+
+/// What joins a group where no cable is seen.
+fn joins(forest: &Forest, groups: &Groups) -> ByGroup {
+    let mut joins = ByGroup::new();
+    for edge in &forest.edges {
+        if let (Cause::Said(why), true) = (&edge.cause, groups.of[edge.a] == groups.of[edge.b]) {
+            joins.entry(groups.of[edge.a]).or_default().push(why.clone());
+        }
+    }
+    joins
+}
+
+/// The links it ends at.
+fn parted(forest: &Forest, groups: &Groups, cuts: &[Cut]) -> ByGroup {
+    let mut parted = ByGroup::new();
+    for cut in cuts {
+        let edge = &forest.edges[cut.edge];
+        for group in [edge.a, edge.b].map(|n| groups.of[n]) {
+            parted.entry(group).or_default().push(cut.why.clone());
+        }
+    }
+    parted
+}
+
+/// Routers that its switches or hosts are cabled to.
+fn routers(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
+    let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+    let mut routers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    for link in seen.links {
+        let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) else { continue };
+        for (router, other) in [(a, b), (b, a)] {
+            if seen.nodes[router].kind == NodeKind::Router && seen.nodes[other].kind != NodeKind::Router {
+                routers.entry(groups.of[other]).or_default().insert(&seen.nodes[router].name);
+            }
+        }
+    }
+    let told = |names: BTreeSet<&str>| ClusterReason::Routers(names.into_iter().map(str::to_owned).collect());
+    routers.into_iter().map(|(group, names)| (group, vec![told(names)])).collect()
+}
+
+/// For each other group one pair of hosts that a router is between, as the own host met it where it probed: a router has another
+/// address on each side.
+fn routed(seen: &Seen<'_>, probes: &Probes, groups: &Groups, names: &BTreeMap<usize, String>) -> ByGroup {
+    let mut routed = ByGroup::new();
+    let of = |node: usize| groups.of[node];
+    let apart = |a: usize, b: usize| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b))));
+    for ([a, b], ..) in probes.routed(apart) {
+        for (here, there) in [(a, b), (b, a)] {
+            let (hops, inward) = match (probes.met(here, there), probes.met(there, here)) {
+                (Some(hops), _) => (hops, false),
+                (None, Some(hops)) => (hops, true),
+                (None, None) => continue,
+            };
+            let [own, other] = [here, there].map(|n| seen.nodes[n].name.clone());
+            let told = ClusterReason::Routed { hops: hops.to_vec(), own, other, cluster: names.get(&of(there)).cloned(), inward };
+            routed.entry(of(here)).or_default().push(told);
+        }
+    }
+    routed
+}

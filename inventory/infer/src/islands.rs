@@ -1,0 +1,214 @@
+//! Forwarding databases read over known cables: devices that known cables join are one island, and what it learned it
+//! learned at one of its exits.
+//!
+//! Source: Y. Bejerano et al., "Physical topology discovery for large multi-subnet networks" (INFOCOM 2003), who contract
+//! what is known and go on with the rest; the step from device to device follows the rows as frames would.
+//! Input: learned rows of each device, and the links known so far.
+//! Guarantee: where no row is stale, the way to a station ends where the known network does.
+//! Cost: rows to read them; for each station asked for, the devices that learned it, times the way.
+//! Deviations: a station whose rows lead to different ends is told as such, not decided by number.
+use super::device::Device;
+use super::lag;
+use super::trunks::Trunk;
+use inventory::Mac;
+use inventory::observation::StpState;
+use inventory::topology::Grade;
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Where what is known ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Exit {
+    /// At a port of a device, by ifIndex.
+    Port(usize, u32),
+    /// At those who do not answer, by the number of their part.
+    Dark(usize),
+}
+
+/// Whom a port leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lead {
+    Device(usize),
+    Dark(usize),
+    /// To one of several.
+    Unclear,
+}
+
+/// Which port of a device each station is behind, by ifIndex, in the order of their addresses.
+pub(super) struct Learned(Vec<(Mac, u32)>);
+
+/// The stations behind each port, by ifIndex.
+pub(super) type Behind = HashMap<u32, Vec<Mac>>;
+
+pub(super) struct Islands<'l> {
+    learned: &'l [Learned],
+    leads: Vec<HashMap<u32, Lead>>,
+    /// The names of each part that does not answer.
+    dark: Vec<Vec<String>>,
+    /// The devices with ports into each.
+    shores: Vec<Vec<usize>>,
+    /// The island of each device, then of each dark part.
+    island: Vec<usize>,
+}
+
+impl Learned {
+    /// The rows of a device that name one port; a station on several is told by none.
+    pub(super) fn new(device: &Device<'_>) -> Learned {
+        let living: HashMap<u32, u32> = device.base_ports().collect();
+        let rows = device.learned().iter().filter(|e| e.mac.is_station());
+        let mut rows: Vec<(Mac, u32)> = rows.filter_map(|e| Some((e.mac, *living.get(&e.port)?))).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let several: BTreeSet<Mac> = rows.windows(2).filter(|w| w[0].0 == w[1].0).map(|w| w[0].0).collect();
+        rows.retain(|(mac, _)| !several.contains(mac));
+        Learned(rows)
+    }
+
+    pub(super) fn get(&self, mac: Mac) -> Option<u32> {
+        self.0.binary_search_by_key(&mac, |row| row.0).ok().map(|at| self.0[at].1)
+    }
+
+    pub(super) fn by_port(&self) -> Behind {
+        let mut behind = Behind::new();
+        self.rows().for_each(|(mac, port)| behind.entry(port).or_default().push(mac));
+        behind
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = (Mac, u32)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl<'l> Islands<'l> {
+    pub(super) fn new(devices: &[Device<'_>], learned: &'l [Learned], trunks: &[Trunk]) -> Islands<'l> {
+        let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+        let (part, dark) = dark(&numbers, trunks);
+        let lead = |name: &str| numbers.get(name).map_or_else(|| Lead::Dark(part[name]), |&d| Lead::Device(d));
+        let mut leads: Vec<HashMap<u32, Lead>> = vec![HashMap::new(); devices.len()];
+        let mut islands = UnionFind::new(devices.len() + dark.len());
+        let place = |lead: Lead| match lead {
+            Lead::Device(d) => Some(d),
+            Lead::Dark(part) => Some(devices.len() + part),
+            Lead::Unclear => None,
+        };
+        for trunk in trunks {
+            let clear = trunk.link.grade != Grade::Ambiguous && !blocked(devices, &numbers, trunk);
+            let ends = [&trunk.link.a, &trunk.link.b].map(|n| lead(n));
+            if let (true, Some(a), Some(b)) = (clear, place(ends[0]), place(ends[1])) {
+                islands.union(a, b);
+            }
+            for (near, far) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                let Lead::Device(near) = near else { continue };
+                let far = if clear { far } else { Lead::Unclear };
+                for index in trunk.end(devices[near].name).into_iter().flat_map(|port| indices(&devices[near], port)) {
+                    let kept = leads[near].entry(index).or_insert(far);
+                    if *kept != far {
+                        *kept = Lead::Unclear;
+                    }
+                }
+            }
+        }
+        for (device, index, far) in lag::untold(devices, trunks) {
+            leads[device].entry(index).or_insert_with(|| far.map_or(Lead::Unclear, |name| lead(&name)));
+        }
+        let mut shores = vec![vec![]; dark.len()];
+        for (number, leads) in leads.iter().enumerate() {
+            let parts: BTreeSet<usize> = leads.values().filter_map(|l| if let Lead::Dark(part) = l { Some(*part) } else { None }).collect();
+            parts.into_iter().for_each(|part| shores[part].push(number));
+        }
+        let island = (0..devices.len() + dark.len()).map(|n| islands.find(n)).collect();
+        Islands { learned, leads, dark, shores, island }
+    }
+
+    /// The island of each device.
+    pub(super) fn of(&self, device: usize) -> usize {
+        self.island[device]
+    }
+
+    /// Who is in a part that does not answer.
+    pub(super) fn names(&self, part: usize) -> &[String] {
+        &self.dark[part]
+    }
+
+    pub(super) fn learned(&self, device: usize) -> &Learned {
+        &self.learned[device]
+    }
+
+    /// Whom a port leads to; nobody known where it is an edge, or new.
+    pub(super) fn lead(&self, device: usize, index: u32) -> Option<Lead> {
+        self.leads[device].get(&index).copied()
+    }
+
+    /// Every end that the rows of these devices lead to.
+    pub(super) fn ends(&self, mac: Mac, devices: impl IntoIterator<Item = usize>) -> BTreeSet<Exit> {
+        let mut passed = Vec::new();
+        devices.into_iter().filter_map(|device| self.end(mac, device, &mut passed)).collect()
+    }
+
+    /// Where the way to a station ends that begins at a device; none where it learned nothing, where the next on the way
+    /// did not, where rows send frames back, or where another way passed before.
+    fn end(&self, mac: Mac, device: usize, passed: &mut Vec<usize>) -> Option<Exit> {
+        let mut at = (device, self.learned[device].get(mac)?);
+        while !passed.contains(&at.0) {
+            passed.push(at.0);
+            match self.leads[at.0].get(&at.1) {
+                None => return Some(Exit::Port(at.0, at.1)),
+                Some(Lead::Unclear) => return None,
+                Some(&Lead::Device(next)) => {
+                    let port = self.learned[next].get(mac)?;
+                    if self.leads[next].get(&port) == Some(&Lead::Device(at.0)) {
+                        return None;
+                    }
+                    at = (next, port);
+                }
+                Some(&Lead::Dark(part)) => {
+                    let away = |&&d: &&usize| {
+                        let port = self.learned[d].get(mac).filter(|_| d != at.0);
+                        port.is_some_and(|p| self.leads[d].get(&p) != Some(&Lead::Dark(part)))
+                    };
+                    let mut beyond = self.shores[part].iter().filter(away);
+                    match (beyond.next(), beyond.next()) {
+                        (None, _) => return Some(Exit::Dark(part)),
+                        (Some(&next), None) => at = (next, self.learned[next].get(mac)?),
+                        _ => return None,
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Those who are linked but not among the devices: the part of each, and the names in each part.
+fn dark<'t>(numbers: &HashMap<&str, usize>, trunks: &'t [Trunk]) -> (HashMap<&'t str, usize>, Vec<Vec<String>>) {
+    let named = trunks.iter().flat_map(|t| [t.link.a.as_str(), t.link.b.as_str()]).filter(|n| !numbers.contains_key(n));
+    let names: Vec<&str> = named.collect::<BTreeSet<_>>().into_iter().collect();
+    let number: HashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+    let mut joined = UnionFind::new(names.len());
+    for trunk in trunks.iter().filter(|t| t.link.grade != Grade::Ambiguous) {
+        if let (Some(&a), Some(&b)) = (number.get(trunk.link.a.as_str()), number.get(trunk.link.b.as_str())) {
+            joined.union(a, b);
+        }
+    }
+    let mut parts: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (i, name) in names.iter().enumerate() {
+        parts.entry(joined.find(i)).or_default().push((*name).to_owned());
+    }
+    let order: HashMap<usize, usize> = parts.keys().enumerate().map(|(i, root)| (*root, i)).collect();
+    let part = names.iter().enumerate().map(|(i, name)| (*name, order[&joined.find(i)])).collect();
+    (part, parts.into_values().collect())
+}
+
+/// Whether spanning tree keeps frames off a cable.
+fn blocked(devices: &[Device<'_>], numbers: &HashMap<&str, usize>, trunk: &Trunk) -> bool {
+    [&trunk.link.a, &trunk.link.b].into_iter().any(|name| {
+        let device = numbers.get(name.as_str()).map(|d| &devices[*d]);
+        let state = device.and_then(|d| d.state_at(trunk.end(name)?.index?));
+        matches!(state, Some(StpState::Blocking | StpState::Disabled | StpState::Broken))
+    })
+}
+
+/// A port's ifIndex, and that of its aggregate.
+fn indices(device: &Device<'_>, port: &super::device::Port) -> impl Iterator<Item = u32> + use<> {
+    port.index.into_iter().chain(device.aggregate(port).and_then(|p| p.index))
+}

@@ -1,0 +1,232 @@
+//! Links and devices as the operator states them. They go before what is found; where the network contradicts, an alarm says so.
+use super::device::{Device, Port};
+use super::{Found, Scope};
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::{AssumedRate, DevicePort, Evidence};
+use inventory::inventory_file;
+use inventory::observation::Id;
+use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use std::collections::BTreeMap;
+
+impl Found {
+    fn is_unmanaged(&self, name: &str) -> bool {
+        self.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Unmanaged)
+    }
+}
+
+impl Scope<'_> {
+    /// Whether a link to this host is stated.
+    pub(super) fn states(&self, host: &str) -> bool {
+        self.links().iter().any(|l| l.b == host)
+    }
+
+    /// Whether a host is stated to hang at another than this one.
+    fn puts_elsewhere(&self, host: &str, bridge: &str) -> bool {
+        self.links().iter().any(|l| l.b == host && l.a != bridge)
+    }
+
+    fn links(&self) -> &[inventory_file::Link] {
+        self.stated.map_or(&[], |i| &i.links)
+    }
+}
+
+/// Makes stated devices known that cannot be asked.
+pub(super) fn announce(scope: &Scope<'_>, found: &mut Found) {
+    let Some(inventory) = scope.stated else { return };
+    for (kind, names) in [(NodeKind::Router, &inventory.routers), (NodeKind::Unmanaged, &inventory.unmanaged)] {
+        for name in names {
+            found.node(name, kind);
+            found.stated.insert(name.clone());
+        }
+    }
+}
+
+/// Puts stated links among those found, and takes out what cannot be there beside them.
+pub(super) fn apply(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) {
+    let stated: Vec<Stated<'_>> = scope.links().iter().map(|link| Stated::new(link, devices)).collect();
+    behind_bridges(scope, &stated, found);
+    let mut matched: Vec<Option<usize>> = vec![None; found.links.len()];
+    let mut missing = Vec::new();
+    for (number, link) in stated.iter().enumerate() {
+        let fitting = (0..matched.len()).filter(|i| matched[*i].is_none() && link.fits(&found.links[*i]).is_some());
+        match fitting.max_by_key(|i| (link.fits(&found.links[*i]), std::cmp::Reverse(*i))) {
+            Some(i) => matched[i] = Some(number),
+            None => missing.push(number),
+        }
+    }
+    let links = std::mem::take(&mut found.links);
+    for (mut link, matched) in links.into_iter().zip(matched) {
+        if let Some(number) = matched {
+            stated[number].confirm(&mut link, found);
+        } else if let Some(s) = stated.iter().find(|s| s.excludes(&link, found)) {
+            s.contradict(&link, found);
+            continue;
+        }
+        found.links.push(link);
+    }
+    for number in missing {
+        let link = stated[number].link(devices);
+        found.links.push(link);
+    }
+}
+
+/// Hangs what was found at the port of a stated bridge without management below it, where nothing else is stated.
+fn behind_bridges(scope: &Scope<'_>, stated: &[Stated<'_>], found: &mut Found) {
+    // Bridges that were assumed where one is stated, and its name.
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    for mut link in std::mem::take(&mut found.links) {
+        let free = stated.iter().all(|s| s.fits(&link).is_none());
+        if let Some(bridge) = stated.iter().filter(|_| free).find_map(|s| s.bridge_at(&link, found)) {
+            match found.nodes.get(&link.b).map(|n| n.kind) {
+                Some(NodeKind::Unmanaged) => {
+                    known.insert(link.b, bridge);
+                    continue;
+                }
+                _ if scope.puts_elsewhere(&link.b, &bridge) => {}
+                _ => hang(&mut link, bridge),
+            }
+        }
+        found.links.push(link);
+    }
+    for link in &mut found.links {
+        if let Some(bridge) = known.get(&link.a) {
+            hang(link, bridge.clone());
+        }
+    }
+    found.nodes.retain(|name, _| !known.contains_key(name));
+    found.alarms.retain(|a| !known.keys().any(|bridge| a.subject.is_node(bridge)));
+}
+
+/// Hangs a host below a stated bridge, of whose ports no rate is known.
+fn hang(link: &mut Link, bridge: String) {
+    if link.rate_is_known() {
+        link.evidence.push(Evidence::Rate(AssumedRate::AsBefore(bridge.clone())));
+    }
+    link.evidence.push(Evidence::BehindBridge(bridge.clone()));
+    (link.a, link.a_port, link.grade) = (bridge, String::new(), link.grade.max(Grade::Inferred));
+}
+
+/// Gives stated links their stated states, once the others are known; a port that is down carries nothing.
+pub(super) fn decide(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) {
+    let mut links = std::mem::take(&mut found.links);
+    for stated in scope.links().iter().map(|link| Stated::new(link, devices)) {
+        let Some(link) = links.iter_mut().find(|l| l.evidence.first() == Some(&Evidence::Stated) && stated.fits(l).is_some()) else {
+            continue;
+        };
+        let mut alarm = |kind| found.alarms.push(Alarm::between(&link.a, &link.b, kind));
+        match stated.link.state {
+            Some(state) if state != link.state => {
+                if link.state != LinkState::Unknown {
+                    alarm(AlarmKind::StatedState { stated: state, found: link.state });
+                }
+                link.evidence.push(Evidence::StateStated(state));
+                link.state = state;
+            }
+            Some(_) => {}
+            None => {
+                if let Some((node, port)) = stated.down(devices) {
+                    let port = DevicePort::new(node, port);
+                    alarm(AlarmKind::StatedDown(port.clone()));
+                    link.evidence.push(Evidence::PortDown(port));
+                    link.state = LinkState::Blocked;
+                }
+            }
+        }
+    }
+    found.links = links;
+}
+
+/// A stated link with its ports as the devices call them.
+struct Stated<'a> {
+    link: &'a inventory_file::Link,
+    ports: [Port; 2],
+}
+
+impl<'a> Stated<'a> {
+    fn new(link: &'a inventory_file::Link, devices: &[Device<'_>]) -> Stated<'a> {
+        let port = |(node, port): (&str, &str)| {
+            let device = devices.iter().find(|d| d.name == node);
+            let known = device.filter(|_| !port.is_empty()).and_then(|d| d.remote_port(Some(&Id::Text(port.to_owned())), port));
+            known.unwrap_or_else(|| Port { name: port.to_owned(), index: None })
+        };
+        Stated { link, ports: link.ends().map(port) }
+    }
+
+    /// Its ends: node, and port where that is stated.
+    fn ends(&self) -> [(&str, &str); 2] {
+        [(&self.link.a, &self.ports[0].name), (&self.link.b, &self.ports[1].name)]
+    }
+
+    /// How many ports agree, where the found link may be this one.
+    fn fits(&self, link: &Link) -> Option<usize> {
+        let agree = |(node, port): (&str, &str), (n, p): (&str, &str)| match () {
+            () if node != n => None,
+            () if port.is_empty() || p.is_empty() => Some(0),
+            () => (port == p).then_some(1),
+        };
+        let [a, b] = self.ends();
+        let (x, y) = ((link.a.as_str(), link.a_port.as_str()), (link.b.as_str(), link.b_port.as_str()));
+        let straight = || Some(agree(a, x)? + agree(b, y)?);
+        straight().or_else(|| Some(agree(a, y)? + agree(b, x)?))
+    }
+
+    /// Whether the found link needs a port this one takes, or seats its host elsewhere.
+    fn excludes(&self, link: &Link, found: &Found) -> bool {
+        let there = [(link.a.as_str(), link.a_port.as_str()), (link.b.as_str(), link.b_port.as_str())];
+        let ports = self.ends().into_iter().filter(|(_, port)| !port.is_empty()).any(|end| there.contains(&end));
+        let host = found.nodes.get(&self.link.b).is_some_and(|n| n.kind == NodeKind::Host);
+        ports || (host && link.b == self.link.b)
+    }
+
+    /// Overrides what is found of this very link.
+    fn confirm(&self, link: &mut Link, found: &mut Found) {
+        if let Some(rate) = self.link.rate.filter(|rate| *rate != link.rate_bps) {
+            if link.rate_is_known() {
+                let kind = AlarmKind::StatedRate { stated: rate, found: link.rate_bps };
+                found.alarms.push(Alarm::between(&self.link.a, &self.link.b, kind));
+            }
+            link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
+            link.rate_bps = rate;
+        }
+        for (node, port) in self.ends() {
+            let own = if link.a == node { &mut link.a_port } else { &mut link.b_port };
+            if own.is_empty() {
+                port.clone_into(own);
+            }
+        }
+        link.grade = Grade::Certain;
+        link.evidence.insert(0, Evidence::Stated);
+    }
+
+    /// The stated bridge without management that what was found at this link's port hangs on: such a bridge passes on whatever it hears.
+    fn bridge_at(&self, link: &Link, found: &Found) -> Option<String> {
+        let [a, b] = self.ends();
+        let (port, bridge) = if found.is_unmanaged(b.0) { (a, b.0) } else { (b, a.0) };
+        let at = !port.1.is_empty() && (link.a.as_str(), link.a_port.as_str()) == port;
+        let hangs = matches!(found.nodes.get(&link.b).map(|n| n.kind), Some(NodeKind::Host | NodeKind::Unmanaged));
+        (at && hangs && link.b != bridge && found.stated.contains(bridge) && found.is_unmanaged(bridge)).then(|| bridge.to_owned())
+    }
+
+    fn contradict(&self, link: &Link, found: &mut Found) {
+        if link.grade == Grade::Certain {
+            let there = [DevicePort::new(&link.a, &link.a_port), DevicePort::new(&link.b, &link.b_port)];
+            let kind = AlarmKind::StatedElsewhere { found: there, why: link.evidence.first().cloned() };
+            found.alarms.push(Alarm::between(&self.link.a, &self.link.b, kind));
+        }
+    }
+
+    /// A link that nothing but the statement tells of.
+    fn link(&self, devices: &[Device<'_>]) -> Link {
+        let mut evidence = vec![Evidence::Stated];
+        let rate = |i: usize| devices.iter().find(|d| d.name == self.ends()[i].0)?.rate(&self.ports[i]);
+        let rate_bps = self.link.rate.unwrap_or_else(|| super::trunks::slower([rate(0), rate(1)], &mut evidence));
+        let [(a, a_port), (b, b_port)] = self.ends().map(|(n, p)| (n.to_owned(), p.to_owned()));
+        Link { a, a_port, b, b_port, members: vec![], rate_bps, state: LinkState::Unknown, grade: Grade::Certain, evidence }
+    }
+
+    /// An end that is known to be down.
+    fn down(&self, devices: &[Device<'_>]) -> Option<(&str, &str)> {
+        let is_down = |(i, (node, _)): &(usize, (&str, &str))| devices.iter().any(|d| d.name == *node && d.is_down(&self.ports[*i]));
+        self.ends().into_iter().enumerate().find(is_down).map(|(_, end)| end)
+    }
+}

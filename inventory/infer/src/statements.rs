@@ -1,0 +1,94 @@
+//! What devices say of their neighbours, by LLDP and, on ports where LLDP says nothing, by CDP.
+use super::Strangers;
+use super::device::{Device, Port, show};
+use inventory::evidence::NeighbourProtocol;
+use inventory::observation::{CdpNeighbour, Id, LldpNeighbour};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// At this port of this device there is that neighbour.
+pub(super) struct Statement<'a> {
+    /// Number of the device.
+    pub(super) device: usize,
+    pub(super) port: Port,
+    pub(super) row: Cow<'a, LldpNeighbour>,
+    pub(super) protocol: Protocol,
+    /// Whether the same device says that the port is down.
+    pub(super) down: bool,
+}
+
+/// Who says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Protocol {
+    Lldp,
+    /// Passes through switches that do not speak it, so the neighbour may be further away.
+    Cdp,
+}
+
+/// Every statement, in the devices' order. Rows on local port 0 and rows that name nobody are left out: they occur in
+/// the field and mean nothing. In a living network that holds for rows on ports that are down, too.
+pub(super) fn statements<'a>(devices: &[Device<'a>], strangers: Strangers) -> Vec<Statement<'a>> {
+    let mut all = Vec::new();
+    for (number, device) in devices.iter().enumerate() {
+        let state = |port, row: Cow<'a, LldpNeighbour>, protocol| {
+            let down = device.is_down(&port);
+            let counts = names_somebody(&row) && (!down || strangers == Strangers::Shown);
+            counts.then_some(Statement { device: number, port, row, protocol, down })
+        };
+        let rows = device.lldp().into_iter().flat_map(|l| &l.neighbours).filter(|r| r.local_port != 0);
+        let heard = rows.filter_map(|row| state(device.local_port(row.local_port), Cow::Borrowed(row), Protocol::Lldp));
+        let heard: Vec<Statement<'_>> = heard.collect();
+        let spoken: BTreeSet<Port> = heard.iter().map(|s| s.port.clone()).collect();
+        all.extend(heard);
+
+        let rows = device.lldp().into_iter().flat_map(|l| &l.cdp.neighbours).filter(|r| r.if_index != 0);
+        let heard = rows.filter_map(|row| state(device.indexed_port(row.if_index), Cow::Owned(as_lldp(row)), Protocol::Cdp));
+        all.extend(heard.filter(|s| !spoken.contains(&s.port)));
+    }
+    all
+}
+
+fn names_somebody(row: &LldpNeighbour) -> bool {
+    row.chassis.is_some() || !row.name.is_empty()
+}
+
+/// A CDP row in LLDP's words: the device id is a name, or an address that names the chassis. NX-OS and CatOS append the
+/// serial number in brackets.
+fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
+    let (chassis, name) = match &row.device {
+        Some(Id::Text(text)) => (None, text.split_once('(').map_or(text.as_str(), |(name, _)| name).trim().to_owned()),
+        Some(id) => (Some(id.clone()), String::new()),
+        None => (None, String::new()),
+    };
+    // Devices that know a neighbour by LLDP alone list its chassis id here, as a text.
+    let written = name.parse().ok().map(Id::Mac);
+    let name = if written.is_some() { String::new() } else { name };
+    let port_descr = row.port.as_ref().map(show).unwrap_or_default();
+    LldpNeighbour {
+        local_port: row.if_index,
+        chassis: chassis.or(written),
+        port: row.port.clone(),
+        port_descr,
+        name,
+        capabilities: row.capabilities,
+    }
+}
+
+impl From<Protocol> for NeighbourProtocol {
+    fn from(protocol: Protocol) -> NeighbourProtocol {
+        match protocol {
+            Protocol::Lldp => NeighbourProtocol::Lldp,
+            Protocol::Cdp => NeighbourProtocol::Cdp,
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Protocol::Lldp => "LLDP",
+            Protocol::Cdp => "CDP",
+        })
+    }
+}

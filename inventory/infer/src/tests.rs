@@ -1,0 +1,591 @@
+//! Inference on hand-made views.
+mod crossed;
+mod denied;
+mod hosts;
+mod impostors;
+mod routers;
+mod stated;
+
+use super::infer;
+use inventory::inventory_file::Inventory;
+use inventory::observation::{
+    ArpEntry, Bridge, BridgeId, BridgePort, Capabilities, FdbEntry, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
+};
+use inventory::topology::{Grade, Link, LinkState, NodeKind, Topology};
+use inventory::view::{View, Views};
+use inventory::{BitsPerSec, Mac, Millis};
+
+mod twins;
+
+/// A network of views under construction. Numbers differ on purpose: port n of a switch has ifIndex 10 + n, bridge
+/// port 20 + n and LLDP local port 30 + n.
+struct Net {
+    inventory: Inventory,
+    views: Views,
+}
+
+fn mac(switch: &str, port: u8) -> Mac {
+    let n = switch.bytes().fold(7u8, |h, b| h.wrapping_mul(31).wrapping_add(b));
+    Mac([2, b's', 0, n, switch.len() as u8, port])
+}
+
+fn host_mac(host: &str) -> Mac {
+    let n: u8 = host[1..].parse().unwrap();
+    Mac([2, b'h', 0, 0, 0, n])
+}
+
+impl Net {
+    fn new(switches: &[&str], hosts: &str) -> Net {
+        let stated: String = switches.iter().enumerate().map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1)).collect();
+        let text = format!("switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: {hosts}");
+        let views = switches.iter().map(|s| ((*s).to_owned(), switch(s))).collect();
+        Net { inventory: Inventory::parse("i.yaml", &text).unwrap(), views }
+    }
+
+    fn view(&mut self, switch: &str) -> &mut View {
+        self.views.get_mut(switch).unwrap()
+    }
+
+    fn port(&mut self, switch: &str, port: u8, state: StpState) {
+        let view = self.view(switch);
+        let (index, name) = (10 + u32::from(port), format!("swp{port}"));
+        let bridge = view.bridge.as_mut().unwrap();
+        if let Some(known) = bridge.ports.iter_mut().find(|p| p.if_index == index) {
+            known.state = Some(state);
+            return;
+        }
+        bridge.ports.push(BridgePort {
+            number: 20 + u32::from(port),
+            if_index: index,
+            state: Some(state),
+            designated_bridge: None,
+            designated_port: None,
+        });
+        let rate = Some(BitsPerSec::GIGABIT);
+        view.interfaces.as_mut().unwrap().push(Interface {
+            index,
+            name: name.clone(),
+            mac: Some(mac(switch, port)),
+            rate,
+            up: true,
+            ..Interface::default()
+        });
+        view.lldp.as_mut().unwrap().ports.push(LldpPort { number: 30 + u32::from(port), id: Id::Text(name), descr: String::new() });
+    }
+
+    fn hears(&mut self, switch: &str, port: u8, row: LldpNeighbour) {
+        let row = LldpNeighbour { local_port: 30 + u32::from(port), ..row };
+        self.view(switch).lldp.as_mut().unwrap().neighbours.push(row);
+    }
+
+    /// A cable with both ends' statements.
+    fn cable(&mut self, (a, pa, sa): (&str, u8, StpState), (b, pb, sb): (&str, u8, StpState)) {
+        self.port(a, pa, sa);
+        self.port(b, pb, sb);
+        self.hears(a, pa, named(b, pb));
+        self.hears(b, pb, named(a, pa));
+    }
+
+    fn host(&mut self, host: &str, switch: &str, port: u8) {
+        self.port(switch, port, StpState::Forwarding);
+        self.hears(switch, port, host_row(host));
+    }
+
+    fn learns(&mut self, switch: &str, port: u8, mac: Mac) {
+        self.view(switch).fdb.get_or_insert_default().push(FdbEntry { mac, port: 20 + u32::from(port) });
+    }
+
+    fn infer(&self) -> Topology {
+        infer(&self.inventory, &self.views)
+    }
+}
+
+fn switch(name: &str) -> View {
+    let bridge = Bridge {
+        address: Some(mac(name, 0)),
+        root_bridge: Some(BridgeId { priority: 4096, address: mac("s0", 0) }),
+        priority: 4096,
+        ..Bridge::default()
+    };
+    let lldp = Lldp { chassis: Some(Id::Mac(mac(name, 0))), name: name.to_owned(), ..Lldp::default() };
+    View {
+        seen: Some(Millis(1)),
+        system: Some(System { name: name.to_owned(), ..System::default() }),
+        interfaces: Some(vec![]),
+        lldp: Some(lldp),
+        bridge: Some(bridge),
+        ..View::default()
+    }
+}
+
+fn named(switch: &str, port: u8) -> LldpNeighbour {
+    let port = Some(Id::Text(format!("swp{port}")));
+    LldpNeighbour { chassis: Some(Id::Mac(mac(switch, 0))), port, name: switch.to_owned(), ..LldpNeighbour::default() }
+}
+
+fn host_row(host: &str) -> LldpNeighbour {
+    let id = Some(Id::Mac(host_mac(host)));
+    LldpNeighbour { chassis: id.clone(), port: id, port_descr: "eth0".into(), name: host.to_owned(), ..LldpNeighbour::default() }
+}
+
+const F: StpState = StpState::Forwarding;
+const B: StpState = StpState::Blocking;
+
+/// Four switches in a ring, s2-s3 blocked at s3, a host on each.
+fn ring() -> Net {
+    let mut net = Net::new(&["s0", "s1", "s2", "s3"], "[n0, n1, n2, n3]");
+    net.cable(("s0", 1, F), ("s1", 1, F));
+    net.cable(("s1", 2, F), ("s2", 1, F));
+    net.cable(("s3", 1, B), ("s2", 2, F));
+    net.cable(("s3", 2, F), ("s0", 2, F));
+    for n in 0..4 {
+        net.host(&format!("n{n}"), &format!("s{n}"), 5);
+    }
+    net
+}
+
+fn link<'t>(t: &'t Topology, a: &str, b: &str) -> &'t Link {
+    let mut all = t.links.iter().filter(|l| l.a == a && l.b == b);
+    let one = all.next().unwrap_or_else(|| panic!("no link {a}-{b} in {:#?}", t.links));
+    assert!(all.next().is_none(), "two links {a}-{b}");
+    one
+}
+
+fn alarms(t: &Topology) -> String {
+    t.alarms.iter().map(|a| format!("{}\n", a)).collect()
+}
+
+#[test]
+fn a_ring_with_one_blocked_port_is_a_tree() {
+    let t = ring().infer();
+    let seen: Vec<String> = t.links.iter().map(|l| format!("{} {} {} {} {:?}", l.a, l.a_port, l.b, l.b_port, l.state)).collect();
+    assert_eq!(
+        seen,
+        [
+            "s0 swp1 s1 swp1 Forwarding",
+            "s0 swp2 s3 swp2 Forwarding",
+            "s0 swp5 n0 eth0 Forwarding",
+            "s1 swp2 s2 swp1 Forwarding",
+            "s1 swp5 n1 eth0 Forwarding",
+            "s2 swp2 s3 swp1 Blocked",
+            "s2 swp5 n2 eth0 Forwarding",
+            "s3 swp5 n3 eth0 Forwarding",
+        ]
+    );
+    assert!(t.links.iter().all(|l| l.grade == Grade::Certain && l.evidence.len() >= 2), "{:#?}", t.links);
+    assert_eq!((alarms(&t).as_str(), t.root_bridge.as_deref()), ("", Some("s0")));
+    assert_eq!((t.clusters.len(), t.clusters[0].name.as_str(), t.clusters[0].hosts.len()), (1, "cluster-s0", 4));
+    let tree = t.tree().unwrap();
+    assert_eq!((tree.hosts(), tree.nodes()), (4, 8));
+    let file = t.to_file();
+    assert_eq!(file.tree().unwrap().hosts(), 4);
+    assert_eq!(inventory::TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
+    let json = serde_json::to_string(&t).unwrap();
+    assert_eq!(serde_json::to_string(&serde_json::from_str::<Topology>(&json).unwrap()).unwrap(), json);
+}
+
+#[test]
+fn the_order_of_rows_does_not_matter() {
+    let (a, mut b) = (ring(), ring());
+    for view in b.views.values_mut() {
+        view.lldp.as_mut().unwrap().neighbours.reverse();
+        view.interfaces.as_mut().unwrap().reverse();
+        view.bridge.as_mut().unwrap().ports.reverse();
+    }
+    assert_eq!(a.infer(), b.infer());
+}
+
+#[test]
+fn between_stp_states_nothing_is_known() {
+    for state in [StpState::Listening, StpState::Learning] {
+        let mut net = ring();
+        net.port("s2", 1, state);
+        let t = net.infer();
+        assert_eq!(link(&t, "s1", "s2").state, LinkState::Unknown);
+        assert!(t.tree().unwrap_err().to_string().contains("two parts"));
+        assert_eq!(t.clusters.len(), 1, "a transition splits no cluster");
+    }
+}
+
+#[test]
+fn the_slower_end_sets_the_rate() {
+    let mut net = ring();
+    net.view("s1").interfaces.as_mut().unwrap()[0].rate = Some(BitsPerSec::mega(100));
+    assert_eq!(link(&net.infer(), "s0", "s1").rate_bps, BitsPerSec::mega(100));
+    for s in ["s0", "s1"] {
+        net.view(s).interfaces.as_mut().unwrap()[0].rate = None;
+    }
+    let t = net.infer();
+    assert_eq!(link(&t, "s0", "s1").rate_bps, BitsPerSec::GIGABIT);
+    assert!(link(&t, "s0", "s1").evidence.iter().any(|e| e.to_string().contains("1G assumed")));
+}
+
+#[test]
+fn parallel_cables_stay_apart() {
+    let mut net = Net::new(&["s0", "s1"], "[n0, n1]");
+    net.cable(("s0", 1, F), ("s1", 2, F));
+    net.cable(("s0", 2, F), ("s1", 1, B));
+    net.host("n0", "s0", 5);
+    net.host("n1", "s1", 5);
+    let t = net.infer();
+    let trunks: Vec<_> = t.links.iter().filter(|l| l.b == "s1").map(|l| (l.a_port.as_str(), l.b_port.as_str(), l.state)).collect();
+    assert_eq!(trunks, [("swp1", "swp2", LinkState::Forwarding), ("swp2", "swp1", LinkState::Blocked)]);
+    assert_eq!(t.tree().unwrap().nodes(), 4);
+}
+
+#[test]
+fn neighbours_are_recognized_by_mac_or_name_where_the_chassis_is_strange() {
+    let mut net = ring();
+    for view in net.views.values_mut() {
+        for (i, row) in view.lldp.as_mut().unwrap().neighbours.iter_mut().enumerate() {
+            row.chassis = Some(Id::Text(format!("bogus {i}")));
+        }
+    }
+    let by_name = net.infer();
+    assert_eq!(by_name.links.len(), 8, "{}", alarms(&by_name));
+    for view in net.views.values_mut() {
+        for row in view.lldp.as_mut().unwrap().neighbours.iter_mut().filter(|r| r.name.starts_with('s')) {
+            let port: u8 = if let Some(Id::Text(t)) = &row.port { t[3..].parse().unwrap() } else { unreachable!() };
+            row.port = Some(Id::Mac(mac(&row.name, port)));
+            row.name = String::new();
+        }
+    }
+    let by_mac = net.infer();
+    let ends = |t: &Topology| t.links.iter().map(|l| (l.a.clone(), l.a_port.clone(), l.b.clone(), l.b_port.clone())).collect::<Vec<_>>();
+    assert_eq!(ends(&by_mac), ends(&by_name));
+    for view in net.views.values_mut() {
+        for row in &mut view.lldp.as_mut().unwrap().neighbours {
+            if row.name.starts_with('n') {
+                row.name.push_str(".cluster.example.org");
+            }
+        }
+    }
+    assert_eq!(ends(&net.infer()), ends(&by_name), "fully qualified names");
+}
+
+#[test]
+fn one_sided_rows_make_a_link_and_bogus_ones_do_not() {
+    let mut net = ring();
+    net.view("s1").lldp.as_mut().unwrap().neighbours.retain(|r| r.name != "s0");
+    net.hears("s0", 3, named("s0", 4));
+    let zero = LldpNeighbour { local_port: 0, ..named("s2", 1) };
+    net.view("s0").lldp.as_mut().unwrap().neighbours.push(zero);
+    net.hears("s0", 5, LldpNeighbour::default());
+    let t = net.infer();
+    assert_eq!(t.links.len(), 8);
+    assert!(link(&t, "s0", "s1").evidence.iter().any(|e| e.to_string().contains("s1 does not name s0 back")));
+    assert_eq!((link(&t, "s0", "s1").b_port.as_str(), alarms(&t).as_str()), ("swp1", ""));
+}
+
+#[test]
+fn a_row_on_a_port_that_is_down_is_gone() {
+    let mut net = ring();
+    net.view("s0").interfaces.as_mut().unwrap()[0].up = false;
+    assert!(!net.infer().links.iter().any(|l| l.a == "s0" && l.b == "s1"));
+}
+
+#[test]
+fn an_old_row_yields_to_the_cable_both_ends_confirm() {
+    let mut net = ring();
+    net.hears("s0", 1, named("s2", 7));
+    let t = net.infer();
+    assert_eq!(t.links.len(), 8);
+    assert!(
+        link(&t, "s0", "s1").evidence.iter().any(|e| e.to_string().contains("also names s2, which nobody confirms")),
+        "{:?}",
+        link(&t, "s0", "s1")
+    );
+}
+
+#[test]
+fn two_confirmed_neighbours_on_one_port_are_ambiguous() {
+    let mut net = ring();
+    net.port("s2", 7, F);
+    net.hears("s0", 1, named("s2", 7));
+    net.hears("s2", 7, named("s0", 1));
+    let t = net.infer();
+    assert_eq!((link(&t, "s0", "s1").grade, link(&t, "s0", "s2").grade), (Grade::Ambiguous, Grade::Ambiguous));
+    assert!(alarms(&t).contains("switch \"s0\" port swp1: sees s1 and s2 on one cable"), "{}", alarms(&t));
+}
+
+#[test]
+fn a_loop_among_forwarding_links_is_an_alarm_and_no_tree() {
+    let mut net = ring();
+    net.port("s3", 1, F);
+    let t = net.infer();
+    assert!(alarms(&t).contains("closes a loop among forwarding links"), "{}", alarms(&t));
+    assert!(t.tree().unwrap_err().to_string().contains("loop"));
+}
+
+#[test]
+fn a_stale_switch_keeps_its_links() {
+    let mut net = ring();
+    let before = net.infer();
+    net.view("s2").stale = Some((Millis(9), "no answer from 10.0.0.3:161 after 3 tries of 500 ms".into()));
+    let t = net.infer();
+    assert_eq!(t.links.len(), before.links.len());
+    assert!(t.nodes.iter().find(|n| n.name == "s2").unwrap().stale);
+    assert!(alarms(&t).contains("switch \"s2\" is stale: no answer from 10.0.0.3:161"), "{}", alarms(&t));
+    assert_eq!(t.tree().unwrap(), before.tree().unwrap());
+}
+
+#[test]
+fn a_switch_that_never_answered_is_named() {
+    let mut net = ring();
+    net.views.remove("s3");
+    let t = net.infer();
+    assert!(alarms(&t).contains("switch \"s3\" never answered: 10.0.0.4:161"), "{}", alarms(&t));
+    assert_eq!(link(&t, "s0", "s3").state, LinkState::Unknown, "half the word on a ring");
+    assert!(alarms(&t).contains("host \"n3\": seen nowhere"));
+}
+
+#[test]
+fn a_switch_outside_the_inventory_is_kept_with_an_alarm() {
+    let mut net = ring();
+    net.port("s1", 7, F);
+    net.hears("s1", 7, LldpNeighbour { capabilities: Some(Capabilities { bridge: true, router: false }), ..named("core 1", 48) });
+    net.port("s1", 8, F);
+    net.hears("s1", 8, LldpNeighbour { capabilities: Some(Capabilities::default()), ..host_row("n77") });
+    let t = net.infer();
+    assert_eq!(t.kind("core-1"), Some(NodeKind::Switch));
+    assert_eq!(link(&t, "core-1", "s1").a_port, "swp48");
+    assert!(alarms(&t).contains("switch \"core-1\" on s1 port swp7: not in the inventory"), "{}", alarms(&t));
+    assert!(alarms(&t).contains("station \"n77\" on s1 port swp8: not among the inventory's hosts"), "{}", alarms(&t));
+    assert_eq!((t.kind("n77"), t.tree().unwrap().hosts()), (None, 4));
+}
+
+#[test]
+fn a_host_without_lldp_hangs_on_the_edge_port_that_learned_it() {
+    let mut net = Net::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}, n1: {address: 10.1.0.1}}");
+    net.cable(("s0", 1, F), ("s1", 1, F));
+    for (s, far, near) in [("s0", 1, 0), ("s1", 0, 1)] {
+        net.port(s, 5, F);
+        net.learns(s, 5, host_mac(&format!("n{near}")));
+        net.learns(s, 1, host_mac(&format!("n{far}")));
+    }
+    let unresolved = net.infer();
+    assert!(alarms(&unresolved).contains("host \"n1\": seen nowhere: no LLDP under this name"), "{}", alarms(&unresolved));
+    net.view("s0").arp = Some(vec![ArpEntry { ip: "10.1.0.1".parse().unwrap(), mac: host_mac("n1") }]);
+    let t = net.infer();
+    assert_eq!((alarms(&t).as_str(), t.tree().unwrap().hosts()), ("", 2));
+    for (s, n) in [("s0", "n0"), ("s1", "n1")] {
+        let l = link(&t, s, n);
+        assert_eq!((l.a_port.as_str(), l.grade, l.state), ("swp5", Grade::Inferred, LinkState::Forwarding));
+        assert!(l.evidence[0].to_string().starts_with(&format!("FDB: {s} learned")), "{:?}", l.evidence);
+    }
+}
+
+#[test]
+fn learned_only_on_trunks_is_nowhere() {
+    let mut net = Net::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}}");
+    net.cable(("s0", 1, F), ("s1", 1, F));
+    net.learns("s0", 1, host_mac("n0"));
+    let t = net.infer();
+    assert!(alarms(&t).contains("learned only on trunk ports (s0 swp1)"), "{}", alarms(&t));
+    assert!(t.tree().is_err());
+}
+
+#[test]
+fn a_cable_without_lldp_is_no_edge_port() {
+    let mut net = Net::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}}");
+    for s in ["s0", "s1"] {
+        net.port(s, 1, F);
+    }
+    net.port("s1", 5, F);
+    net.learns("s0", 1, host_mac("n0"));
+    net.learns("s0", 1, mac("s1", 0));
+    net.learns("s1", 5, host_mac("n0"));
+    let t = net.infer();
+    assert_eq!((link(&t, "s1", "n0").a_port.as_str(), t.links.len()), ("swp5", 1));
+}
+
+#[test]
+fn several_hosts_behind_one_port_hang_on_an_unmanaged_bridge() {
+    let mut net = ring();
+    net.view("s3").lldp.as_mut().unwrap().neighbours.retain(|r| r.name != "n3");
+    net.hears("s2", 5, host_row("n3"));
+    let t = net.infer();
+    assert_eq!(t.kind("s2-swp5"), Some(NodeKind::Unmanaged));
+    assert_eq!((link(&t, "s2-swp5", "n2").grade, link(&t, "s2", "s2-swp5").state), (Grade::Inferred, LinkState::Forwarding));
+    assert!(alarms(&t).contains("n2, n3 are all behind it"), "{}", alarms(&t));
+    assert_eq!((t.tree().unwrap().hosts(), t.to_file().tree().unwrap().hosts()), (4, 4));
+}
+
+#[test]
+fn a_host_that_moved_is_where_its_port_is_up() {
+    let mut net = ring();
+    net.host("n3", "s1", 7);
+    net.view("s3").interfaces.as_mut().unwrap().last_mut().unwrap().up = false;
+    let t = net.infer();
+    assert_eq!((link(&t, "s1", "n3").a_port.as_str(), alarms(&t).as_str()), ("swp7", ""));
+}
+
+#[test]
+fn a_host_that_moved_is_where_its_frames_come_in() {
+    let mut net = ring();
+    net.host("n3", "s1", 7);
+    net.learns("s1", 7, host_mac("n3"));
+    net.learns("s3", 2, host_mac("n3"));
+    let t = net.infer();
+    assert_eq!((link(&t, "s1", "n3").grade, alarms(&t).as_str()), (Grade::Certain, ""));
+}
+
+#[test]
+fn a_switch_that_answers_outweighs_one_that_is_stale() {
+    let mut net = ring();
+    net.host("n3", "s1", 7);
+    net.view("s3").stale = Some((Millis(9), "no answer".into()));
+    assert_eq!(link(&net.infer(), "s1", "n3").a_port, "swp7");
+}
+
+#[test]
+fn a_host_on_two_switches_is_an_alarm_and_never_a_silent_pick() {
+    let mut net = ring();
+    net.host("n3", "s1", 7);
+    let t = net.infer();
+    assert_eq!((link(&t, "s1", "n3").grade, link(&t, "s3", "n3").grade), (Grade::Ambiguous, Grade::Ambiguous));
+    assert!(alarms(&t).contains("host \"n3\": seen on s1 port swp7 and s3 port swp5; its place is ambiguous"), "{}", alarms(&t));
+    assert!(t.tree().unwrap_err().to_string().contains("host \"n3\""));
+    assert!(!t.to_file().hosts.contains_key("n3"));
+}
+
+#[test]
+fn two_hosts_with_one_mac_are_an_alarm() {
+    let mut net = ring();
+    for row in &mut net.view("s3").lldp.as_mut().unwrap().neighbours {
+        if row.name == "n3" {
+            (row.chassis, row.port) = (Some(Id::Mac(host_mac("n2"))), Some(Id::Mac(host_mac("n2"))));
+        }
+    }
+    let t = net.infer();
+    for (host, other) in [("n2", "n3"), ("n3", "n2")] {
+        assert!(
+            alarms(&t).contains(&format!("host \"{host}\": its MAC address 02:68:00:00:00:02 is claimed by host \"{other}\" too")),
+            "{}",
+            alarms(&t)
+        );
+    }
+    assert_eq!(
+        (link(&t, "s2", "n2").a_port.as_str(), link(&t, "s3", "n3").a_port.as_str()),
+        ("swp5", "swp5"),
+        "their names still tell them apart"
+    );
+}
+
+#[test]
+fn an_address_claimed_by_two_stations_is_an_alarm() {
+    let mut net = Net::new(&["s0"], "{n0: {address: 10.1.0.1}}");
+    let arp = |n| ArpEntry { ip: "10.1.0.1".parse().unwrap(), mac: host_mac(n) };
+    net.view("s0").arp = Some(vec![arp("n1"), arp("n2")]);
+    for (port, host) in [(5, "n1"), (6, "n2")] {
+        net.port("s0", port, F);
+        net.learns("s0", port, host_mac(host));
+    }
+    let t = net.infer();
+    assert!(alarms(&t).contains("its address is claimed by 02:68:00:00:00:01, 02:68:00:00:00:02"), "{}", alarms(&t));
+    assert!(t.links.iter().all(|l| l.grade == Grade::Ambiguous) && t.links.len() == 2);
+}
+
+#[test]
+fn switches_of_one_factory_name_are_told_apart() {
+    let mut net = ring();
+    for view in net.views.values_mut() {
+        view.system.as_mut().unwrap().name = "switch".into();
+        view.lldp.as_mut().unwrap().name = "switch".into();
+        for row in view.lldp.as_mut().unwrap().neighbours.iter_mut().filter(|r| r.name.starts_with('s')) {
+            row.name = "switch".into();
+        }
+    }
+    let t = net.infer();
+    assert_eq!((t.links.len(), alarms(&t).as_str()), (8, ""));
+}
+
+#[test]
+fn without_stp_the_only_way_carries() {
+    let mut net = Net::new(&["s0", "s1"], "[n0, n1]");
+    net.cable(("s0", 1, F), ("s1", 1, F));
+    net.host("n0", "s0", 5);
+    net.host("n1", "s1", 5);
+    for s in ["s0", "s1"] {
+        net.view(s).bridge = Some(Bridge::default());
+    }
+    let t = net.infer();
+    assert_eq!((link(&t, "s0", "s1").state, t.root_bridge.as_deref()), (LinkState::Forwarding, None));
+    assert_eq!(t.tree().unwrap().hosts(), 2);
+    for s in ["s0", "s1"] {
+        net.port(s, 2, F);
+        net.view(s).bridge = Some(Bridge::default());
+    }
+    net.hears("s0", 2, named("s1", 2));
+    net.hears("s1", 2, named("s0", 2));
+    assert!(net.infer().links.iter().filter(|l| l.b == "s1").all(|l| l.state == LinkState::Unknown), "two ways and no word on either");
+}
+
+#[test]
+fn a_root_bridge_nobody_watches_is_an_alarm() {
+    let mut net = ring();
+    for view in net.views.values_mut() {
+        view.bridge.as_mut().unwrap().root_bridge = Some(BridgeId { priority: 0, address: Mac([2, 9, 9, 9, 9, 9]) });
+    }
+    let t = net.infer();
+    assert!(t.root_bridge.is_none() && alarms(&t).contains("root bridge 0000.02:09:09:09:09:09"), "{}", alarms(&t));
+}
+
+#[test]
+fn two_parts_are_two_clusters() {
+    let mut net = Net::new(&["s0", "s1"], "[n0, n1, n2]");
+    for (h, s, p) in [("n0", "s0", 5), ("n1", "s1", 5), ("n2", "s1", 6)] {
+        net.host(h, s, p);
+    }
+    let t = net.infer();
+    assert_eq!(t.clusters.len(), 1, "both name one root bridge, so something joins them: {:?}", t.clusters);
+    assert!(t.tree().unwrap_err().to_string().contains("two parts"));
+    let bridge = net.view("s1").bridge.as_mut().unwrap();
+    bridge.root_bridge = bridge.address.map(|address| BridgeId { priority: 0, address });
+    let t = net.infer();
+    let clusters: Vec<_> = t.clusters.iter().map(|c| (c.name.as_str(), c.hosts.len())).collect();
+    assert_eq!(clusters, [("cluster-s0", 1), ("cluster-s1", 2)]);
+    assert!(t.tree().unwrap_err().to_string().contains("two parts"));
+    assert_eq!(t.to_file().clusters.len(), 2);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Any tree of switches with hosts anywhere is found as it is, whichever ends speak, and in whichever order.
+    #[test]
+    fn any_tree_is_found_again(parents in proptest::collection::vec(0usize..100, 0..9), seats in proptest::collection::vec(0usize..100, 1..12),
+                               mute in 0usize..100, turn in 0usize..20) {
+        let names: Vec<String> = (0..=parents.len()).map(|i| format!("s{i}")).collect();
+        let hosts: Vec<String> = (0..seats.len()).map(|i| format!("n{i}")).collect();
+        let mut net = Net::new(&names.iter().map(String::as_str).collect::<Vec<_>>(), &format!("[{}]", hosts.join(", ")));
+        let mut expected = Vec::new();
+        for (i, parent) in parents.iter().enumerate() {
+            let (up, down) = (&names[parent % (i + 1)], &names[i + 1]);
+            net.cable((up, 100 + i as u8, F), (down, 99, F));
+            expected.push((up.clone(), down.clone()));
+        }
+        for (i, seat) in seats.iter().enumerate() {
+            let switch = &names[seat % names.len()];
+            net.host(&hosts[i], switch, i as u8 + 1);
+            expected.push((switch.clone(), hosts[i].clone()));
+        }
+        for (i, view) in net.views.values_mut().enumerate() {
+            let lldp = view.lldp.as_mut().unwrap();
+            // One switch keeps silent about its neighbour above, which still tells of it.
+            if i == mute % names.len() {
+                lldp.neighbours.retain(|r| r.local_port != 30 + 99);
+            }
+            let n = lldp.neighbours.len().max(1);
+            lldp.neighbours.rotate_left(turn % n);
+        }
+        let t = net.infer();
+        let mut found: Vec<_> = t.links.iter().map(|l| (l.a.clone(), l.b.clone())).collect();
+        found.sort();
+        expected.sort();
+        proptest::prop_assert_eq!(&found, &expected);
+        proptest::prop_assert!(t.alarms.is_empty(), "{}", alarms(&t));
+        let tree = t.tree().unwrap();
+        proptest::prop_assert_eq!((tree.hosts() as usize, tree.nodes() as usize), (hosts.len(), hosts.len() + names.len()));
+    }
+}

@@ -1,0 +1,258 @@
+//! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
+use super::device::{Device, Port, show};
+use super::identity::{Directory, Known, Who};
+use super::shared::{self, Denied, Occupants, Suspect};
+use super::statements::{Protocol, Statement};
+use super::{Found, Strangers, lag, strangers};
+use inventory::BitsPerSec;
+use inventory::alarm::AlarmKind;
+use inventory::evidence::{AssumedRate, DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
+use inventory::observation::LldpNeighbour;
+use inventory::topology::{Grade, Link, LinkState};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A cable between switches and its two ends.
+pub(super) struct Trunk {
+    pub(super) link: Link,
+    pub(super) ends: [(String, Port); 2],
+    both: bool,
+}
+
+/// What one end says: at my port there is somebody, and how I know.
+struct Said<'d> {
+    at: usize,
+    port: Port,
+    row: &'d LldpNeighbour,
+    by: RecognizedBy,
+    protocol: Protocol,
+    down: bool,
+}
+
+/// What one end says of another that can be asked, too.
+struct Half<'d> {
+    said: Said<'d>,
+    to: usize,
+    far: Option<Port>,
+}
+
+impl Said<'_> {
+    /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is down contradicts itself.
+    fn grade(&self) -> Grade {
+        match self.protocol {
+            _ if self.down => Grade::Ambiguous,
+            Protocol::Lldp => Grade::Certain,
+            Protocol::Cdp => Grade::Inferred,
+        }
+    }
+
+    /// What this says for a cable from this device to that neighbour.
+    fn evidence(&self, device: &Device<'_>, neighbour: &str) -> Evidence {
+        Evidence::Names {
+            protocol: self.protocol.into(),
+            at: DevicePort::new(device.name, &self.port.name),
+            neighbour: neighbour.to_owned(),
+            by: self.by.clone(),
+            stale: device.stale(),
+            down: self.down,
+        }
+    }
+}
+
+impl Trunk {
+    /// Whether both ends say so.
+    pub(super) fn confirmed(&self) -> bool {
+        self.both
+    }
+
+    /// The port of a device that is its end of this cable.
+    pub(super) fn end(&self, switch: &str) -> Option<&Port> {
+        self.ends.iter().find(|(s, _)| s == switch).map(|(_, p)| p)
+    }
+}
+
+/// Every cable between devices, and to those that are named but not asked. What a device says of itself is dropped.
+pub(super) fn trunks(
+    devices: &[Device<'_>],
+    directory: &Directory<'_>,
+    statements: &[Statement<'_>],
+    strangers: Strangers,
+    suspects: &mut Vec<Suspect>,
+    found: &mut Found,
+) -> Vec<Trunk> {
+    let mut halves = Vec::new();
+    let mut trunks = Vec::new();
+    let mut met = BTreeSet::new();
+    let mut hosts = Occupants::new();
+    let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    for statement in statements {
+        let device = &devices[statement.device];
+        let row = statement.row.as_ref();
+        let Statement { device: at, protocol, down, .. } = *statement;
+        let said = |by| Said { at, port: statement.port.clone(), row, by, protocol, down };
+        let place = DevicePort::new(device.name, &statement.port.name);
+        match directory.who(row) {
+            Who::Known { node: Known::Switch(name), by } if name != device.name => match number.get(name) {
+                Some(&to) => {
+                    let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
+                    halves.push(Half { said: said(by), to, far });
+                }
+                // A switch that was never heard itself is a node all the same, but it cannot deny what is said of it.
+                None => {
+                    let said = said(by);
+                    let grade = said.grade().max(Grade::Inferred);
+                    let mut trunk = mute(device, &said, name, grade);
+                    trunk.link.evidence.push(Evidence::Unanswering(name.to_owned()));
+                    trunks.push(trunk);
+                }
+            },
+            Who::Stranger(name) => {
+                if let Some(name) = strangers::meet(&name, &place, row, strangers, found) {
+                    met.insert(name.clone());
+                    let said = said(RecognizedBy::OwnName);
+                    trunks.push(mute(device, &said, &name, said.grade()));
+                }
+            }
+            Who::Known { node: Known::Host(host), .. } => {
+                hosts.entry((device.name.to_owned(), statement.port.name.clone())).or_default().insert(host.to_owned());
+                continue;
+            }
+            Who::Known { .. } | Who::Nobody => continue,
+        }
+        if statement.down {
+            found.alarm(device.name, AlarmKind::DownPortNames(place));
+        }
+    }
+    let key = |h: &Half<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
+    halves.sort_by_key(key);
+    halves.dedup_by_key(|h| key(h));
+    let mut denied = Denied::new();
+    trunks.extend(pair(devices, &halves, &mut denied));
+    let trunks = shared::one_cable_a_port(devices, lag::matched(devices, trunks), &hosts, strangers, (suspects, &mut denied), found);
+    shared::cut_off(devices, denied, &trunks, (&hosts, suspects), found);
+    // Whose every cable turned out to be another's is nobody.
+    let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(Suspect::names));
+    let ends: BTreeSet<&String> = ends.collect();
+    met.iter().filter(|name| !ends.contains(name)).for_each(|name| drop(found.nodes.remove(name)));
+    trunks
+}
+
+/// Joins what both ends say: first where the ports agree on both sides, then where one side cannot be told, then
+/// where just one statement is left each way.
+fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec<Trunk> {
+    let mut partner: Vec<Option<usize>> = vec![None; halves.len()];
+    let agree = |far: &Option<Port>, port: &Port| far.as_ref() == Some(port);
+    let mut between: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    halves.iter().enumerate().for_each(|(i, h)| between.entry((h.said.at, h.to)).or_default().push(i));
+    for strict in [true, false] {
+        for i in 0..halves.len() {
+            let a = &halves[i];
+            let fits = |b: &Half<'_>| {
+                let (there, back) = (agree(&a.far, &b.said.port), agree(&b.far, &a.said.port));
+                if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
+            };
+            let mut others = between.get(&(a.to, a.said.at)).into_iter().flatten().copied();
+            if partner[i].is_none()
+                && let Some(j) = others.find(|&j| j != i && partner[j].is_none() && fits(&halves[j]))
+            {
+                (partner[i], partner[j]) = (Some(j), Some(i));
+            }
+        }
+    }
+    let mut left: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for i in (0..halves.len()).filter(|&i| partner[i].is_none() && halves[i].far.is_none()) {
+        left.entry((halves[i].said.at, halves[i].to)).or_default().push(i);
+    }
+    for ((at, to), mine) in &left {
+        if let ([i], Some([j])) = (mine.as_slice(), left.get(&(*to, *at)).map(Vec::as_slice)) {
+            partner[*i] = Some(*j);
+        }
+    }
+    let trunk = |(i, half): (usize, &Half<'_>)| match partner[i] {
+        Some(j) if j < i => None,
+        Some(j) => Some(joined(devices, half, Some(&halves[j]))),
+        None => one_sided(devices, half, denied),
+    };
+    halves.iter().enumerate().filter_map(trunk).collect()
+}
+
+/// A cable that only one end speaks of. It is not there when the other end's port is down, or when who is named calls itself
+/// otherwise: anybody may announce a switch's identifiers.
+fn one_sided(devices: &[Device<'_>], half: &Half<'_>, denied: &mut Denied) -> Option<Trunk> {
+    let Half { said, to, far } = half;
+    let (near, other) = (&devices[said.at], &devices[*to]);
+    let (at, protocol) = (DevicePort::new(near.name, &said.port.name), NeighbourProtocol::from(said.protocol));
+    let kind = match far.as_ref().filter(|p| other.is_down(p)) {
+        Some(far) => AlarmKind::NamedPortDown { at, named: DevicePort::new(other.name, &far.name), protocol },
+        None if !other.may_be_called(&said.row.name) => {
+            let (called, by, owner) = (said.row.name.clone(), said.by.clone(), other.name.to_owned());
+            AlarmKind::Impostor { at, called, by, protocol, owner }
+        }
+        None => return Some(joined(devices, half, None)),
+    };
+    denied.push(((near.name.to_owned(), said.port.name.clone()), kind));
+    None
+}
+
+fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> Trunk {
+    let Half { said, to, far } = half;
+    let (near, other) = (&devices[said.at], &devices[*to]);
+    let far = back.map(|b| b.said.port.clone()).or_else(|| far.clone());
+    let far = far.unwrap_or_else(|| Port { name: far_name(said.row), index: None });
+    let mut evidence = vec![said.evidence(near, other.name)];
+    match back {
+        Some(b) => evidence.push(b.said.evidence(other, near.name)),
+        None => evidence.push(Evidence::NotNamedBack { device: other.name.to_owned(), other: near.name.to_owned() }),
+    }
+    let rates = [near.rate(&said.port), other.rate(&far)];
+    let grade = said.grade().max(back.map_or(Grade::Certain, |b| b.said.grade()));
+    // One statement by LLDP is enough, whatever the other end says by CDP.
+    let sure = [Some(said), back.map(|b| &b.said)].into_iter().flatten().any(|s| s.protocol == Protocol::Lldp);
+    let grade = if sure && grade == Grade::Inferred { Grade::Certain } else { grade };
+    // Who hears others by LLDP would hear this one, too: somebody else may speak in its name.
+    let unheard = back.is_none() && !other.stale() && other.lldp().is_some_and(|l| !l.neighbours.is_empty());
+    let grade = if unheard { grade.max(Grade::Inferred) } else { grade };
+    cable([(near.name, said.port.clone()), (other.name, far)], rates, grade, evidence, back.is_some())
+}
+
+/// A cable to somebody who was never heard.
+fn mute(device: &Device<'_>, said: &Said<'_>, name: &str, grade: Grade) -> Trunk {
+    let far = Port { name: far_name(said.row), index: None };
+    let rates = [device.rate(&said.port), None];
+    cable([(device.name, said.port.clone()), (name, far)], rates, grade, vec![said.evidence(device, name)], false)
+}
+
+pub(super) fn cable(
+    [(a, a_port), (b, b_port)]: [(&str, Port); 2],
+    rates: [Option<BitsPerSec>; 2],
+    grade: Grade,
+    mut evidence: Vec<Evidence>,
+    both: bool,
+) -> Trunk {
+    Trunk {
+        link: Link {
+            a: a.to_owned(),
+            a_port: a_port.name.clone(),
+            b: b.to_owned(),
+            b_port: b_port.name.clone(),
+            members: vec![],
+            rate_bps: slower(rates, &mut evidence),
+            state: LinkState::Unknown,
+            grade,
+            evidence,
+        },
+        ends: [(a.to_owned(), a_port), (b.to_owned(), b_port)],
+        both,
+    }
+}
+
+fn far_name(row: &LldpNeighbour) -> String {
+    row.port.as_ref().map(show).unwrap_or_else(|| row.port_descr.clone())
+}
+
+/// The slower end's rate.
+pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<Evidence>) -> BitsPerSec {
+    rates.into_iter().flatten().min().unwrap_or_else(|| {
+        evidence.push(Evidence::Rate(AssumedRate::Gigabit));
+        BitsPerSec::GIGABIT
+    })
+}

@@ -1,0 +1,24 @@
+//! How a network's ports are described.
+use std::collections::BTreeMap;
+
+/// Ports by node and description; `None` where several of a node are described alike.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Descriptions(BTreeMap<(String, String), Option<String>>);
+
+impl Descriptions {
+    /// Takes a port's description, unless it is empty.
+    pub fn add(&mut self, node: &str, description: &str, port: &str) {
+        if description.is_empty() || port.is_empty() {
+            return;
+        }
+        let known = self.0.entry((node.to_owned(), description.to_owned())).or_insert_with(|| Some(port.to_owned()));
+        if known.as_deref() != Some(port) {
+            *known = None;
+        }
+    }
+
+    /// The port of a node that alone is described so.
+    pub fn port(&self, node: &str, description: &str) -> Option<&str> {
+        self.0.get(&(node.to_owned(), description.to_owned()))?.as_deref()
+    }
+}
