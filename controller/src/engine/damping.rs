@@ -286,7 +286,7 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::candidate::tests::network;
+    use crate::engine::candidate::tests::network;
     use inventory::topology::Cluster;
 
     /// n2 on s0, and without a place.

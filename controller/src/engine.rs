@@ -7,16 +7,16 @@
 //! [`Core::deadline`] says when the next tick is wanted.
 mod agents;
 mod alarms;
-mod belief;
 mod candidate;
 mod claims;
 mod damping;
 mod directions;
 mod event;
 mod header;
+mod hold_down;
 mod measured;
 mod reads;
-mod show;
+mod snapshot;
 mod tree_doubt;
 mod trouble;
 
@@ -30,12 +30,12 @@ use crate::jobs::Jobs;
 use crate::loads::Meter;
 use crate::pace;
 use crate::publish::PublishError;
-use crate::watch::{self, TrapKind};
+use crate::triggers::{self, TrapKind};
 use agents::Agents;
-use belief::Belief;
 use candidate::{Absent, Candidate, Ground, Judgement, Settled};
 use claims::AgentClaims;
 use damping::Damping;
+use hold_down::Belief;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source, Table};
 use inventory::topology_file::TopologyFile;
@@ -261,7 +261,7 @@ impl Core {
             let view = self.views.get(switch);
             let before = view.filter(|v| v.stale.is_none()).and_then(|v| v.pulse.as_ref());
             let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.looking(switch);
-            let tables = if first_look { Vec::new() } else { watch::after_pulse(before, pulse) };
+            let tables = if first_look { Vec::new() } else { triggers::after_pulse(before, pulse) };
             let interfaces = view.and_then(|v| v.interfaces.as_ref());
             let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
             if !pulse.brief {
@@ -288,7 +288,7 @@ impl Core {
             }
             return;
         };
-        match watch::after_trap(kind) {
+        match triggers::after_trap(kind) {
             tables if tables.is_empty() => fx.push(Effect::Poll { switch }),
             tables => {
                 self.belief.hint(now);
@@ -444,7 +444,7 @@ impl Core {
         }
     }
 
-    fn order(&mut self, now: Millis, held: belief::Held, fx: &mut Vec<Effect>) {
+    fn order(&mut self, now: Millis, held: hold_down::Held, fx: &mut Vec<Effect>) {
         let seen = self.belief.first_sign(held.since);
         let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
         self.begin_task(now, held.candidate, held.changes, stages, fx);

@@ -1,5 +1,5 @@
 //! A network that answers the core's effects, in virtual time.
-use crate::core::*;
+use crate::engine::*;
 use crate::plan::Verified;
 use inventory::BitsPerSec;
 use inventory::Mac;
