@@ -1,29 +1,25 @@
 //! `heddle tune`
-mod algorithms;
 mod check;
 mod job;
-mod pairs;
 pub(crate) mod report;
 mod trial;
 
 use crate::Outcome;
 use crate::output::print;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use controller::plan::Verified;
 use controller::publish::{self, KEEP, PublishError, Store};
 use inventory::Bytes;
 use job::Launcher;
 use lab::mpi::Mpi;
 use schedules::epoch::Epoch;
-use schedules::lg::Clusters;
-use schedules::sync::scheme::Scheme;
-use schedules::table::{Carrier, Collective, Way};
-use schedules::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning, halving};
-use std::collections::BTreeMap;
+use schedules::table::{Carrier, Way};
+use schedules::tuning::comparison::Comparison;
+use schedules::tuning::pairs::{self, CallPairs};
+use schedules::tuning::session::{LaunchedJob, TuningSession, contenders};
+use schedules::tuning::{Run, Tuning, algorithms};
 use std::path::{Path, PathBuf};
 
-/// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are more phases.
-const BLOCKS: [u32; 2] = [4, 16];
 const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
 const NO_CLUSTERS: &str = ": each host needs a cluster in the inventory or topology, and the job hosts of two";
 
@@ -134,96 +130,79 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The library's own, and those asked for.
-fn ways(asked: &[Way], epoch: &Epoch) -> anyhow::Result<Vec<Way>> {
-    let mut ways = vec![Way::Native];
-    if asked.is_empty() {
-        let blocks: Vec<u32> = BLOCKS.into_iter().filter(|&block| u64::from(block) < epoch.bound.phases).collect();
-        let schemes = Scheme::table_5(&blocks).into_iter();
-        let aapc = schemes.flat_map(|sync| [Carrier::Mpi, Carrier::Tcp].map(|over| Way::Aapc { sync, over }));
-        ways.extend(aapc.filter(|way| way.serves(Collective::Alltoall)));
-        ways.extend([Way::Bundled, Way::Ring { over: Carrier::Mpi }, Way::Ring { over: Carrier::Tcp }]);
-        let clusters = Clusters::of(&epoch.topology.tree()?, &epoch.topology);
-        ways.extend(clusters.is_ok_and(|clusters| clusters.list().len() > 1).then_some(Way::Lg));
-    }
-    ways.extend(asked.iter().filter(|way| **way != Way::Native));
-    Ok(ways)
-}
-
 /// All launches, one kind after the other, again and again: what else the hosts do falls on all of them.
 fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Run> {
-    let mut ways = ways(&args.ways, epoch)?;
-    let mut calls = Calls::default();
-    let mut pings: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
-    let mut forced: BTreeMap<(Collective, &str, Bytes), Vec<f64>> = BTreeMap::new();
-    let mut place: Option<(String, Place)> = None;
-    let mut not_gone: Vec<Way> = Vec::new();
+    let tree = epoch.topology.tree()?;
+    let mut session = TuningSession::new(&tree, epoch.number, contenders(&args.ways, &epoch.topology, epoch.bound.phases)?);
     for launch in 1..=args.launches {
-        eprintln!("launch {launch} of {}: {} ways in turn", args.launches, ways.len());
-        let said = launcher.turns(&ways)?;
-        ensure!(said.epoch == epoch.number, "epoch {} came while epoch {} was measured; run heddle tune again", said.epoch, epoch.number);
-        let here = Place::of(&epoch.topology.tree()?, &said.hosts)?;
-        match &place {
-            Some((_, first)) if *first != here => {
-                bail!("launch {launch} ran on other hosts than the first one; give the launcher a fixed list of hosts")
-            }
-            _ => place = Some((said.library.clone(), here)),
-        }
-        let new: Vec<Way> = ways.iter().copied().filter(|way| !said.gone.contains(way) && !not_gone.contains(way)).collect();
-        not_gone.extend(new);
-        let turns = |collective: Collective| -> Vec<Way> { ways.iter().copied().filter(|way| way.serves(collective)).collect() };
+        eprintln!("launch {launch} of {}: {} ways in turn", args.launches, session.turns().len());
+        let said = launcher.turns(session.turns())?;
+        session.launched(LaunchedJob { library: &said.library, hosts: &said.hosts, epoch: said.epoch, gone: &said.gone })?;
         for series in &said.series {
             match job::collective(&series.collective) {
-                Some(collective) => calls.add(collective, series.block, &turns(collective), &series.seconds),
-                None => pings.entry(series.block).or_default().extend(&series.seconds),
+                Some(collective) => session.add(collective, series.block, &series.seconds),
+                None => session.add_pings(series.block, &series.seconds),
             }
         }
         if !args.no_algorithms {
-            for algorithms in algorithms::of(args.mpi.both().1) {
-                eprintln!("launch {launch} of {}: the library's {}", args.launches, algorithms.names());
-                for series in launcher.forced(algorithms)?.series {
-                    if let Some(collective) = job::collective(&series.collective) {
-                        let name = algorithms.name(collective);
-                        forced.entry((collective, name, series.block)).or_default().extend(&series.seconds[1..]);
-                    }
-                }
-            }
+            force(args, launcher, launch, &mut session)?;
         }
         if launch < args.launches {
-            ways.retain(|way| !not_gone.contains(way));
-            ways = halving::kept(&calls.figures(), &ways);
+            session.narrow();
         }
     }
-    let (library, place) = place.context("at least one launch")?;
-    for way in &not_gone {
-        eprintln!(
-            "{way}: cannot be gone here, so the table leaves it out{}",
-            match (way, way.carrier()) {
-                (Way::Lg, _) => NO_CLUSTERS,
-                (_, Some(Carrier::Tcp)) => NO_TCP,
-                _ => "",
-            }
-        );
+    for way in session.not_gone() {
+        eprintln!("{way}: cannot be gone here, so the table leaves it out{}", needs(*way));
     }
-    let gone = calls.figures().into_iter().filter(|figure| !not_gone.contains(&figure.way));
-    let (figures, early) = gone.partition(|figure| ways.contains(&figure.way));
-    Ok(Run {
-        at: agent::now(),
-        mpi: args.mpi.both().1,
-        library,
-        epoch: epoch.number,
-        place,
-        pingpong: pings.iter().filter_map(|(&block, seconds)| Timing::of(block, seconds)).collect(),
-        figures,
-        early,
-        trials: Vec::new(),
-        algorithms: forced
-            .into_iter()
-            .filter_map(|((collective, name, block), seconds)| {
-                Some(Algorithm { collective, name: name.to_owned(), timing: Timing::of(block, &seconds)? })
-            })
-            .collect(),
-    })
+    Ok(session.finish(agent::now(), args.mpi.both().1)?)
+}
+
+/// Launches in which the library is forced to one of its own algorithms.
+fn force(args: &Args, launcher: &Launcher, launch: u32, session: &mut TuningSession<'_>) -> anyhow::Result<()> {
+    for algorithms in algorithms::of(args.mpi.both().1) {
+        eprintln!("launch {launch} of {}: the library's {}", args.launches, algorithms.names());
+        for series in launcher.forced(algorithms)?.series {
+            if let Some(collective) = job::collective(&series.collective) {
+                session.add_forced(algorithms, collective, series.block, &series.seconds);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a way lacks that no call can go.
+fn needs(way: Way) -> &'static str {
+    match (way, way.carrier()) {
+        (Way::Lg, _) => NO_CLUSTERS,
+        (_, Some(Carrier::Tcp)) => NO_TCP,
+        _ => "",
+    }
+}
+
+/// Launches of jobs that follow a shared directory, every other row of calls past the runtime: a line about the jobs, and how their calls did
+/// against the library's own at each size.
+fn compare(
+    launcher: &Launcher,
+    dir: &Path,
+    epoch: u64,
+    sizes: &[Bytes],
+    launches: u32,
+    rounds: u64,
+) -> anyhow::Result<(String, Vec<Comparison>)> {
+    let mut pairs = CallPairs::default();
+    let mut heading = String::new();
+    for launch in 1..=launches {
+        eprintln!("launch {launch} of {launches}: every other row of calls past heddle");
+        let said = launcher.compare(dir, sizes, rounds + pairs::FIRST as u64)?;
+        ensure!(said.epoch == epoch, "epoch {} came while epoch {epoch} was checked; run this again", said.epoch);
+        for series in &said.series {
+            if let Some(collective) = job::collective(&series.collective) {
+                pairs.add(collective, series.block, &series.own, &series.seconds);
+            }
+        }
+        heading = format!("{}, {} ranks, epoch {}", said.library, said.hosts.len(), said.epoch);
+    }
+    Ok((heading, pairs.compared()))
 }
 
 /// Has an epoch made of the measurements, and says by whom.

@@ -2,7 +2,7 @@
 mod common;
 
 use common::daemon::{Daemon, wait};
-use controller::core::{Core, Options};
+use controller::engine::{Core, Options};
 use inventory::inventory_file::Inventory;
 use std::fs;
 use std::net::UdpSocket;

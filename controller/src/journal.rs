@@ -4,8 +4,8 @@
 //! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
 //! serializes without them. Pulses and host reports that tell nothing new are left out, and of
 //! jobs their hosts and calls; nothing is decided on them.
-use crate::core::{Core, Event, Header};
-use crate::watch;
+use crate::engine::{Core, Event, Header};
+use crate::triggers;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Pulse};
 use inventory::view::same_but_moments;
@@ -76,7 +76,7 @@ impl Journal {
             Fact::Pulse(pulse) => {
                 let whole = pulse.completed(self.pulses.get(&observation.reporter));
                 let before = self.pulses.insert(observation.reporter.clone(), whole);
-                before.is_some_and(|before| watch::after_pulse(Some(&before), pulse).is_empty())
+                before.is_some_and(|before| triggers::after_pulse(Some(&before), pulse).is_empty())
             }
             Fact::Host(report) => {
                 let before = self.reports.insert(observation.reporter.clone(), report.clone());
@@ -182,7 +182,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Options;
+    use crate::engine::Options;
     use inventory::inventory_file::Inventory;
 
     #[test]

@@ -1,4 +1,4 @@
-//! The daemon on the head node: a core that decides, a shell that carries out.
+//! The daemon on the head node: an engine that decides, a shell that carries out.
 //!
 //! ```text
 //! Observation, Trap, Job --Event--> Core --Effect--> read a switch, plan, publish
@@ -8,22 +8,22 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`core`] | decides, without I/O and without a clock |
-//! | [`watch`] | what to read again after a change |
+//! | [`engine`] | decides, without I/O and without a clock |
+//! | [`triggers`] | what to read again after a change |
 //! | [`loads`] | bit/s from counters |
 //! | [`jobs`] | throughput from jobs' records |
 //! | [`plan`] | the only way to an epoch that may be published |
 //! | [`publish`] | the shared directory, safe at any crash |
 //! | [`history`] | the epochs kept there |
 //! | [`journal`] | events recorded and replayed |
-//! | [`shell`] | carries out what the core decides |
+//! | [`shell`] | carries out what the engine decides |
 //! | [`spool`] | reads job records that anybody may have written |
 //! | [`http`] | the API |
 //! | [`metrics`] | Prometheus text |
 //! | [`api`] | the API's types |
 pub mod api;
 mod clock;
-pub mod core;
+pub mod engine;
 pub mod history;
 pub mod http;
 pub mod jobs;
@@ -36,4 +36,4 @@ pub mod publish;
 mod share;
 pub mod shell;
 pub mod spool;
-pub mod watch;
+pub mod triggers;

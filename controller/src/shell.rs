@@ -9,7 +9,7 @@ mod traps;
 
 use crate::api::Level;
 use crate::clock::Clock;
-use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota, StalledWork, TroubleArea};
+use crate::engine::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota, StalledWork, TroubleArea};
 use crate::history;
 use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
 use crate::journal::{Journal, MAX_BYTES};

@@ -1,32 +1,24 @@
 //! `heddle tune --check`: whether calls as they are decided now keep the promise.
 use super::Args;
 use super::job::Launcher;
-use super::pairs;
 use super::report::widest;
 use crate::Outcome;
 use crate::output::{print, time};
 use inventory::Bytes;
 use schedules::epoch::Epoch;
-use schedules::table::{Collective, Table};
+use schedules::table::Table;
 use schedules::tuning::comparison::{Comparison, MARGIN, Verdict};
-use std::collections::BTreeSet;
-
-/// So small that what heddle adds to a call shows.
-const SMALL: Bytes = Bytes(8);
+use schedules::tuning::pairs::{self, PromiseCheck};
 
 pub(super) fn run(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Outcome> {
     let table = epoch.table.clone().under(args.mpi.both().1);
-    let sizes: Vec<Bytes> = sizes(args, &table).into_iter().collect();
-    let (heading, compared) = pairs::compare(launcher, launcher.dir(), epoch.number, &sizes, args.launches, args.rounds)?;
+    let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
+    let (heading, compared) = super::compare(launcher, launcher.dir(), epoch.number, &sizes, args.launches, args.rounds)?;
     print(&format!("{heading}\n{}", report(&compared, &table)))?;
-    let slower = compared.iter().any(|comparison| comparison.verdict() == Verdict::Slower);
-    Ok(if slower { Outcome::CheckFailed } else { Outcome::Done })
-}
-
-/// Those asked for, and those from which on the table goes another way.
-fn sizes(args: &Args, table: &Table) -> BTreeSet<Bytes> {
-    let entries = [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(|collective| table.entries(collective));
-    args.size.iter().copied().chain(entries.map(|entry| entry.from).filter(|from| from.0 > 0)).chain([SMALL]).collect()
+    Ok(match PromiseCheck::of(&compared) {
+        PromiseCheck::Broken(_) => Outcome::CheckFailed,
+        PromiseCheck::Kept | PromiseCheck::Open(_) => Outcome::Done,
+    })
 }
 
 /// A line for each comparison, and one about them all.
@@ -40,14 +32,13 @@ fn report(compared: &[Comparison], table: &Table) -> String {
         let line = format!("{collective:<10}{block:>9}  {way:<width$}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
         text += &format!("{line}  {:.3} ± {:.3}  {}\n", comparison.ratio(), comparison.noise(), word(comparison.verdict()));
     }
-    let count = |verdict| compared.iter().filter(|comparison| comparison.verdict() == verdict).count();
     let percent = (MARGIN - 1.0) * 100.0;
-    let told = match (count(Verdict::Slower), count(Verdict::Open)) {
-        (0, 0) => format!("no call is more than {percent:.0} % slower than the library's own"),
-        (0, open) => format!(
+    let told = match PromiseCheck::of(compared) {
+        PromiseCheck::Kept => format!("no call is more than {percent:.0} % slower than the library's own"),
+        PromiseCheck::Open(open) => format!(
             "no call is shown to be more than {percent:.0} % slower; at {open} sizes the noise hides it: more --rounds or --launches"
         ),
-        (slower, _) => {
+        PromiseCheck::Broken(slower) => {
             format!("more than {percent:.0} % slower than the library's own at {slower} sizes: run heddle tune again, with more --rounds")
         }
     };
@@ -66,6 +57,7 @@ fn word(verdict: Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedules::table::Collective;
 
     fn compared(ratio: f64) -> Comparison {
         let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();

@@ -1,8 +1,7 @@
 //! What was measured and decided, for people.
-use super::algorithms;
 use crate::output::time;
 use schedules::table::{Collective, Entry, Table, Way};
-use schedules::tuning::{Run, Timing};
+use schedules::tuning::{Run, Timing, algorithms};
 use std::fmt::Write as _;
 
 /// The medians at each size, the table, and what the library could do better by itself.
@@ -96,22 +95,13 @@ pub(crate) fn decided(entries: &[Entry]) -> String {
     })
 }
 
-/// Where another algorithm of the library beats the one it takes by itself by more than the noise, launched in the same way.
+/// Where another algorithm of the library beats the one it takes by itself.
 fn better(run: &Run, collective: Collective) -> String {
     let mut text = String::new();
-    for block in run.sizes(collective) {
-        let here = || run.algorithms.iter().filter(|a| a.collective == collective && a.timing.block == block);
-        let Some(own) = here().find(|a| a.name == algorithms::OWN).map(|a| &a.timing) else { continue };
-        if let Some(best) = here().filter(|a| a.timing.is_faster_than(own)).min_by_key(|a| a.timing.median_ns) {
-            let hint = algorithms::hint(run.mpi, collective, &best.name).unwrap_or_default();
-            let share = ratio(&best.timing, own);
-            let _ = writeln!(
-                text,
-                "  {:>8}: without heddle the library's {} takes {share} of its own choice: {hint}",
-                block.to_string(),
-                best.name
-            );
-        }
+    for (best, own) in algorithms::better(run, collective) {
+        let hint = algorithms::hint(run.mpi, collective, &best.name).unwrap_or_default();
+        let (block, share) = (best.timing.block.to_string(), ratio(&best.timing, own));
+        let _ = writeln!(text, "  {block:>8}: without heddle the library's {} takes {share} of its own choice: {hint}", best.name);
     }
     text
 }

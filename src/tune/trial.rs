@@ -1,6 +1,5 @@
 //! The launch at the end of `heddle tune`: the new table decides, beside the library's own routine, before any other job follows it.
 use super::job::Launcher;
-use super::pairs;
 use anyhow::Context;
 use controller::plan::Verified;
 use controller::publish::Store;
@@ -45,7 +44,7 @@ impl Directory {
         }
         self.store.publish(&verified)?;
         eprintln!("the table that follows from it, tried:");
-        let (_, compared) = pairs::compare(launcher, &self.path, number, &sizes, 1, PAIRS * rounds)?;
+        let (_, compared) = super::compare(launcher, &self.path, number, &sizes, 1, PAIRS * rounds)?;
         Ok(confirm::trials(&compared, &table))
     }
 }

@@ -4,7 +4,7 @@
 //! inventory does not list are told of and otherwise ignored. A host that falls silent is a failure as that of any device.
 use super::pace::Pace;
 use crate::clock::Clock;
-use crate::core::{Event, Rota};
+use crate::engine::{Event, Rota};
 use axum::Json;
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Path, State};

@@ -1,7 +1,7 @@
 //! The API over sockets.
 use super::*;
 use crate::clock::Clock;
-use crate::core::{Event, Rota};
+use crate::engine::{Event, Rota};
 use inventory::Millis;
 use inventory::host_report::{Directions, HostReport, Peer};
 use inventory::observation::{Fact, Observation, Source};

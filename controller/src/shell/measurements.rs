@@ -1,6 +1,6 @@
 //! Notices that `heddle tune` has left new measurements in the shared directory.
 use super::stall::StallNotice;
-use crate::core::{Event, StalledWork, TroubleArea};
+use crate::engine::{Event, StalledWork, TroubleArea};
 use crate::publish;
 use schedules::tuning::Tuning;
 use std::path::{Path, PathBuf};

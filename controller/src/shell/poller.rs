@@ -1,7 +1,7 @@
 //! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at once, as a thousand
 //! that all answer in the same moment would overrun the machine, and their time-outs would look like silence.
 use crate::clock::Clock;
-use crate::core::Event;
+use crate::engine::Event;
 use crate::pace::{self, Rhythm};
 use agent::{Client, SWITCHES_AT_ONCE};
 use futures_util::stream::{self, StreamExt};

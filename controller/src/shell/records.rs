@@ -1,6 +1,6 @@
 //! Tells the core of jobs' records, read on a thread of its own.
 use super::stall::StallNotice;
-use crate::core::{Event, StalledWork, TroubleArea};
+use crate::engine::{Event, StalledWork, TroubleArea};
 use crate::spool::{Scan, Spool};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Work on the shared directory may never come back: its file system is frozen, or the server of it is away. Such work runs on a thread
 //! of its own, and who waits for it says so once.
-use crate::core::{Event, StalledWork, TroubleArea};
+use crate::engine::{Event, StalledWork, TroubleArea};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinError, JoinHandle};

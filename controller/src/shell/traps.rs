@@ -2,9 +2,9 @@
 mod limit;
 mod senders;
 
-use crate::core::{Event, TroubleArea};
+use crate::engine::{Event, TroubleArea};
 use crate::pace;
-use crate::watch::TrapKind;
+use crate::triggers::TrapKind;
 use agent::{Access, Traps};
 use inventory::inventory_file::{Credential, Inventory};
 use limit::{TrapLimit, TrapOrigin};

@@ -10,13 +10,16 @@
 //! Cost: O(sizes * ways), and the model's fit.
 //! Deviations: the paper takes the best outright. Differences within the noise would then make the choice change from one size, or
 //! one measurement, to the next.
+pub mod algorithms;
 mod collect;
 pub mod comparison;
 pub mod confirm;
 pub mod halving;
 mod model;
+pub mod pairs;
 mod place;
 mod ranges;
+pub mod session;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,6 @@
 //! How often traps have a switch looked at. Its first trap of a kind does at once; those that follow within the pause do together,
 //! once, at its end. So a look follows every trap, the last one too, and a flood of them costs no more looks than there are pauses.
-use crate::watch::TrapKind;
+use crate::triggers::TrapKind;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,9 +1,8 @@
-//! What the core believes, for viewers.
+//! What the controller knows, for viewers.
 use super::Core;
 use super::alarms::ControllerAlarm;
 use crate::api::{AgentStatus, AlarmLine, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
 use crate::loads::Rate;
-use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::host_report::Path;
 use inventory::topology::{Link, LinkState};
 use inventory::view::View;
@@ -14,62 +13,50 @@ use std::collections::HashMap;
 impl Core {
     /// Everything a viewer needs, as of `now`.
     pub fn snapshot(&self, now: Millis) -> Snapshot {
-        let (jobs, jobs_more) = self.jobs.status(now);
+        let (jobs, jobs_more) = self.observed.jobs.status(now);
         Snapshot {
             at: now,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             directory: self.options.directory.clone(),
-            topology: self.topology.clone(),
+            topology: self.judged.topology.clone(),
             loads: self.loads(),
             switches: self.switch_status(),
             agents: self.agent_status(),
-            epochs: self.epochs.clone(),
-            pending: self.belief.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
+            epochs: self.told.epochs.clone(),
+            pending: self.making.hold_down.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
             jobs,
             jobs_more,
-            events: self.lines.iter().cloned().collect(),
+            events: self.told.lines.iter().cloned().collect(),
             alarms: self.alarms(),
         }
     }
 
     /// Everything an operator should look at, each once.
     pub(super) fn alarms(&self) -> Vec<AlarmLine> {
-        let found = self.topology.alarms.iter().filter(|a| !self.is_kept(a) && !self.damping.covers(a));
+        let found = self.judged.inferred_alarms();
         let mut lines: Vec<AlarmLine> = found.map(|a| AlarmLine { about: a.subject.to_string(), text: a.to_string() }).collect();
-        let mut own = Vec::new();
-        let epoch = self.settled.as_ref().map(|s| s.number);
-        if let Some(judgement) = &self.judgement {
-            own.extend(judgement.alarms.iter().filter(|a| !self.damping.covers_own(a)).cloned());
-            let doubts = judgement.candidate.as_ref().err().filter(|doubts| !doubts.is_empty());
-            own.extend(doubts.map(|doubts| ControllerAlarm::NoTree(doubts.clone(), epoch)));
-        }
-        own.extend(self.agents.alarms());
-        own.extend(self.damping.alarms(epoch));
-        own.extend(self.troubles.iter().map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())));
+        let epoch = self.told.current();
+        let mut own = self.judged.judged_alarms(epoch);
+        own.extend(self.observed.agents.alarms());
+        own.extend(self.judged.damping.alarms(epoch));
+        own.extend(self.told.troubles.iter().map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())));
         lines.extend(own.iter().map(ControllerAlarm::line));
         lines.sort();
         lines.dedup();
         lines
     }
 
-    /// Whether the inference leaves a host out that keeps its place: the judgement says more of it.
-    fn is_kept(&self, alarm: &Alarm) -> bool {
-        let (AlarmSubject::Node(name), AlarmKind::HostUnfound(_)) = (&alarm.subject, &alarm.kind) else { return false };
-        let kept = |own: &ControllerAlarm| matches!(own, ControllerAlarm::HostKept { host, .. } if host == name);
-        self.judgement.as_ref().is_some_and(|judgement| judgement.alarms.iter().any(kept))
-    }
-
     fn loads(&self) -> Vec<LinkLoad> {
-        let tree = match self.judgement.as_ref().map(|j| &j.candidate) {
+        let tree = match self.judged.judgement.as_ref().map(|j| &j.candidate) {
             Some(Ok(candidate)) => candidate.file.tree().ok(),
-            _ => self.settled.as_ref().and_then(|s| s.key.tree().ok()),
+            _ => self.told.settled.as_ref().and_then(|s| s.key.tree().ok()),
         };
         let figures = tree.map(|t| Figures::of(&t));
-        self.topology.links.iter().map(|link| self.load(link, figures.as_ref())).collect()
+        self.judged.topology.links.iter().map(|link| self.load(link, figures.as_ref())).collect()
     }
 
     fn load(&self, link: &Link, figures: Option<&Figures>) -> LinkLoad {
-        let (a_to_b, b_to_a) = self.measured(link).unzip();
+        let (a_to_b, b_to_a) = self.passing(link).unzip();
         let aapc_load = figures.and_then(|f| f.load(link)).unwrap_or(0);
         let capacity = figures.map_or(1, |f| bound::link_capacity(link.rate_bps, f.unit));
         LinkLoad {
@@ -85,11 +72,11 @@ impl Core {
     }
 
     /// What passes a link, a to b and b to a: counted at `a`, or at `b` where `a` counts nothing.
-    fn measured(&self, link: &Link) -> Option<(BitsPerSec, BitsPerSec)> {
+    fn passing(&self, link: &Link) -> Option<(BitsPerSec, BitsPerSec)> {
         let at = |node: &str, port: &str| {
-            let interfaces = self.views.get(node)?.interfaces.as_ref();
+            let interfaces = self.observed.views.get(node)?.interfaces.as_ref();
             let row = || interfaces?.iter().find(|i| i.name == port).map(|i| i.index);
-            self.meter.rate(node, row().or_else(|| self.agents.number(node, port))?)
+            self.observed.meter.rate(node, row().or_else(|| self.observed.agents.number(node, port))?)
         };
         let sum = |switch: &str, ports: Vec<&str>| {
             let total = ports.into_iter().filter_map(|p| at(switch, p)).reduce(Rate::plus)?;
@@ -103,11 +90,11 @@ impl Core {
 
     /// Hosts by what their agents said last; the load is that of the card on the host's cable.
     fn agent_status(&self) -> Vec<AgentStatus> {
-        let cards: HashMap<&str, &str> = self.topology.links.iter().map(|l| (l.b.as_str(), l.b_port.as_str())).collect();
+        let cards: HashMap<&str, &str> = self.judged.topology.links.iter().map(|l| (l.b.as_str(), l.b_port.as_str())).collect();
         let status = |(name, view): (&String, &View)| {
             let report = view.host.as_ref()?;
-            let number = cards.get(name.as_str()).and_then(|card| self.agents.number(name, card));
-            let rate = number.and_then(|n| self.meter.rate(name, n));
+            let number = cards.get(name.as_str()).and_then(|card| self.observed.agents.number(name, card));
+            let rate = number.and_then(|n| self.observed.meter.rate(name, n));
             let way =
                 |p: &Path| Way { to: p.to.clone(), hops: p.hops.len() as u32, reached: p.reached, min_us: p.round_trip.map(|r| r.min_us) };
             Some(AgentStatus {
@@ -119,18 +106,18 @@ impl Core {
                 ways: report.paths.iter().map(way).collect(),
             })
         };
-        self.views.iter().filter_map(status).collect()
+        self.observed.views.iter().filter_map(status).collect()
     }
 
     fn switch_status(&self) -> Vec<SwitchStatus> {
         let status = |(name, switch): (&String, &inventory::inventory_file::Switch)| {
-            let view = self.views.get(name);
+            let view = self.observed.views.get(name);
             SwitchStatus {
                 name: name.clone(),
                 address: switch.address.to_string(),
                 seen: view.and_then(|v| v.seen),
                 problem: view.and_then(|v| v.stale.as_ref()).map(|(_, problem)| problem.clone()),
-                root_bridge: self.topology.is_root_bridge(name),
+                root_bridge: self.judged.topology.is_root_bridge(name),
                 top_changes: view.and_then(|v| v.pulse.as_ref()).and_then(|p| p.top_changes),
             }
         };
@@ -139,7 +126,7 @@ impl Core {
 
     /// The network as last inferred.
     pub fn topology(&self) -> &Topology {
-        &self.topology
+        &self.judged.topology
     }
 }
 

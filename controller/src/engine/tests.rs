@@ -129,7 +129,7 @@ fn a_row_restored_within_the_same_tick_of_the_counter_is_seen() {
 #[test]
 fn no_epoch_follows_the_highest_number() {
     let mut w = running();
-    w.core.highest = u64::MAX;
+    w.core.making.highest = u64::MAX;
     w.unplug("s1", 2);
     w.host("n2", "s0", 2);
     w.run(20_000);

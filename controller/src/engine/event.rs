@@ -2,7 +2,7 @@
 use super::directions::Rota;
 use super::trouble::TroubleArea;
 use crate::api::{EpochInfo, EventLine};
-use crate::watch::TrapKind;
+use crate::triggers::TrapKind;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Table};
 use inventory::topology_file::TopologyFile;

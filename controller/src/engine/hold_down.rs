@@ -147,7 +147,7 @@ impl Belief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::candidate::tests::candidate;
+    use crate::engine::candidate::tests::candidate;
 
     const HOLD: Duration = Duration::from_millis(500);
 

@@ -1,10 +1,12 @@
 //! The algorithms that MPI libraries let one force, and how.
 //!
 //! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that `mpichversion`'s MPICH 4.0 documents.
-use schedules::table::{Collective, Mpi};
+use super::{Algorithm, Run, Timing};
+use crate::table::{Collective, Mpi};
 
 /// Algorithms that are forced in one launch: one of each collective.
-pub(super) struct Algorithms {
+#[derive(Debug)]
+pub struct Algorithms {
     alltoall: &'static str,
     allgather: &'static str,
     /// Environment that forces them.
@@ -18,7 +20,7 @@ const MPICH_ALLTOALL: &str = "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM";
 const MPICH_ALLGATHER: &str = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM";
 
 /// What the library takes by itself: without the runtime, too, so that the forced ones are compared with their like.
-pub(super) const OWN: &str = "own choice";
+pub const OWN: &str = "own choice";
 const UNFORCED: Algorithms = Algorithms { alltoall: OWN, allgather: OWN, environment: &[] };
 
 const OPEN_MPI: [Algorithms; 5] = [
@@ -49,7 +51,7 @@ const MPICH: [Algorithms; 4] = [
 ];
 
 /// Those of a library.
-pub(super) fn of(mpi: Mpi) -> &'static [Algorithms] {
+pub fn of(mpi: Mpi) -> &'static [Algorithms] {
     match mpi {
         Mpi::OpenMpi => &OPEN_MPI,
         Mpi::Mpich => &MPICH,
@@ -57,7 +59,8 @@ pub(super) fn of(mpi: Mpi) -> &'static [Algorithms] {
 }
 
 impl Algorithms {
-    pub(super) fn name(&self, collective: Collective) -> &'static str {
+    /// The algorithm of a collective, as the library calls it.
+    pub fn name(&self, collective: Collective) -> &'static str {
         match collective {
             Collective::Alltoall | Collective::Alltoallv => self.alltoall,
             Collective::Allgather | Collective::Allgatherv => self.allgather,
@@ -65,21 +68,34 @@ impl Algorithms {
     }
 
     /// For people.
-    pub(super) fn names(&self) -> String {
+    pub fn names(&self) -> String {
         format!("{} (alltoall) and {} (allgather)", self.alltoall, self.allgather)
     }
 
-    pub(super) fn environment(&self) -> impl Iterator<Item = String> {
+    /// The variables that force them.
+    pub fn environment(&self) -> impl Iterator<Item = String> {
         self.environment.iter().map(|(name, value)| format!("{name}={value}"))
     }
 }
 
 /// What has a library use an algorithm, for a person to type.
-pub(super) fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
+pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
     let algorithms = of(mpi).iter().find(|a| a.name(collective) == name)?;
     let about = if collective == Collective::Alltoall { "alltoall" } else { "allgather" };
     let of_it = |variable: &&(&str, &str)| variable.0 == DYNAMIC.0 || variable.0.to_lowercase().contains(about);
     Some(algorithms.environment.iter().filter(of_it).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
+}
+
+/// At each size where another algorithm of the library beats the one it takes by itself by more than the noise, launched in the same way: the
+/// fastest such algorithm, and the time of the library's own choice.
+pub fn better(run: &Run, collective: Collective) -> Vec<(&Algorithm, &Timing)> {
+    let at = |block| {
+        let here = || run.algorithms.iter().filter(move |a| a.collective == collective && a.timing.block == block);
+        let own = here().find(|a| a.name == OWN).map(|a| &a.timing)?;
+        let best = here().filter(|a| a.timing.is_faster_than(own)).min_by_key(|a| a.timing.median_ns)?;
+        Some((best, own))
+    };
+    run.sizes(collective).into_iter().filter_map(at).collect()
 }
 
 #[cfg(test)]

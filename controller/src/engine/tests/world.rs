@@ -1,11 +1,11 @@
 //! A network that answers the core's effects, in virtual time.
-use crate::core::*;
+use crate::engine::*;
 use crate::plan::Verified;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;
 use schedules::tuning::Tuning;
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// One port of a switch.
 struct Port {
@@ -154,7 +154,7 @@ impl World {
 
     /// The names that LLDP of a switch has, as the controller knows it.
     pub(super) fn hears_at(&self, switch: &str) -> Vec<String> {
-        let lldp = self.core.views[switch].lldp.as_ref().unwrap();
+        let lldp = self.core.observed.views[switch].lldp.as_ref().unwrap();
         lldp.neighbours.iter().map(|n| n.name.clone()).collect()
     }
 

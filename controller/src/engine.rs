@@ -1,0 +1,414 @@
+//! What the controller decides, without I/O and without a clock: events in, effects out.
+//!
+//! ```text
+//! observed --infer--> judged --hold-down, plan, publish--> in the making --> told
+//! ```
+//!
+//! | part | what it holds |
+//! |---|---|
+//! | `ObservedNetwork` | what switches, host agents and jobs said |
+//! | `JudgedNetwork` | topology, clusters, alarms, and what flaps |
+//! | `EpochInMaking` | a candidate on its way to an epoch |
+//! | `PublicRecord` | what operators, viewers and jobs were told |
+//!
+//! Time is an argument. The inference runs on [`Event::Tick`] only, so that a burst of answers is judged once;
+//! [`Core::deadline`] says when the next tick is wanted.
+mod agents;
+mod alarms;
+mod as_published;
+mod candidate;
+mod claims;
+mod damping;
+mod directions;
+mod event;
+mod header;
+mod hold_down;
+mod judged;
+mod judgement;
+mod making;
+mod observed;
+mod reads;
+mod snapshot;
+mod told;
+mod tree_doubt;
+mod trouble;
+
+pub use directions::Rota;
+pub use event::{Effect, Event, Known, Order, PlanSummary};
+pub use header::{Header, Options, Resumed};
+pub use trouble::{StalledWork, TroubleArea};
+
+use crate::api::{EpochInfo, Level, Stages};
+use crate::publish::PublishError;
+use crate::triggers::{self, TrapKind};
+use candidate::{Candidate, Settled};
+use inventory::Millis;
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Fact, Observation, Source, Table};
+use judged::JudgedNetwork;
+use judgement::Judgement;
+use making::{EpochInMaking, NumbersExhausted};
+use observed::{AgentNews, ObservedNetwork};
+use schedules::job::JobRecord;
+use std::net::IpAddr;
+use std::time::Duration;
+use told::PublicRecord;
+use tree_doubt::TreeDoubt;
+
+/// The controller's mind.
+#[derive(Debug)]
+pub struct Core {
+    inventory: Inventory,
+    options: Options,
+    started: Millis,
+    ticked: Millis,
+    /// Whether a tick is wanted at once.
+    wake: bool,
+    observed: ObservedNetwork,
+    judged: JudgedNetwork,
+    making: EpochInMaking,
+    told: PublicRecord,
+}
+
+impl Core {
+    /// A core that knows nothing yet; feed it [`Event::Started`] first.
+    pub fn new(inventory: Inventory, options: Options) -> Core {
+        Core {
+            inventory,
+            options,
+            started: Millis::default(),
+            ticked: Millis::default(),
+            wake: false,
+            observed: ObservedNetwork::default(),
+            judged: JudgedNetwork::default(),
+            making: EpochInMaking::default(),
+            told: PublicRecord::default(),
+        }
+    }
+
+    /// Takes an event and says what is to be done.
+    pub fn handle(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let fx = &mut effects;
+        match event {
+            Event::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, fx),
+            Event::Tick => self.tick(now, fx),
+            Event::Observed(observation) if observation.source == Source::Agent => self.hear(now, &observation, fx),
+            Event::Observed(observation) => self.observe(now, &observation, fx),
+            Event::ReportRefused { from, problem } => self.refuse(now, from, &problem, fx),
+            Event::Trap { source, kind } => self.trap(now, source, kind, fx),
+            Event::Job(record) => self.job(now, record),
+            Event::JobGone { id } => self.observed.jobs.gone(&id),
+            Event::JobsUnread { count } => self.observed.jobs.unread(count),
+            Event::Trouble { about, problem } => self.trouble(about, problem),
+            Event::Planned { ticket, summary } => fx.extend(self.making.planned(now, ticket, summary)),
+            Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
+            Event::Published { ticket } => self.published(now, ticket, fx),
+            Event::PublishFailed { ticket, problem } => self.publish_failed(now, ticket, &problem),
+            Event::Measured { what } => self.measured(what),
+            Event::InventoryChanged(inventory) => self.change_inventory(now, *inventory, fx),
+        }
+        effects
+    }
+
+    /// The core a journal began with.
+    pub fn begin(header: Header) -> Core {
+        let mut core = Core::new(header.inventory, header.options);
+        if let Some(resumed) = header.resumed {
+            core.current(resumed.current, resumed.highest);
+            core.observed.resume(&core.inventory, resumed.views);
+            core.judged.damping = resumed.damping;
+        }
+        core
+    }
+
+    /// With what a journal goes on from here.
+    pub fn header(&self) -> Header {
+        let known = |s: &Settled| Known { number: s.number, network: s.network.clone(), file: s.key.clone() };
+        let resumed = Resumed {
+            views: self.observed.views.clone(),
+            current: self.told.settled.as_ref().map(known),
+            highest: self.making.highest,
+            damping: self.judged.damping.clone(),
+        };
+        let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
+        let heddle = env!("CARGO_PKG_VERSION").to_owned();
+        Header { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
+    }
+
+    /// When the next [`Event::Tick`] is wanted; in the past: at once.
+    pub fn deadline(&self) -> Option<Millis> {
+        let looking = self.is_looking(self.ticked);
+        if self.wake || (self.observed.dirty && !looking) {
+            return Some(Millis(0));
+        }
+        let patience = (looking || self.told.settled.is_none()).then(|| self.started.after(self.options.patience));
+        let making = self.making.retry_at().into_iter().chain(self.making.hold_down.deadline(self.is_waiting(self.ticked)));
+        let judged = self.judged.deadlines(self.options.gone_after);
+        let all = self.observed.reads.deadlines().chain(judged).chain(patience).chain(making);
+        all.filter(|at| *at > self.ticked).min()
+    }
+
+    fn start(
+        &mut self,
+        now: Millis,
+        current: Option<Known>,
+        highest: u64,
+        epochs: Vec<EpochInfo>,
+        problem: Option<String>,
+        fx: &mut Vec<Effect>,
+    ) {
+        (self.started, self.told.epochs) = (now, epochs);
+        self.current(current, highest);
+        let text = match &self.told.settled {
+            Some(s) => format!("started; epoch {} is current, {} hosts", s.number, s.key.hosts.len()),
+            None => "started; nothing is published yet".to_owned(),
+        };
+        self.told.say(now, Level::Info, text, fx);
+        self.trouble(TroubleArea::Current, problem.map(|p| format!("{p}; a new epoch follows the first whole look at the network")));
+        self.observed.read_all(now, &self.inventory, fx);
+        self.observed.agents.stirred = true;
+        self.direct(now, fx);
+    }
+
+    /// Begins with an epoch that is published already, and the highest number in use.
+    fn current(&mut self, current: Option<Known>, highest: u64) {
+        self.making.highest = highest;
+        self.judged.topology = current.as_ref().map(|k| k.network.clone()).unwrap_or_default();
+        self.told.settled = current.map(|k| Settled::new(k.number, Candidate::new(k.network, k.file)));
+    }
+
+    /// Takes a switch's answer, or its silence.
+    fn observe(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+        let switch = observation.reporter.as_str();
+        if !self.inventory.switches.contains_key(switch) {
+            return; // A late answer of a switch that left the inventory.
+        }
+        if let Fact::Pulse(pulse) = &observation.fact {
+            let tables = self.observed.count(now, observation, pulse);
+            if !tables.is_empty() {
+                self.reread(now, switch, tables, fx);
+            }
+        }
+        self.wake |= self.observed.apply(observation);
+    }
+
+    /// Takes a host agent's report, or its silence.
+    fn hear(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+        let host = observation.reporter.as_str();
+        if !self.inventory.hosts.contains_key(host) {
+            return; // It left the inventory on the way.
+        }
+        match self.observed.hear(now, observation) {
+            AgentNews::Nothing => {}
+            AgentNews::TwoMachines => self.wake = true,
+            AgentNews::ReportsAgain => self.told.say(now, Level::Info, format!("host \"{host}\": its agent reports again"), fx),
+            AgentNews::FellSilent(problem) => {
+                let text = format!("host \"{host}\": its agent is silent: {problem}; what it said last stays until switches say otherwise");
+                self.told.say(now, Level::Warning, text, fx);
+            }
+        }
+    }
+
+    /// Somebody reported who should not.
+    fn refuse(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut Vec<Effect>) {
+        if self.observed.agents.refused(problem) {
+            self.told.say(now, Level::Warning, format!("{problem} (from {from}); its reports are refused"), fx);
+        }
+    }
+
+    fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapKind, fx: &mut Vec<Effect>) {
+        let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
+            if self.told.tells_stranger(now) {
+                let text = format!("{source} sends traps but is no switch of the inventory; they are ignored");
+                self.told.say(now, Level::Warning, text, fx);
+            }
+            return;
+        };
+        match triggers::after_trap(kind) {
+            tables if tables.is_empty() => fx.push(Effect::Poll { switch }),
+            tables => self.reread(now, &switch, tables, fx),
+        }
+    }
+
+    /// Reads tables of a switch that hints at a change.
+    fn reread(&mut self, now: Millis, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
+        self.making.hold_down.hint(now);
+        self.observed.read(now, &self.inventory, switch, tables, fx);
+    }
+
+    fn job(&mut self, now: Millis, record: JobRecord) {
+        self.told.take_up(now, &record);
+        self.observed.jobs.record(now, record);
+    }
+
+    fn tick(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        (self.ticked, self.wake) = (now, false);
+        self.observed.read_due(now, &self.inventory, fx);
+        let looking = self.is_looking(now);
+        let stirred = self.observed.dirty && !looking;
+        if stirred {
+            self.infer(now);
+        }
+        self.direct(now, fx);
+        let held = self.judged.damping.holds();
+        self.judged.damping.settle(now);
+        let judgement = self.judged.take_steady(self.told.current()).filter(|_| !stirred && !held);
+        let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
+        let missing = self.weigh(now, &judgement);
+        self.judged.keep(judgement, self.told.current());
+        if self.observed.reads.search(now, missing) {
+            self.observed.search(&self.inventory, fx);
+        }
+        self.decide(now, fx);
+        self.observed.jobs.forget_old(now);
+        let alarms = self.alarms();
+        self.told.tell(now, alarms, fx);
+    }
+
+    /// Makes a topology of all that was observed.
+    fn infer(&mut self, now: Millis) {
+        let ObservedNetwork { views, claims, agents, dirty, .. } = &mut self.observed;
+        *dirty = false;
+        let topology = infer::infer(&self.inventory, views);
+        let contradicted = claims.update(&self.inventory, views, &topology);
+        if self.judged.infer(now, topology, contradicted) {
+            self.making.hold_down.change(now);
+            agents.stirred = true;
+        }
+    }
+
+    /// Says anew what is wanted of each host, if that changed.
+    fn direct(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        fx.extend(self.observed.directions(now, &self.inventory, &self.judged.topology).map(Effect::Direct));
+    }
+
+    /// Whether tables that were asked for may still change what is held.
+    fn is_waiting(&self, now: Millis) -> bool {
+        let held = self.making.hold_down.held();
+        self.observed.reads.waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
+    }
+
+    /// Whether the first look at a switch is under way. One that takes too long must not keep the others from being judged.
+    fn is_looking(&self, now: Millis) -> bool {
+        now.since(self.started) < self.options.patience && self.observed.is_looking(&self.inventory)
+    }
+
+    /// The judgement of the present views; before everything had its first look there is none to make.
+    fn judge(&mut self, now: Millis, looking: bool) -> Judgement {
+        if looking {
+            return Judgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
+        }
+        let settled = self.told.settled.as_ref();
+        let mut judgement = self.judged.judge(now, &self.inventory, &self.observed.views, settled, self.options.gone_after);
+        if settled.is_none() && now.since(self.started) < self.options.patience {
+            let reasons = self.still_missing(&judgement);
+            if !reasons.is_empty() {
+                judgement.candidate = Err(reasons);
+            }
+        }
+        judgement
+    }
+
+    /// What the first epoch waits for.
+    fn still_missing(&self, judgement: &Judgement) -> Vec<TreeDoubt> {
+        let silent = self.observed.switches(&self.inventory).filter(|(_, v)| v.stale.is_some());
+        let silent = silent.map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
+        let file = judgement.candidate.as_ref().ok().map(|candidate| &candidate.key);
+        let unseen = self.inventory.hosts.keys().filter(|h| file.is_some_and(|file| !file.hosts.contains_key(*h)));
+        silent.chain(unseen.map(|h| TreeDoubt::HostUnseen(h.clone()))).collect()
+    }
+
+    /// Holds a judgement's candidate against what is published. Returns whether anything is missing.
+    fn weigh(&mut self, now: Millis, judgement: &Judgement) -> bool {
+        let candidate = judgement.candidate.as_ref().ok().cloned();
+        self.making.hold_down.weigh(now, candidate, self.told.settled.as_ref(), self.inventory.timing.hold_down);
+        let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
+        let calm = !missing && self.making.hold_down.held().is_none() && !self.is_waiting(now);
+        self.making.hold_down.calm(calm);
+        missing
+    }
+
+    /// Starts, drops or repeats the making of an epoch.
+    fn decide(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        if self.making.drop_outdated(self.told.settled.as_ref()) {
+            self.trouble(TroubleArea::Publish, None);
+            self.trouble(TroubleArea::Plan, None);
+        }
+        if self.making.is_busy() {
+            return fx.extend(self.making.retry(now));
+        }
+        if let Some(held) = self.making.hold_down.believed(now, self.is_waiting(now)).cloned() {
+            let seen = self.making.hold_down.first_sign(held.since);
+            let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
+            self.order(now, held.candidate, held.changes, stages, fx);
+        } else if self.making.hold_down.held().is_none() {
+            self.remeasure(now, fx);
+        }
+    }
+
+    /// Plans once more for what is published, if there is something new to plan with; before anything is published, the first epoch
+    /// will have it.
+    fn remeasure(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+        let Some(settled) = self.told.settled.as_ref().filter(|_| self.making.measured.is_some()) else { return };
+        let candidate = Candidate::new(settled.network.clone(), settled.key.clone());
+        let stages = Stages { seen: now, inferred: Some(Duration::ZERO), believed: Some(Duration::ZERO), ..Stages::default() };
+        self.order(now, candidate, Vec::new(), stages, fx);
+    }
+
+    fn order(&mut self, now: Millis, candidate: Candidate, changes: Vec<String>, stages: Stages, fx: &mut Vec<Effect>) {
+        match self.making.order(now, candidate, changes, stages, self.told.settled.as_ref()) {
+            Ok(plan) => fx.push(plan),
+            Err(NumbersExhausted(highest)) => {
+                let exhausted = PublishError::Exhausted { dir: self.options.directory.clone().into(), highest };
+                self.trouble(TroubleArea::Publish, Some(exhausted.to_string()));
+            }
+        }
+    }
+
+    fn unplannable(&mut self, ticket: u64, problem: &str) {
+        if self.making.unplannable(ticket) {
+            let stays = self.told.stays();
+            self.trouble(TroubleArea::Plan, Some(format!("no schedule for the tree as it is now: {problem}; {stays}")));
+        }
+    }
+
+    fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<Effect>) {
+        let Some((epoch, settled)) = self.making.published(now, ticket) else { return };
+        self.told.publish(epoch, settled, fx);
+        self.wake = true;
+        for trouble in [TroubleArea::Publish, TroubleArea::Plan, TroubleArea::Current] {
+            self.trouble(trouble, None);
+        }
+    }
+
+    fn publish_failed(&mut self, now: Millis, ticket: u64, problem: &str) {
+        if self.making.failed(now, ticket) {
+            let stays = self.told.stays();
+            self.trouble(TroubleArea::Publish, Some(format!("{problem}; {stays}")));
+        }
+    }
+
+    /// There are measurements that no epoch has yet. A plan under way may have read the file before.
+    fn measured(&mut self, what: String) {
+        self.making.measured = Some(what);
+        self.wake = true;
+    }
+
+    fn change_inventory(&mut self, now: Millis, inventory: Inventory, fx: &mut Vec<Effect>) {
+        let old = std::mem::replace(&mut self.inventory, inventory);
+        self.observed.forget(&old, &self.inventory);
+        self.observed.read_all(now, &self.inventory, fx);
+        self.direct(now, fx);
+        self.trouble(TroubleArea::Inventory, None);
+        let text = format!("inventory read again: {} switches, {} hosts", self.inventory.switches.len(), self.inventory.hosts.len());
+        self.told.say(now, Level::Info, text, fx);
+    }
+
+    fn trouble(&mut self, about: TroubleArea, problem: Option<String>) {
+        self.wake |= self.told.trouble(about, problem);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! From the inferred network to what could be published, or the reasons why nothing can.
+//!
+//! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way neither a
+//! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
+use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
+use super::as_published;
+use super::candidate::{Candidate, Settled, in_transition, interface, whole};
+use super::damping::Damping;
+use super::tree_doubt::TreeDoubt;
+use inventory::evidence::KeptBecause;
+use inventory::inventory_file::Inventory;
+use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use inventory::view::Views;
+use inventory::{Millis, Topology};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
+
+/// What one inference comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Judgement {
+    /// What could be published, or why nothing can.
+    pub(crate) candidate: Result<Candidate, Vec<TreeDoubt>>,
+    /// Hosts that are not where they belong, and the like.
+    pub(crate) alarms: Vec<ControllerAlarm>,
+}
+
+/// Since when hosts of the published tree are seen nowhere.
+pub(crate) type Absent = BTreeMap<String, Millis>;
+
+/// What is judged, and against what.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) inventory: &'a Inventory,
+    pub(crate) views: &'a Views,
+    /// As inferred from the views.
+    pub(crate) topology: &'a Topology,
+    pub(crate) settled: Option<&'a Settled>,
+    /// What flaps, and so stays as it is published.
+    pub(crate) damping: &'a Damping,
+    /// A host is given up so long after it vanished, given evidence.
+    pub(crate) gone_after: Duration,
+}
+
+/// Judges an inferred network at `now`. `absent` is kept up to date.
+pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Judgement {
+    let Ground { inventory, views, topology, settled, damping, gone_after } = *ground;
+    let hosts = hosts(topology);
+    let mut network = topology.clone();
+    network.links.retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
+    if let Some(settled) = settled {
+        as_published::freeze_hosts(damping, &mut network, settled);
+    }
+    let mut kept: BTreeSet<&str> = settled.map(|_| damping.hosts()).unwrap_or_default();
+    let mut alarms = Vec::new();
+    let placed: HashSet<String> = network.links.iter().filter(|l| hosts.contains(l.b.as_str())).map(|l| l.b.clone()).collect();
+    absent.retain(|host, _| !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host)));
+    if let Some(settled) = settled {
+        for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
+            let since = *absent.entry(host.clone()).or_insert(now);
+            let unlisted = !inventory.hosts.contains_key(host);
+            let gone = is_gone(views, topology, settled, host);
+            let elsewhere = topology.links.iter().any(|l| l.b == *host);
+            if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
+                continue;
+            }
+            alarms.push(absence(host, settled, elsewhere, gone, gone_after));
+            as_published::put_back(&mut network, settled, host, KeptBecause::SeenNowhere);
+            kept.insert(host);
+        }
+        kept.extend(damping.clustered());
+        as_published::keep_clusters(&mut network, settled, &kept);
+    }
+    let candidate = match whole(inventory, views, network, settled) {
+        Ok(candidate) => match settled.filter(|_| damping.holds_trunks()) {
+            Some(settled) => frozen(inventory, views, &candidate, settled),
+            None => Ok(candidate),
+        },
+        torn => torn,
+    };
+    let candidate = match settled {
+        Some(settled) => candidate.map(|c| as_published::freeze_claims(damping, c, settled)),
+        None => candidate,
+    };
+    Judgement { candidate, alarms }
+}
+
+/// A candidate with the links between switches as they are published.
+fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: &Settled) -> Result<Candidate, Vec<TreeDoubt>> {
+    let frozen = whole(inventory, views, as_published::freeze_trunks(&candidate.network, settled), Some(settled));
+    frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
+}
+
+/// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
+fn carries(views: &Views, link: &Link) -> bool {
+    link.state != LinkState::Blocked && link.grade != Grade::Ambiguous && !in_transition(views, link)
+}
+
+/// Whether there is evidence that a host is gone from its published place, else what is missing for it.
+fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) -> Result<(), PresenceDoubt> {
+    let Some(place) = settled.network.links.iter().find(|l| l.b == host) else { return Ok(()) };
+    let (switch, port) = (place.a.as_str(), place.a_port.as_str());
+    match views.get(switch) {
+        Some(view) if view.stale.is_none() => match view.interfaces.as_ref().map(|_| interface(view, port)) {
+            Some(Some(i)) if i.up && !topology.links.iter().any(|l| l.a == switch && l.a_port == port && l.b != host) => {
+                Err(PresenceDoubt::PortUp { switch: switch.to_owned(), port: port.to_owned() })
+            }
+            Some(_) => Ok(()),
+            None => Err(PresenceDoubt::Unread(switch.to_owned())),
+        },
+        // A switch that neither answers nor is linked to another one any more has lost power, with all hosts on it.
+        _ if !is_linked(topology, switch) => Ok(()),
+        _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
+    }
+}
+
+/// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
+fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: Duration) -> ControllerAlarm {
+    let until = match gone {
+        _ if elsewhere => KeptUntil::Settled,
+        Ok(()) => KeptUntil::Dropped(gone_after),
+        Err(why) => KeptUntil::Unproven(why),
+    };
+    let switch = settled.key.hosts.get(host).map(|h| h.switch.clone()).unwrap_or_default();
+    ControllerAlarm::HostKept { host: host.to_owned(), elsewhere, epoch: settled.number, switch, until }
+}
+
+/// Whether a link leads from the switch to something that is no host.
+fn is_linked(topology: &Topology, switch: &str) -> bool {
+    let hosts = hosts(topology);
+    topology.links.iter().any(|l| (l.a == switch || l.b == switch) && !hosts.contains(l.b.as_str()))
+}
+
+fn hosts(topology: &Topology) -> HashSet<&str> {
+    topology.nodes.iter().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The next epoch on its way: a candidate that must hold still, then a plan, then its publication.
+use super::candidate::{Candidate, Settled};
+use super::event::{Effect, Order, PlanSummary};
+use super::hold_down::Belief;
+use crate::api::{EpochInfo, Stages};
+use inventory::Millis;
+use std::time::Duration;
+
+/// Pause before publishing is tried again, at first and at most.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+
+/// How far an epoch in the making is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Phase {
+    Planning,
+    /// There is no plan for this tree.
+    Unplannable,
+    Publishing,
+    /// Publishing failed; the next try is due then.
+    Failed(Millis),
+}
+
+/// A plan under way.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    ticket: u64,
+    number: u64,
+    candidate: Candidate,
+    changes: Vec<String>,
+    stages: Stages,
+    summary: Option<PlanSummary>,
+    phase: Phase,
+    /// How often publishing failed.
+    failures: u32,
+    /// Whether only the measurements are new.
+    remeasured: bool,
+}
+
+/// No epoch can follow: this number is the highest there can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NumbersExhausted(pub(super) u64);
+
+/// The epoch in the making.
+#[derive(Debug, Default)]
+pub(super) struct EpochInMaking {
+    /// Candidates until they held still.
+    pub(super) hold_down: Belief,
+    task: Option<Task>,
+    /// Measurements that no epoch has yet.
+    pub(super) measured: Option<String>,
+    tickets: u64,
+    /// The highest epoch number that may be in use.
+    pub(super) highest: u64,
+}
+
+impl EpochInMaking {
+    /// Drops the plan of a tree that is no longer wanted. One that is being published goes on. Returns whether there was one.
+    pub(super) fn drop_outdated(&mut self, settled: Option<&Settled>) -> bool {
+        let remeasured = self.task.as_ref().filter(|task| task.remeasured).and(settled);
+        let wanted = self.hold_down.held().map(|h| &h.candidate.key).or(remeasured.map(|settled| &settled.key));
+        let outdated = self.task.as_ref().is_some_and(|t| t.phase != Phase::Publishing && Some(&t.candidate.key) != wanted);
+        if outdated {
+            self.task = None;
+        }
+        outdated
+    }
+
+    /// Whether a plan is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.task.is_some()
+    }
+
+    /// Publishes once more what could not be published, once that is due.
+    pub(super) fn retry(&mut self, now: Millis) -> Option<Effect> {
+        let task = self.task.as_mut().filter(|task| matches!(task.phase, Phase::Failed(at) if now >= at))?;
+        task.phase = Phase::Publishing;
+        Some(Effect::Publish { ticket: task.ticket })
+    }
+
+    /// Orders the plan of a candidate; it is made with the newest measurements.
+    ///
+    /// # Errors
+    /// There is no number for it.
+    pub(super) fn order(
+        &mut self,
+        now: Millis,
+        candidate: Candidate,
+        mut changes: Vec<String>,
+        stages: Stages,
+        settled: Option<&Settled>,
+    ) -> Result<Effect, NumbersExhausted> {
+        let number = self.highest.checked_add(1).ok_or(NumbersExhausted(self.highest))?;
+        self.tickets += 1;
+        let ticket = self.tickets;
+        let Candidate { file, network, .. } = candidate.clone();
+        let remeasured = settled.is_some_and(|settled| settled.key == candidate.key);
+        changes.extend(self.measured.take());
+        let (summary, phase, failures) = (None, Phase::Planning, 0);
+        self.task = Some(Task { ticket, number, candidate, changes, stages, summary, phase, failures, remeasured });
+        Ok(Effect::Plan(Box::new(Order { ticket, number, at: now, file, network })))
+    }
+
+    /// A plan is made: it is to be published.
+    pub(super) fn planned(&mut self, now: Millis, ticket: u64, summary: PlanSummary) -> Option<Effect> {
+        let task = self.task.as_mut().filter(|t| t.ticket == ticket && t.phase == Phase::Planning)?;
+        task.stages.planned = Some(now.since(task.stages.seen));
+        task.summary = Some(summary);
+        task.phase = Phase::Publishing;
+        self.highest = task.number; // From here on the number may be in use, whatever happens.
+        Some(Effect::Publish { ticket })
+    }
+
+    /// There is no plan. Returns whether it was wanted.
+    pub(super) fn unplannable(&mut self, ticket: u64) -> bool {
+        let task = self.task.as_mut().filter(|t| t.ticket == ticket);
+        task.map(|task| task.phase = Phase::Unplannable).is_some()
+    }
+
+    /// Nothing was published. Returns whether it was wanted.
+    pub(super) fn failed(&mut self, now: Millis, ticket: u64) -> bool {
+        let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else { return false };
+        let pause = (RETRY.0 * (1 << task.failures.min(6))).min(RETRY.1);
+        task.phase = Phase::Failed(now.after(pause));
+        task.failures += 1;
+        true
+    }
+
+    /// The epoch is published.
+    pub(super) fn published(&mut self, now: Millis, ticket: u64) -> Option<(EpochInfo, Settled)> {
+        let mut task = self.task.take_if(|t| t.ticket == ticket)?;
+        task.stages.published = Some(now.since(task.stages.seen));
+        let PlanSummary { phases, bound_only, bottleneck, hosts } = task.summary.unwrap_or_default();
+        let Task { number, changes, stages, .. } = task;
+        let epoch = EpochInfo { number, at: now, changes, phases, bound_only, bottleneck, hosts, stages };
+        Some((epoch, Settled::new(number, task.candidate)))
+    }
+
+    /// When publishing is tried again.
+    pub(super) fn retry_at(&self) -> Option<Millis> {
+        self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None })
+    }
+}

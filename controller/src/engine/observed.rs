@@ -1,0 +1,202 @@
+//! What switches, host agents and jobs said, and what they were asked.
+use super::Effect;
+use super::agents::Agents;
+use super::claims::AgentClaims;
+use super::directions::{self, Rota, Subject};
+use super::reads::Reads;
+use crate::jobs::Jobs;
+use crate::loads::Meter;
+use crate::{pace, triggers};
+use inventory::address::Addresses;
+use inventory::host_report::HostReport;
+use inventory::inventory_file::Inventory;
+use inventory::observation::{Fact, Observation, Pulse, Table};
+use inventory::view::{self, View, Views};
+use inventory::{Millis, Topology};
+use std::net::IpAddr;
+
+/// The network as its devices tell it, before anything is inferred.
+#[derive(Debug, Default)]
+pub(super) struct ObservedNetwork {
+    pub(super) views: Views,
+    pub(super) reads: Reads,
+    pub(super) meter: Meter,
+    pub(super) agents: Agents,
+    pub(super) claims: AgentClaims,
+    pub(super) jobs: Jobs,
+    /// Whether the views changed since the last inference.
+    pub(super) dirty: bool,
+}
+
+/// What a host agent's answer comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AgentNews {
+    /// Nothing that an operator should hear.
+    Nothing,
+    /// Two machines report under one name: neither is believed.
+    TwoMachines,
+    /// A silent agent reports again.
+    ReportsAgain,
+    /// The agent fell silent, and why.
+    FellSilent(String),
+}
+
+impl ObservedNetwork {
+    /// What an earlier record had seen of these switches.
+    pub(super) fn resume(&mut self, inventory: &Inventory, views: Views) {
+        views.keys().filter(|name| inventory.switches.contains_key(*name)).for_each(|switch| self.reads.known(switch));
+        self.views = views;
+        self.dirty = true;
+    }
+
+    /// Asks a switch for tables.
+    pub(super) fn read(&mut self, now: Millis, inventory: &Inventory, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
+        let switches = &inventory.switches;
+        let full = pace::full(switches.len(), switches.get_index_of(switch).unwrap_or_default(), inventory.timing.full);
+        self.reads.asked(now, switch, &tables, full);
+        fx.push(Effect::Read { switch: switch.to_owned(), tables });
+    }
+
+    /// Asks every switch for every table.
+    pub(super) fn read_all(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<Effect>) {
+        for switch in inventory.switches.keys() {
+            self.read(now, inventory, switch, Table::ALL.to_vec(), fx);
+        }
+    }
+
+    /// Reads what is due by the clock alone.
+    pub(super) fn read_due(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<Effect>) {
+        for switch in self.reads.due(now) {
+            self.read(now, inventory, &switch, Table::ALL.to_vec(), fx);
+        }
+        // Nothing is put off for these: what they tell is news of their own.
+        let again = self.reads.lldp_again(now).into_iter();
+        fx.extend(again.map(|switch| Effect::Read { switch, tables: vec![Table::Lldp] }));
+    }
+
+    /// Takes a switch's counters; gives the tables to read again. They are not applied yet.
+    pub(super) fn count(&mut self, now: Millis, observation: &Observation, pulse: &Pulse) -> Vec<Table> {
+        let switch = observation.reporter.as_str();
+        let view = self.views.get(switch);
+        let before = view.filter(|v| v.stale.is_none()).and_then(|v| v.pulse.as_ref());
+        let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.looking(switch);
+        let tables = if first_look { Vec::new() } else { triggers::after_pulse(before, pulse) };
+        let interfaces = view.and_then(|v| v.interfaces.as_ref());
+        let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
+        if !pulse.brief {
+            self.meter.record(observation.at, switch, pulse, rate);
+        }
+        if tables.contains(&Table::Lldp) {
+            self.reads.lldp_changed(now, switch);
+        }
+        tables
+    }
+
+    /// Takes a switch's answer. Returns whether it was the last one asked for.
+    pub(super) fn apply(&mut self, observation: &Observation) -> bool {
+        self.dirty |= view::apply(&mut self.views, observation);
+        self.reads.answered(&observation.reporter, &observation.fact)
+    }
+
+    /// Takes a host agent's report, or its silence.
+    pub(super) fn hear(&mut self, now: Millis, observation: &Observation) -> AgentNews {
+        let host = observation.reporter.as_str();
+        let was_silent = self.views.get(host).is_some_and(|v| v.stale.is_some());
+        let news = match &observation.fact {
+            Fact::Host(report) if self.agents.is_double(now, host, report) => {
+                self.dirty |= self.views.remove(host).is_some();
+                self.agents.stirred = true;
+                return AgentNews::TwoMachines;
+            }
+            Fact::Host(_) if was_silent => AgentNews::ReportsAgain,
+            Fact::Failed { problem, .. } if !was_silent && self.views.contains_key(host) => AgentNews::FellSilent(problem.clone()),
+            Fact::Host(_) => AgentNews::Nothing,
+            _ => return AgentNews::Nothing,
+        };
+        if let Fact::Host(report) = &observation.fact {
+            self.measure(observation.at, host, report);
+        }
+        let changed = view::apply(&mut self.views, observation);
+        self.dirty |= changed;
+        self.agents.stirred |= changed;
+        news
+    }
+
+    /// Counts what passes a host's cards.
+    fn measure(&mut self, at: Millis, host: &str, report: &HostReport) {
+        let pulse = self.agents.pulse(host, report);
+        let rate = |number| report.nics.iter().find(|n| self.agents.number(host, &n.name) == Some(number))?.rate;
+        self.meter.record(at, host, &pulse, rate);
+    }
+
+    /// Forgets the devices that left the inventory.
+    pub(super) fn forget(&mut self, old: &Inventory, new: &Inventory) {
+        for name in old.switches.keys().filter(|n| !new.switches.contains_key(*n)) {
+            self.views.remove(name);
+            self.reads.forget(name);
+            self.meter.forget(name);
+        }
+        self.views.retain(|name, view| view.host.is_none() || new.hosts.contains_key(name));
+        for name in self.agents.forget(new) {
+            self.meter.forget(&name);
+        }
+        self.dirty = true;
+    }
+
+    /// Whether the first look at any switch is under way.
+    pub(super) fn is_looking(&self, inventory: &Inventory) -> bool {
+        inventory.switches.keys().any(|switch| self.reads.looking(switch))
+    }
+
+    /// The switches that said anything yet.
+    pub(super) fn switches<'a>(&'a self, inventory: &'a Inventory) -> impl Iterator<Item = (&'a String, &'a View)> {
+        self.views.iter().filter(|(name, _)| inventory.switches.contains_key(*name))
+    }
+
+    /// Hosts that speak no LLDP turn up in forwarding databases, which no cheap counter announces.
+    pub(super) fn search(&self, inventory: &Inventory, fx: &mut Vec<Effect>) {
+        for (switch, view) in self.switches(inventory).filter(|(_, v)| v.stale.is_none()) {
+            let counted = view.pulse.as_ref().is_some_and(|p| p.lldp_last_change.is_some());
+            let tables = if counted { vec![Table::Fdb] } else { vec![Table::Lldp, Table::Fdb] };
+            fx.push(Effect::Read { switch: switch.clone(), tables });
+        }
+    }
+
+    /// What is wanted of each host, if that changed.
+    pub(super) fn directions(&mut self, now: Millis, inventory: &Inventory, topology: &Topology) -> Option<Rota> {
+        let round = self.agents.next_round(now)?;
+        self.agents.direct(directions::rota(self.subjects(inventory, topology), round))
+    }
+
+    fn subjects<'a>(&'a self, inventory: &'a Inventory, topology: &'a Topology) -> Vec<Subject<'a>> {
+        let seats = topology.seats();
+        let addresses = Addresses::new(&self.views);
+        let subject = |(name, host): (&'_ String, &inventory::inventory_file::Host)| {
+            let view = self.views.get(name);
+            let seat = seats.get(name.as_str());
+            let net = addresses.of(name, seat.map_or("", |s| s.1));
+            let segment = match (seat, net) {
+                (Some((switch, _)), _) => format!("switch {switch}"),
+                (None, Some((address, length))) => format!("net {}", network(address, length)),
+                (None, None) => format!("host {name}"),
+            };
+            (segment, host.address.or(net.map(|n| n.0)), view.is_some_and(|v| v.host.is_some() && v.stale.is_none()))
+        };
+        let hosts = inventory.hosts.iter();
+        hosts.map(|h| (h.0, subject(h))).map(|(name, (segment, address, reports))| Subject { segment, name, address, reports }).collect()
+    }
+}
+
+/// The network an address is in, as text.
+fn network(address: IpAddr, length: u8) -> String {
+    match address {
+        IpAddr::V4(ip) => {
+            let mask = u32::MAX.checked_shl(32u32.saturating_sub(length.into())).unwrap_or(0);
+            format!("{}/{length}", std::net::Ipv4Addr::from(u32::from(ip) & mask))
+        }
+        IpAddr::V6(ip) => {
+            let mask = u128::MAX.checked_shl(128u32.saturating_sub(length.into())).unwrap_or(0);
+            format!("{}/{length}", std::net::Ipv6Addr::from(u128::from(ip) & mask))
+        }
+    }
+}
