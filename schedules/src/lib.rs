@@ -15,7 +15,6 @@
 //! | [`sync`] | which messages wait for which |
 //! | [`order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
-//! | [`alltoallv`] | the same for blocks of different sizes |
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
@@ -36,7 +35,6 @@
 pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
-pub mod alltoallv;
 pub mod bound;
 pub mod bundled;
 pub mod capacities;

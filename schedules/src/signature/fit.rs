@@ -37,16 +37,6 @@ impl Sample {
     pub fn new(size: Bytes, seconds: f64) -> Sample {
         Sample { size, seconds, error: 0.01 * seconds }
     }
-
-    /// The mean of repeated runs with its standard error; `None` for fewer than two runs.
-    pub fn of_runs(size: Bytes, runs: &[f64]) -> Option<Sample> {
-        let n = runs.len() as f64;
-        let mean = runs.iter().sum::<f64>() / n;
-        let squares: f64 = runs.iter().map(|t| (t - mean).powi(2)).sum();
-        // Runs that agree to the clock's last digit are not certain without limit.
-        let error = (squares / (n - 1.0) / n).sqrt().max(1e-6 * mean.abs());
-        (runs.len() > 1).then_some(Sample { size, seconds: mean, error })
-    }
 }
 
 /// A parameter with its uncertainty.

@@ -24,13 +24,6 @@ pub struct Hockney {
     pub beta: f64,
 }
 
-impl Hockney {
-    /// Seconds one message takes.
-    pub fn seconds(&self, message: Bytes) -> f64 {
-        self.alpha + self.beta * message.0 as f64
-    }
-}
-
 /// What contention makes of a link's two parameters when all hosts of a network exchange at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signature {
@@ -47,25 +40,10 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// A network without contention.
-    pub fn contention_free(link: Hockney) -> Signature {
-        Signature { alpha: link.alpha, beta: link.beta, gamma: 1.0, delta: 0.0, threshold: Bytes(0) }
-    }
-
-    /// The link it is about.
-    pub fn link(&self) -> Hockney {
-        Hockney { alpha: self.alpha, beta: self.beta }
-    }
-
     /// Equation 5: seconds of an all-to-all among `n` hosts whose blocks are `block` large. Zero for one host.
     pub fn alltoall(&self, n: u64, block: Bytes) -> f64 {
         let delta = if block >= self.threshold { self.delta } else { 0.0 };
         peers(n) * (self.alpha + block.0 as f64 * self.beta * self.gamma + delta)
-    }
-
-    /// Proposition 1: seconds the same all-to-all takes at least where a host sends one message at a time.
-    pub fn lower_bound(&self, n: u64, block: Bytes) -> f64 {
-        peers(n) * self.link().seconds(block)
     }
 }
 

@@ -1,6 +1,19 @@
 use super::*;
 use proptest::prelude::*;
 
+impl Signature {
+    /// The link it is about.
+    fn link(&self) -> Hockney {
+        Hockney { alpha: self.alpha, beta: self.beta }
+    }
+}
+
+impl Hockney {
+    fn seconds(&self, message: Bytes) -> f64 {
+        self.alpha + self.beta * message.0 as f64
+    }
+}
+
 /// A network of the paper: its signature, the hosts it was fitted on, how well its section V found it to predict.
 struct Published {
     signature: Signature,
@@ -48,8 +61,6 @@ fn times_by_hand() {
     // 40 hosts, 1 MiB, gigabit: 39 * (50 us + 1048576 * 8 ns * 4.3628 + 4.93 ms).
     let gigabit = published()[1].signature;
     assert!((gigabit.alltoall(40, Bytes(1 << 20)) - 1.621_534_9).abs() < 1e-6, "{}", gigabit.alltoall(40, Bytes(1 << 20)));
-    assert!((gigabit.lower_bound(40, Bytes(1 << 20)) - 0.329_105_7).abs() < 1e-6);
-    assert_eq!(Signature::contention_free(gigabit.link()).alltoall(40, Bytes(9)), gigabit.lower_bound(40, Bytes(9)));
 }
 
 #[test]
@@ -142,14 +153,6 @@ fn an_uncertain_link_makes_gamma_and_delta_uncertain() {
     // Gamma is a quotient by beta, and alpha tilts the line a little.
     assert!((0.05..0.06).contains(&(blurred.gamma.error / blurred.gamma.value)), "{blurred:?}");
     assert!(sharp.gamma.error < 1e-6 * blurred.gamma.error && blurred.delta.error > sharp.delta.error, "{sharp:?} {blurred:?}");
-}
-
-#[test]
-fn repeated_runs_give_mean_and_standard_error() {
-    let s = Sample::of_runs(Bytes(8), &[1.0, 2.0, 3.0, 4.0]).unwrap();
-    assert!((s.seconds - 2.5).abs() < 1e-12 && (s.error - 0.645_497).abs() < 1e-6, "{s:?}");
-    assert!(Sample::of_runs(Bytes(8), &[2.0; 5]).unwrap().error > 0.0);
-    assert_eq!(Sample::of_runs(Bytes(8), &[1.0]), None);
 }
 
 fn refused(n: u64, samples: &[(u64, f64)]) -> Refusal {

@@ -1,7 +1,6 @@
 //! What this crate's own schedules put on the wire.
 use super::{Step, Traffic, Wait};
 use crate::alltoall::Alltoall;
-use crate::alltoallv::Alltoallv;
 use crate::lg::Lg;
 use crate::message::Message;
 use crate::sync::scheme::Scheme;
@@ -73,22 +72,6 @@ pub fn lg(plan: &Lg, block: Bytes) -> Traffic {
         let next = traffic.barrier();
         (first..next).for_each(|own| traffic.wait(own, next, Wait::Order));
         barrier = Some(next);
-    }
-    traffic
-}
-
-/// An all-to-all of different sizes: every message as soon as what it waits for is over.
-pub fn alltoallv(plan: &Alltoallv) -> Traffic {
-    let hosts = plan.hosts.len();
-    let index = |m: &Message| m.src as usize * hosts + m.dst as usize;
-    let mut traffic = Traffic::new();
-    let mut steps = vec![Step::MAX; hosts * hosts];
-    for block in &plan.messages {
-        steps[index(&block.message)] = traffic.send(block.message.src, block.message.dst, block.bytes);
-    }
-    for sync in &plan.syncs {
-        let how = if sync.from == sync.to { Wait::Order } else { Wait::Token };
-        traffic.wait(steps[index(&sync.after)], steps[index(&sync.before)], how);
     }
     traffic
 }
