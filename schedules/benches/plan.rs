@@ -17,7 +17,6 @@ use schedules::{aapc, allgather, slice, verify};
 use std::hint::black_box;
 use std::time::Duration;
 
-#[path = "../examples/scaling/networks.rs"]
 mod networks;
 use networks::{row, three_levels, two_levels};
 

@@ -18,7 +18,6 @@
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
-//! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
 //! | [`random`] | numbers that look random and are the same everywhere |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
 //! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
@@ -40,7 +39,6 @@ pub mod bundled;
 pub mod capacities;
 pub mod capacity;
 pub mod epoch;
-pub mod graph;
 pub mod job;
 pub mod json;
 pub mod lg;

@@ -2,23 +2,28 @@
 use std::fmt::Write;
 
 /// One line of a panel.
-pub(crate) struct Line {
-    pub(crate) name: &'static str,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct Line {
+    /// As the legend has it.
+    pub name: &'static str,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// One pair of axes.
-pub(crate) struct Panel {
-    pub(crate) title: &'static str,
-    pub(crate) x: (&'static str, Scale),
-    pub(crate) y: (&'static str, Scale),
-    pub(crate) lines: Vec<Line>,
+pub struct Panel {
+    /// Above it.
+    pub title: &'static str,
+    /// The name of the axis, and how it runs.
+    pub x: (&'static str, Scale),
+    /// The same upwards.
+    pub y: (&'static str, Scale),
+    /// What is drawn.
+    pub lines: Vec<Line>,
 }
 
 /// How an axis runs.
 #[derive(Clone, Copy)]
-#[allow(dead_code, reason = "each picture has its own")]
-pub(crate) enum Scale {
+pub enum Scale {
     /// From 0.
     Linear,
     /// From one power of this base to another.
@@ -33,7 +38,7 @@ const MARGIN: (f64, f64, f64, f64) = (60.0, 20.0, 40.0, 50.0);
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 /// The panels as an SVG document.
-pub(crate) fn svg(panels: &[Panel]) -> String {
+pub fn svg(panels: &[Panel]) -> String {
     let (width, height) = (WIDTH * panels.len() as f64, HEIGHT + 30.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \

@@ -1,11 +1,9 @@
-//! Time and memory of planning against hosts: `cargo run --release -p schedules --example scaling -- DIR` writes `scaling.md`
-//! and `scaling.svg` to DIR. Each plan is made in a process of its own, so that the memory is its own, too.
-#![allow(clippy::disallowed_methods)] // An example may look at the clock and write files; the crate itself may not.
-#[path = "../chart/mod.rs"]
-mod chart;
+//! Time and memory of planning against hosts: `cargo run --release --bin scaling -- DIR` writes `scaling.md` and `scaling.svg`
+//! to DIR. Each plan is made in a process of its own, so that the memory is its own, too.
+#[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
-use chart::{Line, Panel, Scale};
+use experiments::chart::{self, Line, Panel, Scale};
 use schedules::alltoall::{Algorithm, plan_as};
 use schedules::sync::{Reduction, SyncKind};
 use schedules::{allgather, verify};

@@ -2,10 +2,10 @@
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
+use experiments::graph::{Construction, HOSTS_PER_SWITCH, Random, random_cluster, spanning_tree};
 use inventory::topology_file::Link;
 use inventory::{BitsPerSec, Tree};
 use schedules::allgather::{Algorithm, lanes, plan_as};
-use schedules::graph::{Construction, HOSTS_PER_SWITCH, Random, random_cluster, spanning_tree};
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -12,8 +12,8 @@ use inventory::topology::LinkState;
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, VecDeque};
 
-pub use crate::random::Random;
 pub use cluster::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, random_cluster};
+pub use schedules::random::Random;
 
 /// How a spanning tree is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

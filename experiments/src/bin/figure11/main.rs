@@ -1,12 +1,8 @@
-//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release -p schedules --example figure11 -- DIR`
-//! writes `figure11.md` and `figure11.svg` to DIR. The same on every run.
-#![allow(clippy::disallowed_methods)] // An example may write files; the crate itself may not.
-#[path = "../chart/mod.rs"]
-mod chart;
-
-use chart::{Line, Panel, Scale};
+//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11 -- DIR` writes
+//! `figure11.md` and `figure11.svg` to DIR. The same on every run.
+use experiments::chart::{self, Line, Panel, Scale};
+use experiments::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
 use schedules::allgather::{Algorithm, plan_as};
-use schedules::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
 use schedules::verify;
 use std::path::Path;
 
