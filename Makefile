@@ -42,7 +42,7 @@ test: packages
 	$(CARGO) test --locked --manifest-path experiments/Cargo.toml
 
 test-many:
-	$(CARGO) test --locked --release -p inventory -p schedules
+	$(CARGO) test --locked --release -p inventory -p schedules -p selection
 
 stress:
 	@scripts/need-root "make stress"

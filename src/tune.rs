@@ -14,11 +14,11 @@ use controller::publish::{self, KEEP, PublishError, Store};
 use inventory::Bytes;
 use job::Launcher;
 use lab::mpi::Mpi;
-use schedules::epoch::Epoch;
 use schedules::lg::Clusters;
 use schedules::sync::scheme::Scheme;
-use schedules::table::{Carrier, Collective, Way};
-use schedules::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning, halving};
+use selection::epoch::Epoch;
+use selection::table::{Carrier, Collective, Way};
+use selection::tuning::{Algorithm, Calls, Place, Run, Timing, Tuning, halving};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -94,10 +94,10 @@ enum Library {
 }
 
 impl Library {
-    fn both(self) -> (Mpi, schedules::table::Mpi) {
+    fn both(self) -> (Mpi, selection::table::Mpi) {
         match self {
-            Library::Openmpi => (Mpi::OpenMpi, schedules::table::Mpi::OpenMpi),
-            Library::Mpich => (Mpi::Mpich, schedules::table::Mpi::Mpich),
+            Library::Openmpi => (Mpi::OpenMpi, selection::table::Mpi::OpenMpi),
+            Library::Mpich => (Mpi::Mpich, selection::table::Mpi::Mpich),
         }
     }
 }

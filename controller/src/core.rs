@@ -42,7 +42,7 @@ use inventory::topology_file::TopologyFile;
 use inventory::view::{self, View, Views};
 use inventory::{Millis, Topology, infer};
 use reads::Reads;
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;

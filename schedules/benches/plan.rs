@@ -10,10 +10,10 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Millis, Topology};
 use schedules::alltoall::{plan, plan_reduced};
-use schedules::epoch::{Epoch, Pointer};
 use schedules::sync::{Reduction, SyncKind};
-use schedules::tuning::Tuning;
 use schedules::{aapc, allgather, slice, verify};
+use selection::epoch::{Epoch, Pointer};
+use selection::tuning::Tuning;
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The algorithms that MPI libraries let one force, and how.
 //!
 //! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that `mpichversion`'s MPICH 4.0 documents.
-use schedules::table::{Collective, Mpi};
+use selection::table::{Collective, Mpi};
 
 /// Algorithms that are forced in one launch: one of each collective.
 pub(super) struct Algorithms {

@@ -6,9 +6,9 @@ use super::report::widest;
 use crate::Outcome;
 use crate::output::{print, time};
 use inventory::Bytes;
-use schedules::epoch::Epoch;
-use schedules::table::{Collective, Table};
-use schedules::tuning::comparison::{Comparison, MARGIN, Verdict};
+use selection::epoch::Epoch;
+use selection::table::{Collective, Table};
+use selection::tuning::comparison::{Comparison, MARGIN, Verdict};
 use std::collections::BTreeSet;
 
 /// So small that what heddle adds to a call shows.

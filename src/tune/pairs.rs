@@ -2,8 +2,8 @@
 use super::job::{self, Launcher, Series};
 use anyhow::ensure;
 use inventory::Bytes;
-use schedules::table::Collective;
-use schedules::tuning::comparison::Comparison;
+use selection::table::Collective;
+use selection::tuning::comparison::Comparison;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What recabling would gain, before anybody touches a cable.
 //!
-//! Source: the bounds of [`crate::bound`]; spanning tree as in [`inventory::spanning_tree`].
+//! Source: the bounds of [`schedules::bound`]; spanning tree as in [`inventory::spanning_tree`].
 //! Input: a topology file and changes to it.
-//! Guarantee: bounds, not predictions: no schedule is faster, and the ones planned here come close ([`crate::alltoall`]).
+//! Guarantee: bounds, not predictions: no schedule is faster, and the ones planned here come close ([`schedules::alltoall`]).
 //! Cost: O(nodes) a candidate for the advice; see [`advice`].
 //! Deviations: which links a network blocks depends on bridge priorities that no topology file holds.
 mod advice;
@@ -11,11 +11,11 @@ mod change;
 pub use advice::{Advice, advice};
 pub use change::{Change, ChangeError};
 
-use crate::bound::{self, Bound};
-use crate::capacities::Capacities;
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
 use inventory::{Bytes, TopologyFile, Tree, ranks, spanning_tree};
+use schedules::bound::{self, Bound};
+use schedules::capacities::Capacities;
 
 /// What a network can do at best.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,13 +1,13 @@
 use super::libraries::{Library, alltoall};
-use super::schedules;
+use super::planned;
 use super::*;
-use crate::alltoall::{Algorithm, plan_as};
-use crate::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_seconds};
 use crate::sample::{any_tree, star, topology};
-use crate::sync::scheme::{Mechanism, Scheme};
-use crate::sync::{Reduction, SyncKind};
 use inventory::{Bytes, Tree};
 use proptest::prelude::*;
+use schedules::alltoall::{Algorithm, plan_as};
+use schedules::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_seconds};
+use schedules::sync::scheme::{Mechanism, Scheme};
+use schedules::sync::{Reduction, SyncKind};
 
 /// One second of gigabit, before the frames' own octets.
 const SECOND: Bytes = Bytes(125_000_000);
@@ -29,7 +29,7 @@ fn seconds(tree: &Tree, traffic: &Traffic, model: &Model) -> f64 {
 fn planned(tree: &Tree, algorithm: Algorithm, sync: SyncKind, model: &Model) -> f64 {
     let plan = plan_as(tree, algorithm, sync, Reduction::Chain);
     let scheme = Scheme::new(if sync == SyncKind::Barrier { Mechanism::Barrier } else { Mechanism::None }, None).unwrap();
-    seconds(tree, &schedules::alltoall(&plan, BLOCK, scheme), model) / payload_bound_seconds(tree, BLOCK)
+    seconds(tree, &planned::alltoall(&plan, BLOCK, scheme), model) / payload_bound_seconds(tree, BLOCK)
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn one_host_takes_no_time() {
             assert_eq!(seconds(&tree, &traffic, &exact()), 0.0);
         }
     }
-    assert_eq!(seconds(&tree, &schedules::ring(&[0], BLOCK), &exact()), 0.0);
+    assert_eq!(seconds(&tree, &planned::ring(&[0], BLOCK), &exact()), 0.0);
 }
 
 #[test]
@@ -143,8 +143,8 @@ proptest! {
             let ratio = planned(&tree, Algorithm::Aapc, sync, &model(penalty));
             prop_assert!((ratio - 1.0).abs() < 1e-6, "{}: {ratio}", sync);
         }
-        let ring = crate::allgather::plan(&tree).ring;
-        let ratio = seconds(&tree, &schedules::ring(&ring, BLOCK), &model(penalty)) / allgather_bound_seconds(&tree, BLOCK);
+        let ring = schedules::allgather::plan(&tree).ring;
+        let ratio = seconds(&tree, &planned::ring(&ring, BLOCK), &model(penalty)) / allgather_bound_seconds(&tree, BLOCK);
         prop_assert!((ratio - 1.0).abs() < 1e-6, "ring: {ratio}");
     }
 
@@ -206,7 +206,7 @@ fn congestion_is_what_rotation_loses_by_and_a_schedule_does_not() {
 fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
     let tree = groups(4, 8, "1G");
     let message =
-        payload_bound_seconds(&tree, BLOCK) / crate::bound::bound(&tree, &crate::capacities::Capacities::unit(&tree)).phases as f64;
+        payload_bound_seconds(&tree, BLOCK) / schedules::bound::bound(&tree, &schedules::capacities::Capacities::unit(&tree)).phases as f64;
     let ratio = planned(&tree, Algorithm::Aapc, SyncKind::Receiver, &Model { token: message / 10.0, ..Model::default() });
     assert!((1.08..1.12).contains(&ratio), "{ratio}");
 }

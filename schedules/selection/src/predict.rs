@@ -1,20 +1,20 @@
 //! Which algorithm takes how long on a topology: every one of them, played by [`crate::simulate`].
 //!
-//! Source: the simulator's; the bound is [`crate::bound`]'s.
+//! Source: the simulator's; the bound is [`schedules::bound`]'s.
 //! Input: a tree, its clusters, a block size, a [`Model`].
 //! Guarantee: no time is below the bound.
 //! Cost: the simulator's, once per algorithm; 1,024 hosts take seconds.
 //! Deviations: the simulator's. Tokens of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of
 //! the tree is a rank.
-use crate::alltoall::{Algorithm, plan_as};
-use crate::lg::{self, Clusters};
 use crate::simulate::libraries::{self, Library};
-use crate::simulate::schedules;
+use crate::simulate::planned;
 use crate::simulate::{Deadlock, Model, Traffic, run};
-use crate::sync::scheme::{Mechanism, Scheme};
-use crate::sync::{Reduction, SyncKind};
-use crate::{allgather, bound};
 use inventory::{Bytes, Tree};
+use schedules::alltoall::{Algorithm, plan_as};
+use schedules::lg::{self, Clusters};
+use schedules::sync::scheme::{Mechanism, Scheme};
+use schedules::sync::{Reduction, SyncKind};
+use schedules::{allgather, bound};
 use std::fmt;
 
 /// One algorithm's time.
@@ -73,12 +73,12 @@ pub fn alltoall(tree: &Tree, clusters: &Clusters, block: Bytes, model: &Model) -
         let mut plan = plan_as(tree, algorithm, SyncKind::Receiver, Reduction::Chain);
         for mechanism in [Mechanism::Receiver, Mechanism::None, Mechanism::Barrier] {
             let scheme = Scheme::new(mechanism, None).unwrap_or(Scheme::NO_SYNC);
-            compared.add(algorithm.name(), Some(mechanism), schedules::alltoall(&plan, block, scheme))?;
+            compared.add(algorithm.name(), Some(mechanism), planned::alltoall(&plan, block, scheme))?;
             plan.syncs.clear();
         }
     }
     if clusters.list().len() > 1 {
-        compared.add(lg::LG, Some(Mechanism::Barrier), schedules::lg(&lg::plan(tree, clusters, None), block))?;
+        compared.add(lg::LG, Some(Mechanism::Barrier), planned::lg(&lg::plan(tree, clusters, None), block))?;
     }
     for library in Library::ALL {
         if let Some(traffic) = libraries::alltoall(library, tree.hosts(), block) {
@@ -95,7 +95,7 @@ pub fn alltoall(tree: &Tree, clusters: &Clusters, block: Bytes, model: &Model) -
 pub fn allgather(tree: &Tree, block: Bytes, model: &Model) -> Result<Comparison, Deadlock> {
     let mut compared = Compared { tree, model, predictions: Vec::new() };
     let plan = allgather::plan(tree);
-    compared.add(plan.algorithm.name(), None, schedules::ring(&plan.ring, block))?;
+    compared.add(plan.algorithm.name(), None, planned::ring(&plan.ring, block))?;
     for library in Library::ALL {
         if let Some(traffic) = libraries::allgather(library, tree.hosts(), block) {
             compared.add(&library.to_string(), None, traffic)?;

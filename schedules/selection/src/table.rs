@@ -1,7 +1,7 @@
 //! The decision table: which way a collective goes at which block size.
-use crate::sync::SyncKind;
-use crate::sync::scheme::{Mechanism, Scheme};
 use inventory::Bytes;
+use schedules::sync::SyncKind;
+use schedules::sync::scheme::{Mechanism, Scheme};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -51,7 +51,7 @@ pub struct UnknownCollective(pub String);
 pub enum Way {
     /// The MPI library's own routine.
     Native,
-    /// The phases of [`crate::alltoall`].
+    /// The phases of [`schedules::alltoall`].
     Aapc {
         /// What keeps them apart. Not [`Mechanism::Dummy`]: no rank sends messages that carry nothing.
         sync: Scheme,
@@ -59,11 +59,11 @@ pub enum Way {
         #[serde(default)]
         over: Carrier,
     },
-    /// The steps of [`crate::lg`], over MPI: in communicators that span clusters.
+    /// The steps of [`schedules::lg`], over MPI: in communicators that span clusters.
     Lg,
-    /// One message for each pair of hosts, by [`crate::bundled`]; over MPI.
+    /// One message for each pair of hosts, by [`schedules::bundled`]; over MPI.
     Bundled,
-    /// The ring of [`crate::allgather`].
+    /// The ring of [`schedules::allgather`].
     Ring {
         /// What carries the blocks.
         #[serde(default)]

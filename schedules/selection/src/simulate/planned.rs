@@ -1,10 +1,10 @@
-//! What this crate's own schedules put on the wire.
+//! What planned schedules put on the wire.
 use super::{Step, Traffic, Wait};
-use crate::alltoall::Alltoall;
-use crate::lg::Lg;
-use crate::message::Message;
-use crate::sync::scheme::Scheme;
 use inventory::Bytes;
+use schedules::alltoall::Alltoall;
+use schedules::lg::Lg;
+use schedules::message::Message;
+use schedules::sync::scheme::Scheme;
 
 /// An all-to-all as planned, `block` to every host, with the plan's tokens and the barriers of `scheme`. A host starts the messages of
 /// a phase when all it sent before is over; messages that carry nothing are left out.

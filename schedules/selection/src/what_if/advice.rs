@@ -1,9 +1,9 @@
 //! Which single change would help most.
 use super::{Change, outlook, ranks_of};
-use crate::bound::alltoall_seconds;
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
+use schedules::bound::alltoall_seconds;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// New cables are tried between the switches with the most ranks, so many of them: each pair is a candidate.

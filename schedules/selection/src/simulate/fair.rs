@@ -3,10 +3,10 @@
 //! All flows grow alike until an edge is full; its flows stay as they are, the others grow on (progressive filling). An edge's
 //! fair share only rises as flows elsewhere are settled, so a heap with late corrections finds the next edge to fill.
 use super::Step;
-use crate::bound::WIRE_PER_PAYLOAD;
-use crate::capacities::Capacities;
 use inventory::BitsPerSec;
 use inventory::tree::{Edge, Node, Tree};
+use schedules::bound::WIRE_PER_PAYLOAD;
+use schedules::capacities::Capacities;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -4,10 +4,10 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Bytes, TopologyFile, Tree};
 use schedules::alltoall::{Algorithm, plan_as};
-use schedules::simulate::libraries::{self, Library};
-use schedules::simulate::{Model, run, schedules};
 use schedules::sync::scheme::Scheme;
 use schedules::sync::{Reduction, SyncKind};
+use selection::simulate::libraries::{self, Library};
+use selection::simulate::{Model, planned, run};
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn simulate(c: &mut Criterion) {
         let name = format!("32x{hosts}, trunks of {trunk}");
         let algorithm = Algorithm::fitting(&tree);
         let plan = plan_as(&tree, algorithm, SyncKind::Receiver, Reduction::Chain);
-        let traffic = schedules::alltoall(&plan, BLOCK, Scheme::NO_SYNC);
+        let traffic = planned::alltoall(&plan, BLOCK, Scheme::NO_SYNC);
         group.bench_function(format!("{name}, {algorithm}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
         for library in Library::ALL {
             let traffic = libraries::alltoall(library, tree.hosts(), BLOCK).unwrap();

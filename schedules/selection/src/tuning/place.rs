@@ -1,8 +1,8 @@
 //! The hosts and cables that something was measured on, so that it can be told whether they are the same still.
-use crate::bound;
 use crate::table::Collective;
 use inventory::Bytes;
 use inventory::tree::{Tree, TreeError};
+use schedules::bound;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;

@@ -1,10 +1,10 @@
 //! From the figures of a run to the sizes at which each way is taken.
 use super::model::Model;
 use super::{Place, Run, Timing};
-use crate::sync::scheme::Scheme;
 use crate::table::{Carrier, Collective, Entry, Grounds, Way};
 use inventory::Bytes;
 use inventory::tree::Tree;
+use schedules::sync::scheme::Scheme;
 
 /// Into how many parts the model divides what lies between two sizes.
 const STEPS: u32 = 8;
