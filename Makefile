@@ -39,9 +39,10 @@ test: packages
 	@scripts/need-root "make test"
 	shim/build.sh debug
 	$(CARGO) test --locked --no-fail-fast
+	$(CARGO) test --locked --manifest-path experiments/Cargo.toml
 
 test-many:
-	$(CARGO) test --locked --release -p inventory -p infer -p cabling -p schedules
+	$(CARGO) test --locked --release -p inventory -p infer -p cabling -p schedules -p selection
 
 stress:
 	@scripts/need-root "make stress"
@@ -83,6 +84,8 @@ packages:
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) fmt --manifest-path experiments/Cargo.toml --check
+	$(CARGO) clippy --locked --manifest-path experiments/Cargo.toml --all-targets -- -D warnings
 	MPICC=mpicc.openmpi CARGO_TARGET_DIR=target/mpi-openmpi $(CARGO) clippy --locked -p backend -p bench -- -D warnings
 	MPICC=mpicc.mpich CARGO_TARGET_DIR=target/mpi-mpich $(CARGO) clippy --locked -p backend -p bench -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
@@ -119,10 +122,10 @@ bench-fleet:
 	scripts/bench-fleet $(PARTS)
 
 bench-scaling:
-	$(CARGO) run --locked --release -p schedules --example scaling -- docs
+	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin scaling -- docs
 
 figure11:
-	$(CARGO) run --locked --release -p schedules --example figure11 -- docs
+	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin figure11 -- docs
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }

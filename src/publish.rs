@@ -4,7 +4,7 @@ use anyhow::Context;
 use controller::plan::{Verified, stated};
 use controller::publish::{KEEP, Store, current_epoch, measurements_for_next};
 use inventory::TopologyFile;
-use schedules::epoch::Epoch;
+use selection::epoch::Epoch;
 use std::path::PathBuf;
 
 /// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and for tests.

@@ -12,12 +12,12 @@ use controller::publish::{self, KEEP, PublishError, Store};
 use inventory::Bytes;
 use job::Launcher;
 use lab::mpi::Mpi;
-use schedules::epoch::Epoch;
-use schedules::table::{Carrier, Way};
-use schedules::tuning::comparison::Comparison;
-use schedules::tuning::pairs::{self, CallPairs};
-use schedules::tuning::session::{LaunchedJob, TuningSession, contenders};
-use schedules::tuning::{Run, Tuning, algorithms};
+use selection::epoch::Epoch;
+use selection::table::{Carrier, Way};
+use selection::tuning::comparison::Comparison;
+use selection::tuning::pairs::{self, CallPairs};
+use selection::tuning::session::{LaunchedJob, TuningSession, contenders};
+use selection::tuning::{Run, Tuning, algorithms};
 use std::path::{Path, PathBuf};
 
 const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
@@ -90,10 +90,10 @@ enum Library {
 }
 
 impl Library {
-    fn both(self) -> (Mpi, schedules::table::Mpi) {
+    fn both(self) -> (Mpi, selection::table::Mpi) {
         match self {
-            Library::Openmpi => (Mpi::OpenMpi, schedules::table::Mpi::OpenMpi),
-            Library::Mpich => (Mpi::Mpich, schedules::table::Mpi::Mpich),
+            Library::Openmpi => (Mpi::OpenMpi, selection::table::Mpi::OpenMpi),
+            Library::Mpich => (Mpi::Mpich, selection::table::Mpi::Mpich),
         }
     }
 }

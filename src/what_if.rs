@@ -4,7 +4,7 @@ use crate::output::{print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
-use schedules::what_if::{Advice, Change, Outlook, advice, is_as_settled, outlook};
+use selection::what_if::{Advice, Change, Outlook, advice, is_as_settled, outlook};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use common::daemon::Daemon;
 use common::golden::{check, folder, transcript};
 use common::lab::Up;
 use controller::publish::{current, current_epoch, numbers};
-use schedules::epoch::Epoch;
+use selection::epoch::Epoch;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

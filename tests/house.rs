@@ -9,18 +9,19 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("infer", &["inventory"]),
     ("cabling", &["inventory"]),
     ("schedules", &["inventory"]),
+    ("selection", &["inventory", "schedules"]),
     ("agent", &["inventory"]),
-    ("controller", &["inventory", "infer", "schedules", "agent"]),
-    ("tui", &["controller", "inventory", "schedules"]),
+    ("controller", &["inventory", "infer", "schedules", "selection", "agent"]),
+    ("tui", &["controller", "inventory", "selection"]),
     ("lab", &["inventory"]),
     ("idle", &[]),
     ("fleet", &["inventory"]),
     ("shim", &[]),
-    ("runtime", &["schedules", "inventory"]),
+    ("runtime", &["schedules", "selection", "inventory"]),
     ("helper", &["runtime"]),
-    ("backend", &["runtime", "schedules", "inventory"]),
+    ("backend", &["runtime", "schedules", "selection", "inventory"]),
     ("bench", &[]),
-    ("heddle", &["inventory", "infer", "cabling", "schedules", "agent", "controller", "tui", "lab"]),
+    ("heddle", &["inventory", "infer", "cabling", "schedules", "selection", "agent", "controller", "tui", "lab"]),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.
@@ -54,7 +55,7 @@ fn pure_crates_cannot_reach_io() {
     let metadata = metadata();
     let resolve = metadata.resolve.as_ref().expect("a resolved graph");
     let name = |id: &cargo_metadata::PackageId| metadata[id].name.to_string();
-    for pure in ["inventory", "infer", "cabling", "schedules"] {
+    for pure in ["inventory", "infer", "cabling", "schedules", "selection"] {
         let start = metadata.workspace_packages().into_iter().find(|p| p.name == pure).expect(pure).id.clone();
         let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
         while let Some(id) = todo.pop() {

@@ -11,7 +11,7 @@ use common::lab::Up;
 use job::{Job, Said, compiled};
 use lab::mpi::Mpi;
 use runtime::lib;
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -13,7 +13,7 @@ mod runtime;
 use epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, publish, records, shared};
 use job::{Job, Said, compiled};
 use runtime::lib;
-use schedules::table::Way;
+use selection::table::Way;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -11,7 +11,7 @@ mod runtime;
 use controller::publish::current_epoch;
 use inventory::Bytes;
 use runtime::lib;
-use schedules::table::{Collective, Mpi, Way};
+use selection::table::{Collective, Mpi, Way};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

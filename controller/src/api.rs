@@ -2,7 +2,7 @@
 //! `GET /v1/events` a stream of them (server-sent events, one `snapshot` event a change or second).
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

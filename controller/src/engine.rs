@@ -49,7 +49,7 @@ use judged::JudgedNetwork;
 use judgement::Judgement;
 use making::{EpochInMaking, NumbersExhausted};
 use observed::{AgentNews, ObservedNetwork};
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::net::IpAddr;
 use std::time::Duration;
 use told::PublicRecord;

@@ -2,7 +2,7 @@
 use crate::api::{JobPoint, JobStatus};
 use crate::share::{OwnerShares, RecordAllowance};
 use inventory::Millis;
-use schedules::job::{CallTotal, JobRecord};
+use selection::job::{CallTotal, JobRecord};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -159,8 +159,8 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use schedules::job::RecordedName;
-    use schedules::table::{Collective, Mpi};
+    use selection::job::RecordedName;
+    use selection::table::{Collective, Mpi};
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
         let call = CallTotal {

@@ -10,7 +10,7 @@ use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Pulse};
 use inventory::view::same_but_moments;
 use inventory::{Millis, plain};
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};

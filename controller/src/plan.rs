@@ -3,8 +3,8 @@ use inventory::evidence::Evidence;
 use inventory::topology::{Grade, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
-use schedules::epoch::{Epoch, PlanError};
-use schedules::tuning::Tuning;
+use selection::epoch::{Epoch, PlanError};
+use selection::tuning::Tuning;
 
 /// An epoch whose schedules the verifier has passed. There is no other way to make one, so nothing else can be published.
 #[derive(Debug, Clone)]

@@ -16,8 +16,8 @@ pub use lock::LockHolder;
 
 use crate::plan::Verified;
 use nix::fcntl::{Flock, OFlag};
-use schedules::epoch::{self, Epoch, EpochError, Pointer};
-use schedules::tuning::{self, Tuning};
+use selection::epoch::{self, Epoch, EpochError, Pointer};
+use selection::tuning::{self, Tuning};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};

@@ -442,7 +442,7 @@ fn path(journal: &Option<PathBuf>) -> String {
 mod tests {
     use super::*;
     use inventory::{Millis, Topology, TopologyFile};
-    use schedules::tuning::Tuning;
+    use selection::tuning::Tuning;
 
     fn shell(dir: &Path) -> Shell {
         let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";

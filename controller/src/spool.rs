@@ -9,7 +9,7 @@ mod file;
 use crate::jobs;
 use crate::share::{OwnerShares, RecordAllowance};
 use file::{FileStamp, FileStat};
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs::{self, ReadDir};

@@ -10,14 +10,13 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Millis, Topology};
 use schedules::alltoall::{plan, plan_reduced};
-use schedules::epoch::{Epoch, Pointer};
 use schedules::sync::{Reduction, SyncKind};
-use schedules::tuning::Tuning;
 use schedules::{aapc, allgather, slice, verify};
+use selection::epoch::{Epoch, Pointer};
+use selection::tuning::Tuning;
 use std::hint::black_box;
 use std::time::Duration;
 
-#[path = "../examples/scaling/networks.rs"]
 mod networks;
 use networks::{row, three_levels, two_levels};
 
@@ -52,7 +51,6 @@ fn one_host(c: &mut Criterion) {
     let tree = two_levels(32, 32, "1G").tree().unwrap();
     let whole = plan(&tree, SyncKind::Receiver);
     group.bench_function("its slice of 1,024", |b| b.iter(|| slice::of(black_box(&whole), 7)));
-    group.bench_function("its steps among 1,024, without the plan", |b| b.iter(|| slice::without_tokens(black_box(&tree), 7)));
     // Two hosts of each switch, in an order of their own.
     let subset: Vec<&str> = (0..64).map(|i| tree.name(i * 37 % 64 * 16)).collect();
     group.bench_function("a subset of 64 among 1,024", |b| {

@@ -1,7 +1,7 @@
 //! What to send when: pure, without I/O. Host numbers are those of [`inventory::Tree`].
 //!
 //! ```text
-//! Tree --bound--> Bound        Tree --aapc--> phases --sync--> Alltoall --verify--> Epoch --files--> shared directory
+//! Tree --bound--> Bound        Tree --aapc--> phases --sync--> Alltoall --verify--> published
 //! ```
 //!
 //! | module | one idea |
@@ -15,51 +15,33 @@
 //! | [`sync`] | which messages wait for which |
 //! | [`order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
-//! | [`alltoallv`] | the same for blocks of different sizes |
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
-//! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
 //! | [`random`] | numbers that look random and are the same everywhere |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
-//! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`verify`] | checks schedules without knowing how they were planned |
 //! | [`program`] | schedules as C programs |
 //! | [`json`] | schedules as the contract's JSON |
-//! | [`simulate`] | how long traffic takes on cables that are shared |
-//! | [`predict`] | which algorithm takes how long |
-//! | [`what_if`] | what recabling would gain |
-//! | [`table`] | which way at which block size |
-//! | [`tuning`] | what was measured, and the table that follows from it |
-//! | [`epoch`] | the files of a published version |
-//! | [`job`] | what a running job says of itself |
 pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
-pub mod alltoallv;
 pub mod bound;
 pub mod bundled;
 pub mod capacities;
 pub mod capacity;
-pub mod epoch;
-pub mod graph;
-pub mod job;
 pub mod json;
 pub mod lg;
 pub mod message;
 pub mod order;
-pub mod predict;
 pub mod program;
 pub mod random;
 pub mod root;
-pub mod signature;
-pub mod simulate;
 pub mod slice;
 pub mod sync;
-pub mod table;
-pub mod tuning;
 pub mod verify;
-pub mod what_if;
 
+#[cfg(test)]
+mod packed;
 #[cfg(test)]
 mod sample;

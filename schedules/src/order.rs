@@ -144,7 +144,8 @@ impl Cost {
 mod tests {
     use super::*;
     use crate::aapc;
-    use crate::sample::{any_tree, any_wide_tree, packed, topology};
+    use crate::packed::packed;
+    use crate::sample::{any_tree, any_wide_tree, topology};
     use proptest::prelude::*;
 
     fn row(switches: usize, hosts: usize) -> Tree {

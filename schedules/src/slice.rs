@@ -6,10 +6,8 @@
 //! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
 //! at both ends ([`crate::sync::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
 //! steps before needs no number at all.
-use crate::aapc::Timetable;
 use crate::alltoall::Alltoall;
 use crate::message::Message;
-use inventory::Tree;
 
 /// A few octets that say "go on".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,29 +66,6 @@ pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
     steps
 }
 
-/// The steps of `host` in the phases of [`crate::aapc`] without any token, as of a plan without synchronizations or with barriers:
-/// what [`of`] gives, in O(hosts log hosts) and without the plan.
-///
-/// Tokens cannot be had so: which message used an edge last, and which waiting is implied by what others wait for, depends on
-/// the messages of all hosts on it. Going through them all takes what planning takes.
-pub fn without_tokens(tree: &Tree, host: u32) -> Vec<Step> {
-    let timetable = Timetable::new(tree);
-    let peers = || (0..tree.hosts()).filter(|&peer| peer != host);
-    let sends = peers().filter_map(|dst| Some((timetable.phase(Message { src: host, dst })?, Some(dst), None)));
-    let receives = peers().filter_map(|src| Some((timetable.phase(Message { src, dst: host })?, None, Some(src))));
-    let mut messages: Vec<_> = sends.chain(receives).collect();
-    messages.sort_unstable();
-    let step = |of_phase: &[(u32, Option<u32>, Option<u32>)]| {
-        let step = Step::in_phase(of_phase[0].0);
-        of_phase.iter().fold(step, |step, &(_, to, from)| Step {
-            send_to: step.send_to.or(to),
-            receive_from: step.receive_from.or(from),
-            ..step
-        })
-    };
-    messages.chunk_by(|a, b| a.0 == b.0).map(step).collect()
-}
-
 impl Step {
     fn in_phase(phase: u32) -> Step {
         Step { phase, send_to: None, receive_from: None, wait: Vec::new(), give_after_send: Vec::new(), give_after_receive: Vec::new() }
@@ -132,6 +107,7 @@ mod tests {
     use crate::alltoall;
     use crate::sample::any_tree;
     use crate::sync::SyncKind;
+    use inventory::Tree;
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
 
@@ -176,14 +152,6 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 2_000 }))]
-        #[test]
-        fn steps_without_tokens_need_no_plan(tree in any_tree(1..=32)) {
-            let plan = alltoall::plan(&tree, SyncKind::Barrier);
-            for host in 0..=tree.hosts() {
-                prop_assert_eq!(without_tokens(&tree, host), of(&plan, host));
-            }
-        }
-
         /// Phases put together stand for hosts whose cables carry several messages at once.
         #[test]
         fn several_messages_of_a_phase_are_several_steps(tree in any_tree(1..=24), width in 2..5usize) {

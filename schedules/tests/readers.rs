@@ -2,8 +2,6 @@
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// The functions name the crate as its users do.
-
 #[expect(unreachable_pub, reason = "elsewhere it is a crate")]
 #[path = "../../fuzz/src/lib.rs"]
 mod readers;

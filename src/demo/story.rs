@@ -6,7 +6,7 @@ use controller::publish::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};
 use lab::mpi::Mpi;
-use schedules::table::{Collective, Way};
+use selection::table::{Collective, Way};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -152,7 +152,7 @@ fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
 }
 
 fn ways(job: &JobStatus) -> String {
-    let way = |c: &schedules::job::CallTotal| format!("{} by {} ({} calls of {} B)", c.collective, c.way, c.calls, c.block);
+    let way = |c: &selection::job::CallTotal| format!("{} by {} ({} calls of {} B)", c.collective, c.way, c.calls, c.block);
     job.record.calls.iter().map(way).collect::<Vec<_>>().join(", ")
 }
 

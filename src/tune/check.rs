@@ -5,10 +5,10 @@ use super::report::widest;
 use crate::Outcome;
 use crate::output::{print, time};
 use inventory::Bytes;
-use schedules::epoch::Epoch;
-use schedules::table::Table;
-use schedules::tuning::comparison::{Comparison, MARGIN, Verdict};
-use schedules::tuning::pairs::{self, PromiseCheck};
+use selection::epoch::Epoch;
+use selection::table::Table;
+use selection::tuning::comparison::{Comparison, MARGIN, Verdict};
+use selection::tuning::pairs::{self, PromiseCheck};
 
 pub(super) fn run(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Outcome> {
     let table = epoch.table.clone().under(args.mpi.both().1);
@@ -57,7 +57,7 @@ fn word(verdict: Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedules::table::Collective;
+    use selection::table::Collective;
 
     fn compared(ratio: f64) -> Comparison {
         let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();

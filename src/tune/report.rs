@@ -1,7 +1,7 @@
 //! What was measured and decided, for people.
 use crate::output::time;
-use schedules::table::{Collective, Entry, Table, Way};
-use schedules::tuning::{Run, Timing, algorithms};
+use selection::table::{Collective, Entry, Table, Way};
+use selection::tuning::{Run, Timing, algorithms};
 use std::fmt::Write as _;
 
 /// The medians at each size, the table, and what the library could do better by itself.
@@ -110,10 +110,10 @@ fn better(run: &Run, collective: Collective) -> String {
 mod tests {
     use super::*;
     use inventory::{Bytes, Millis, TopologyFile};
-    use schedules::table::Mpi;
-    use schedules::tuning::comparison::Comparison;
-    use schedules::tuning::confirm::Trial;
-    use schedules::tuning::{Algorithm, Figure, Place, Tuning};
+    use selection::table::Mpi;
+    use selection::tuning::comparison::Comparison;
+    use selection::tuning::confirm::Trial;
+    use selection::tuning::{Algorithm, Figure, Place, Tuning};
 
     const SIZES: [u64; 3] = [1 << 10, 16 << 10, 256 << 10];
 

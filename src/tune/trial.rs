@@ -4,9 +4,9 @@ use anyhow::Context;
 use controller::plan::Verified;
 use controller::publish::Store;
 use inventory::Bytes;
-use schedules::epoch::Epoch;
-use schedules::tuning::confirm::{self, Trial};
-use schedules::tuning::{Run, Tuning};
+use selection::epoch::Epoch;
+use selection::tuning::confirm::{self, Trial};
+use selection::tuning::{Run, Tuning};
 use std::path::PathBuf;
 
 /// Pairs for each round of turns: a pair is two calls, a round one of every way, and what the noise hides is not confirmed.

@@ -5,7 +5,7 @@ use super::stalled::{StallableFolder, Storage};
 use super::{HANGS, jobs, runtime};
 use controller::publish::current_epoch;
 use lab::plan::CONTROL;
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

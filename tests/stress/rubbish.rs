@@ -1,7 +1,7 @@
 //! What a hostile user of a host leaves among the job records.
 use inventory::Millis;
-use schedules::job::JobRecord;
-use schedules::table::Mpi;
+use selection::job::JobRecord;
+use selection::table::Mpi;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

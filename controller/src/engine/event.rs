@@ -7,7 +7,7 @@ use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Table};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;

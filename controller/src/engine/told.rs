@@ -5,7 +5,7 @@ use super::event::Effect;
 use super::trouble::TroubleArea;
 use crate::api::{AlarmLine, EpochInfo, EventLine, Level};
 use inventory::Millis;
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 use super::stall::StallNotice;
 use crate::engine::{Event, StalledWork, TroubleArea};
 use crate::publish;
-use schedules::tuning::Tuning;
+use selection::tuning::Tuning;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -59,7 +59,7 @@ impl Measurements {
 }
 
 fn what(tuning: &Tuning) -> String {
-    let of = |run: &schedules::tuning::Run| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
+    let of = |run: &selection::tuning::Run| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
     match tuning.runs.iter().map(of).collect::<Vec<_>>() {
         runs if runs.is_empty() => "measurements taken away: ways as measured elsewhere".to_owned(),
         runs => runs.join(", "),

@@ -3,7 +3,7 @@ use crate::jobs;
 use inventory::plain;
 use nix::fcntl::OFlag;
 use nix::unistd::{Uid, User};
-use schedules::job::JobRecord;
+use selection::job::JobRecord;
 use std::collections::HashMap;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::Read;

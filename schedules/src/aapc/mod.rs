@@ -4,18 +4,17 @@
 //! Input: a tree, one message a pair of hosts, every edge of unit capacity.
 //! Guarantee: every ordered pair of hosts once, no two messages of a phase on one directed edge, and as many phases
 //! as the bottleneck edge has load ([`crate::bound::bound`]), so no schedule has fewer.
-//! Cost: O(hosts² + phases); each message's phase is in closed form, see [`Timetable`].
+//! Cost: O(hosts² + phases); each message's phase is in closed form.
 //! Deviations:
 //! - The rotation of step 1.b needs no search: it is +1 per `lcm(m0, mj)` phases.
 //! - Step 2 follows Table 3, as the algorithm says. The worked example in aapc-2007's Table 4 swaps the
 //!   receivers of phases 2 and 3 against Table 3; followed in general, that loses local messages of T0.
 //! - Two hosts, or one, have no root; their schedules are written down directly.
-mod timetable;
 
+use crate::capacities::gcd;
 use crate::message::Message;
 use crate::root::schedule_root;
 use inventory::tree::{Node, Tree};
-pub use timetable::Timetable;
 
 /// The phases of an all-to-all among the tree's hosts: none for one host, one for two, else
 /// `m0 * (n - m0)` where `m0` of `n` hosts are in the largest subtree of the root.
@@ -52,7 +51,7 @@ impl Steps {
         let mut before = vec![0];
         hosts.iter().for_each(|h| before.push(before[before.len() - 1] + h.len()));
         let (m0, n) = (hosts[0].len(), before[hosts.len()]);
-        let rotation = hosts.iter().map(|h| m0 / gcd(m0, h.len()) * h.len()).collect();
+        let rotation = hosts.iter().map(|h| m0 / gcd(m0 as u64, h.len() as u64) as usize * h.len()).collect();
         Steps { hosts, before, rotation, phases: m0 * (n - m0) }
     }
 
@@ -163,14 +162,6 @@ impl Steps {
             put(start + q, self.hosts[i][q / self.m(j)], self.hosts[j][q % self.m(j)]);
         }
     }
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    x
 }
 
 #[cfg(test)]

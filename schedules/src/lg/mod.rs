@@ -10,10 +10,8 @@
 //!   wrong in the printed algorithm.
 //! - The local phase follows each cluster's own contention-free schedule: the message from a host to another in the same
 //!   cluster carries its block along with all blocks the other one is proxy for.
-//! - Blocks of different sizes ([`plan_sized`]), which the paper leaves to future work.
 mod backbone;
 mod clusters;
-pub mod predict;
 mod proxies;
 pub mod slice;
 #[cfg(test)]
@@ -62,13 +60,7 @@ pub struct Transfer {
 /// Plans the all-to-all among the tree's hosts, all blocks of one size. `at_once` limits the messages that each directed edge
 /// between clusters carries in a step; `None` as in the paper: no limit.
 pub fn plan(tree: &Tree, clusters: &Clusters, at_once: Option<u64>) -> Lg {
-    plan_sized(tree, clusters, at_once, &|_| 1)
-}
-
-/// [`plan`] for blocks of `size` octets each (alltoallv): where several proxies serve a destination, they share its senders by
-/// octets. Empty blocks are sent like others.
-pub fn plan_sized(tree: &Tree, clusters: &Clusters, at_once: Option<u64>, size: &dyn Fn(Message) -> u64) -> Lg {
-    let abroad = proxies::messages(clusters, size);
+    let abroad = proxies::messages(clusters);
     let (bound, messages) = bottleneck(tree, clusters, &abroad);
     let mut steps = local_steps(tree, clusters, &abroad);
     steps.extend(backbone::steps(tree, clusters, abroad, at_once));

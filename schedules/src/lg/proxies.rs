@@ -10,22 +10,20 @@
 //!   divide n2 that node need not exist: of 3 + 7 nodes, M9,1 and M9,2 are lost. Here the proxies of y share the senders among them.
 //! - The printed inter-cluster loop begins at i = 1 and so leaves host 0 out, and counts `k in [0, n1]` one too far.
 //! - More than two clusters: the pairing is shifted by the clusters' numbers, so that pairs of clusters load different hosts.
-//! - Blocks of different size: the proxies of a destination share its senders by octets.
 use super::Transfer;
 use super::clusters::Clusters;
 use crate::message::Message;
 use inventory::tree::Node;
 
-/// One message from each proxy to its destination, for every ordered pair of clusters. `size` of a block decides nothing but which
-/// proxy carries it.
-pub(super) fn messages(clusters: &Clusters, size: &dyn Fn(Message) -> u64) -> Vec<Transfer> {
+/// One message from each proxy to its destination, for every ordered pair of clusters.
+pub(super) fn messages(clusters: &Clusters) -> Vec<Transfer> {
     let list = clusters.list();
     let pairs = (0..list.len()).flat_map(|x| (0..list.len()).map(move |y| (x, y))).filter(|(x, y)| x != y);
-    pairs.flat_map(|(x, y)| between(&list[x].hosts, &list[y].hosts, x < y, x + y - 1, size)).collect()
+    pairs.flat_map(|(x, y)| between(&list[x].hosts, &list[y].hosts, x < y, x + y - 1)).collect()
 }
 
 /// The messages from hosts `from` to hosts `to`; where both are as many, `first` decides which side counts as the smaller one.
-fn between(from: &[Node], to: &[Node], first: bool, shift: usize, size: &dyn Fn(Message) -> u64) -> Vec<Transfer> {
+fn between(from: &[Node], to: &[Node], first: bool, shift: usize) -> Vec<Transfer> {
     let gathers = from.len() < to.len() || (from.len() == to.len() && first);
     let mut messages = Vec::with_capacity(from.len().max(to.len()));
     for (y, &dst) in to.iter().enumerate() {
@@ -34,29 +32,15 @@ fn between(from: &[Node], to: &[Node], first: bool, shift: usize, size: &dyn Fn(
             messages.push(Transfer { from: from[(y + shift) % from.len()], to: dst, blocks });
         } else {
             let proxies: Vec<Node> = (0..from.len()).filter(|x| (x + shift) % to.len() == y).map(|x| from[x]).collect();
-            let shares = shares(&blocks, proxies.len(), size);
+            let shares = shares(&blocks, proxies.len());
             messages.extend(proxies.into_iter().zip(shares).map(|(from, blocks)| Transfer { from, to: dst, blocks }));
         }
     }
     messages
 }
 
-/// Cuts blocks into `parts` runs, none empty, of about as many octets; with blocks of one size, of about as many blocks.
-fn shares(blocks: &[Message], parts: usize, size: &dyn Fn(Message) -> u64) -> Vec<Vec<Message>> {
-    let octets: Vec<u128> = blocks.iter().map(|&b| u128::from(size(b))).collect();
-    // Where nothing is to be sent, blocks count.
-    let all: u128 = octets.iter().sum();
-    let mut shares: Vec<Vec<Message>> = Vec::with_capacity(parts);
-    let mut before = 0;
-    for (i, &block) in blocks.iter().enumerate() {
-        let due = (before * parts as u128).checked_div(all).map_or(i * parts / blocks.len(), |part| part as usize);
-        let one_each_is_left = blocks.len() - i == parts - shares.len();
-        if shares.is_empty() || one_each_is_left || (shares.len() < parts && due >= shares.len()) {
-            shares.push(Vec::new());
-        }
-        let current = shares.len() - 1;
-        shares[current].push(block);
-        before += octets[i];
-    }
-    shares
+/// Cuts blocks into `parts` runs of about as many; none is empty where there are as many blocks as parts.
+fn shares(blocks: &[Message], parts: usize) -> impl Iterator<Item = Vec<Message>> {
+    let begin = move |part: usize| (part * blocks.len()).div_ceil(parts);
+    (0..parts).map(move |part| blocks[begin(part)..begin(part + 1)].to_vec())
 }

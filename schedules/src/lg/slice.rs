@@ -85,8 +85,8 @@ pub fn of_steps(steps: &[Vec<Transfer>], host: Node) -> Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lg::plan;
     use crate::lg::tests::{any_sites, runs};
-    use crate::lg::{plan, plan_sized};
     use crate::sample::{star, topology};
     use crate::verify;
     use proptest::prelude::*;
@@ -164,10 +164,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 2_000 }))]
         #[test]
-        fn any_clusters((text, sizes) in any_sites(), at_once in prop::option::of(1u64..5), lumpy in any::<bool>()) {
+        fn any_clusters((text, sizes) in any_sites(), at_once in prop::option::of(1u64..5)) {
             let tree = topology(&text);
-            let size = |m: Message| if lumpy { u64::from(m.src * m.dst % 7) * 1000 } else { 1 };
-            check(&tree, &plan_sized(&tree, &runs(&tree, &sizes), at_once, &size));
+            check(&tree, &plan(&tree, &runs(&tree, &sizes), at_once));
         }
     }
 }

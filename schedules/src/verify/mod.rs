@@ -11,7 +11,6 @@
 //! Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
-mod alltoallv;
 mod lanes;
 mod lg;
 mod order;
@@ -24,7 +23,6 @@ use inventory::tree::{Edge, Tree};
 
 pub use allgather::allgather;
 pub use alltoall::alltoall;
-pub use alltoallv::{AlltoallvViolation, alltoallv};
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
 pub use violation::{Named, NamedEdge, Place, Violation};

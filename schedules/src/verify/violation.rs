@@ -205,9 +205,6 @@ pub enum Violation {
     /// Something in an allgather by circles of groups.
     #[error("lanes: {0}")]
     Lanes(String),
-    /// Something in an all-to-all of different sizes.
-    #[error(transparent)]
-    Alltoallv(#[from] super::AlltoallvViolation),
     /// Something in an all-to-all by LG.
     #[error(transparent)]
     Lg(#[from] super::LgViolation),

@@ -12,7 +12,7 @@ use crate::twin::Twin;
 use crate::within::Within;
 use runtime::watch;
 use schedules::slice::{Step, Token};
-use schedules::table::Collective;
+use selection::table::Collective;
 use std::ffi::c_int;
 
 /// Receives posted ahead. Enough that a block never waits for its receive; more would make each wait look at more.

@@ -5,7 +5,7 @@ use crate::mpi::mpi;
 use crate::quiet::quietly;
 use crate::result::{Failed, Result, check};
 use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use schedules::table::Collective;
+use selection::table::Collective;
 use std::ffi::{c_int, c_void};
 
 /// A block of more octets is left to the library: MPI counts the pieces of a message by `int`.

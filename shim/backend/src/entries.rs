@@ -5,7 +5,7 @@ use crate::mpi::mpi;
 use crate::result::{Result, check};
 use crate::serve;
 use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use schedules::table::Collective;
+use selection::table::Collective;
 use std::ffi::{c_int, c_void};
 
 type Address = *mut c_void;

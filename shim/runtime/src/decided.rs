@@ -1,5 +1,5 @@
 //! Which way each kind of call went last, so that `HEDDLE_VERBOSE=2` tells of a decision when it is new or another one, and only then.
-use schedules::table::{Collective, Way};
+use selection::table::{Collective, Way};
 use std::collections::BTreeMap;
 
 /// A program that calls with ever new sizes is told of these many of them.

@@ -7,13 +7,13 @@ use crate::settings::Force;
 use crate::view::{Problem, View};
 use inventory::Bytes;
 use schedules::alltoall::Algorithm;
-use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
 use schedules::sync::scheme::Scheme;
-use schedules::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
 use schedules::verify;
 use schedules::{allgather, alltoall, bundled, lg};
+use selection::epoch::Lean;
+use selection::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more octets, the call goes another way.

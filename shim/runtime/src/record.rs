@@ -5,8 +5,8 @@
 //! a program that calls once a second each call is timed, however short.
 use crate::directory::client::{self, SharedDirectory};
 use inventory::{Bytes, Millis};
-use schedules::job::{CallTotal, JobRecord};
-use schedules::table::{Collective, Mpi, Way};
+use selection::job::{CallTotal, JobRecord};
+use selection::table::{Collective, Mpi, Way};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};

@@ -2,8 +2,8 @@
 //! rank does alone, each reads its own: when a communicator is looked at ([`crate::worth`]), and how long others are waited for.
 use inventory::Bytes;
 use schedules::sync::SyncKind;
-use schedules::table::{Carrier, Collective, UnknownWay, Way};
-use schedules::tuning::{row, turn};
+use selection::table::{Carrier, Collective, UnknownWay, Way};
+use selection::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;

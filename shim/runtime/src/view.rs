@@ -2,9 +2,9 @@
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes};
 use schedules::bound;
-use schedules::epoch::Lean;
-use schedules::table::Collective;
 use schedules::verify::Violation;
+use selection::epoch::Lean;
+use selection::table::Collective;
 use std::net::IpAddr;
 
 /// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and

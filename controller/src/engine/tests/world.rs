@@ -4,7 +4,7 @@ use crate::plan::Verified;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;
-use schedules::tuning::Tuning;
+use selection::tuning::Tuning;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// One port of a switch.

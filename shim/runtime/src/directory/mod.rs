@@ -39,7 +39,7 @@ enum Request {
 /// What the helper tells its rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Report {
-    /// A new epoch, as [`schedules::epoch::Lean`] in bytes.
+    /// A new epoch, as [`selection::epoch::Lean`] in bytes.
     Epoch(Vec<u8>),
     /// There is no epoch that could be used, and why.
     Unusable(String),

@@ -1,6 +1,6 @@
 //! Epochs out of the shared directory. It only ever reads whole files, checks every digest, and when
 //! anything is wrong it says so and keeps nothing.
-use schedules::epoch::{Lean, Pointer};
+use selection::epoch::{Lean, Pointer};
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -86,8 +86,8 @@ fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
     use inventory::{Millis, Topology, TopologyFile};
-    use schedules::epoch::Epoch;
-    use schedules::tuning::Tuning;
+    use selection::epoch::Epoch;
+    use selection::tuning::Tuning;
     use std::fs;
 
     /// Publishes an epoch of one switch by hand.

@@ -1,0 +1,94 @@
+//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11 -- DIR` writes
+//! `figure11.md` and `figure11.svg` to DIR. The same on every run.
+use experiments::chart::{self, Line, Panel, Scale};
+use experiments::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
+use schedules::allgather::{Algorithm, plan_as};
+use schedules::verify;
+use std::path::Path;
+
+/// Random clusters per point, as in the paper.
+const CLUSTERS: u64 = 50;
+/// The paper's text does not name the sizes of its figure.
+const SWITCHES: [usize; 8] = [20, 50, 100, 200, 400, 600, 800, 1000];
+const CONSTRUCTIONS: [(Construction, &str); 3] =
+    [(Construction::BreadthFirst, "BFS tree"), (Construction::Random, "random tree"), (Construction::DepthFirst, "DFS tree")];
+const ALGORITHMS: [Algorithm; 2] = [Algorithm::Lr1, Algorithm::Lr3];
+
+/// Longest paths over the clusters of one size, by one construction and one algorithm.
+struct Sample(Vec<u32>);
+
+impl Sample {
+    fn mean(&self) -> f64 {
+        f64::from(self.0.iter().sum::<u32>()) / self.0.len() as f64
+    }
+
+    fn range(&self) -> String {
+        format!("{} to {}", self.0.iter().min().unwrap_or(&0), self.0.iter().max().unwrap_or(&0))
+    }
+}
+
+/// By algorithm, then by construction.
+type Row = [[Sample; 3]; 2];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = std::env::args().nth(1).ok_or("usage: figure11 DIR")?;
+    let rows = SWITCHES.iter().map(|&switches| row(switches)).collect::<Result<Vec<Row>, _>>()?;
+    let directory = Path::new(&directory);
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join("figure11.svg"), picture(&rows))?;
+    std::fs::write(directory.join("figure11.md"), page(&rows))?;
+    Ok(())
+}
+
+fn row(switches: usize) -> Result<Row, Box<dyn std::error::Error>> {
+    let mut row: Row = std::array::from_fn(|_| std::array::from_fn(|_| Sample(Vec::new())));
+    for seed in 0..CLUSTERS {
+        let mut random = Random::new(seed << 32 | switches as u64);
+        let cluster = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut random);
+        for (c, (construction, _)) in CONSTRUCTIONS.into_iter().enumerate() {
+            let tree = spanning_tree(&cluster, construction, &mut random).tree()?;
+            for (a, algorithm) in ALGORITHMS.into_iter().enumerate() {
+                let ring = plan_as(&tree, algorithm)?;
+                verify::allgather(&tree, &ring)?;
+                row[a][c].0.push(ring.longest_path);
+            }
+        }
+    }
+    Ok(row)
+}
+
+fn picture(rows: &[Row]) -> String {
+    let lines = |a: usize| {
+        let points =
+            |c: usize| SWITCHES.iter().zip(rows).map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean())).collect();
+        CONSTRUCTIONS.iter().enumerate().map(|(c, (_, name))| Line { name, points: points(c) }).collect()
+    };
+    let panel =
+        |title, a| Panel { title, x: ("machines", Scale::Linear), y: ("longest path (switches), mean", Scale::Linear), lines: lines(a) };
+    chart::svg(&[panel("(a) LR1", 0), panel("(b) LR3", 1)])
+}
+
+fn page(rows: &[Row]) -> String {
+    let mut table = String::new();
+    for (switches, row) in SWITCHES.iter().zip(rows) {
+        let cells: Vec<String> = row.iter().flatten().map(|sample| format!("{:.2} ({})", sample.mean(), sample.range())).collect();
+        table += &format!("| {} | {switches} | {} |\n", switches * HOSTS_PER_SWITCH, cells.join(" | "));
+    }
+    let lr3 = || rows.iter().flat_map(|row| row[1].iter().flat_map(|sample| &sample.0));
+    let threes = lr3().filter(|&&path| path == 3).count() as f64 / lr3().count() as f64 * 100.0;
+    let mean = |row: &Row| row[1].iter().map(Sample::mean).sum::<f64>() / row[1].len() as f64;
+    format!(
+        include_str!("page.md"),
+        clusters = CLUSTERS,
+        per_switch = HOSTS_PER_SWITCH,
+        degree = MEAN_DEGREE,
+        reach = REACH,
+        table = table,
+        threes = threes,
+        most = lr3().max().unwrap_or(&0),
+        small = mean(&rows[0]),
+        fewest = SWITCHES[0],
+        large = mean(&rows[rows.len() - 1]),
+        largest = SWITCHES[SWITCHES.len() - 1],
+    )
+}

@@ -1,0 +1,206 @@
+//! Networks with redundant links: spanning trees of them, and random ones to try schedules on.
+//!
+//! Source: allgather-switched-clusters, section 5 (the three ways to construct a tree).
+//! Input: a topology file whose links may close loops.
+//! Guarantee: exactly the links of one spanning tree of every connected part keep forwarding.
+//! Cost: O(links log links).
+//! Deviations: a part without connection gets a tree of its own, and [`TopologyFile::tree`] reports it.
+mod cluster;
+
+use inventory::TopologyFile;
+use inventory::topology::LinkState;
+use petgraph::unionfind::UnionFind;
+use std::collections::{HashMap, VecDeque};
+
+pub use cluster::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, random_cluster};
+pub use schedules::random::Random;
+
+/// How a spanning tree is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Construction {
+    /// From a random switch to the nearest first: low trees.
+    BreadthFirst,
+    /// From a random switch always onwards from the last one found: tall trees.
+    DepthFirst,
+    /// Links in random order, those that would close a loop left out.
+    Random,
+}
+
+/// The same network with every forwarding link that is not in the tree set to `blocked`. Links that are blocked already stay
+/// so and take no part. The switch that the tree was grown from comes first, so [`TopologyFile::tree`] hangs it from there.
+pub fn spanning_tree(network: &TopologyFile, construction: Construction, random: &mut Random) -> TopologyFile {
+    let graph = Graph::new(network);
+    let root = if construction == Construction::Random { 0 } else { random.below(graph.near.len()) };
+    let in_tree = match construction {
+        Construction::BreadthFirst => graph.breadth_first(root),
+        Construction::DepthFirst => graph.depth_first(root),
+        Construction::Random => graph.at_random(random),
+    };
+    let mut tree = network.clone();
+    for (number, &(link, ..)) in graph.links.iter().enumerate() {
+        if !in_tree[number] {
+            tree.links[link].state = Some(LinkState::Blocked);
+        }
+    }
+    if let Some(up_to_root) = tree.switches.get_mut(..=root) {
+        up_to_root.rotate_right(1);
+    }
+    tree
+}
+
+/// Switches and forwarding links by number.
+struct Graph {
+    /// Place in the file, and the two ends.
+    links: Vec<(usize, usize, usize)>,
+    /// By switch: the switch next to it, and the link's number here.
+    near: Vec<Vec<(usize, usize)>>,
+}
+
+impl Graph {
+    fn new(network: &TopologyFile) -> Graph {
+        let number: HashMap<&str, usize> = network.switches.iter().zip(0..).map(|(name, number)| (name.as_str(), number)).collect();
+        let forwarding = network.links.iter().enumerate().filter(|(_, link)| link.state != Some(LinkState::Blocked));
+        let ends = |name: &String| number.get(name.as_str()).copied();
+        let links: Vec<_> = forwarding.filter_map(|(place, link)| Some((place, ends(&link.a)?, ends(&link.b)?))).collect();
+        let mut near = vec![Vec::new(); network.switches.len()];
+        for (link, &(_, a, b)) in links.iter().enumerate() {
+            near[a].push((b, link));
+            near[b].push((a, link));
+        }
+        Graph { links, near }
+    }
+
+    /// The root, then the other switches, which matter only where they are not connected to it.
+    fn starts(&self, root: usize) -> impl Iterator<Item = usize> {
+        let all = self.near.len();
+        (0..all).map(move |s| (root + s) % all)
+    }
+
+    fn breadth_first(&self, root: usize) -> Vec<bool> {
+        let (mut in_tree, mut found) = (vec![false; self.links.len()], vec![false; self.near.len()]);
+        for start in self.starts(root) {
+            let mut queue = VecDeque::from_iter((!std::mem::replace(&mut found[start], true)).then_some(start));
+            while let Some(at) = queue.pop_front() {
+                for &(next, link) in &self.near[at] {
+                    if !std::mem::replace(&mut found[next], true) {
+                        in_tree[link] = true;
+                        queue.push_back(next);
+                    }
+                }
+            }
+        }
+        in_tree
+    }
+
+    fn depth_first(&self, root: usize) -> Vec<bool> {
+        let (mut in_tree, mut found) = (vec![false; self.links.len()], vec![false; self.near.len()]);
+        for start in self.starts(root) {
+            // Each switch on the way with the neighbours it has not looked at.
+            let mut way = Vec::from_iter((!std::mem::replace(&mut found[start], true)).then(|| self.near[start].iter()));
+            while let Some(ahead) = way.last_mut() {
+                match ahead.next() {
+                    Some(&(next, link)) if !found[next] => {
+                        found[next] = true;
+                        in_tree[link] = true;
+                        way.push(self.near[next].iter());
+                    }
+                    Some(_) => {}
+                    None => drop(way.pop()),
+                }
+            }
+        }
+        in_tree
+    }
+
+    fn at_random(&self, random: &mut Random) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..self.links.len()).collect();
+        random.shuffle(&mut order);
+        let (mut in_tree, mut parts) = (vec![false; self.links.len()], UnionFind::new(self.near.len()));
+        for link in order {
+            let (_, a, b) = self.links[link];
+            in_tree[link] = parts.union(a, b);
+        }
+        in_tree
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: [Construction; 3] = [Construction::BreadthFirst, Construction::DepthFirst, Construction::Random];
+
+    fn forwarding(file: &TopologyFile) -> Vec<String> {
+        let links = file.links.iter().filter(|link| link.state != Some(LinkState::Blocked));
+        links.map(|link| format!("{}-{}", link.a, link.b)).collect()
+    }
+
+    /// By switch: those on the way to it from the root of a tree, the root first.
+    fn ways(tree: &Graph, root: usize) -> Vec<Vec<usize>> {
+        let mut ways = vec![Vec::new(); tree.near.len()];
+        let mut ahead = vec![(root, root)];
+        while let Some((at, from)) = ahead.pop() {
+            ways[at] = if at == from { Vec::new() } else { [ways[from].as_slice(), &[from]].concat() };
+            ahead.extend(tree.near[at].iter().filter(|next| next.0 != from).map(|next| (next.0, at)));
+        }
+        ways
+    }
+
+    #[test]
+    fn a_ring_of_switches_is_opened_once() {
+        let text = "switches: [a, b, c, d, e]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, {a: b, b: c}, {a: c, b: d}, {a: d, b: e}, {a: e, b: a}, {a: a, b: b}]";
+        let ring = TopologyFile::parse("ring", text).unwrap();
+        assert!(ring.tree().is_err());
+        for construction in ALL {
+            let tree = spanning_tree(&ring, construction, &mut Random::new(1));
+            assert_eq!(tree.links.len(), 6);
+            assert_eq!(forwarding(&tree).len(), 4);
+            assert_eq!(tree.tree().unwrap().nodes(), 6);
+        }
+        let mut roots: Vec<_> =
+            (0..40).map(|seed| forwarding(&spanning_tree(&ring, Construction::BreadthFirst, &mut Random::new(seed)))).collect();
+        roots.sort();
+        roots.dedup();
+        assert_eq!(roots.len(), 5, "each switch is the root of another tree");
+    }
+
+    #[test]
+    fn blocked_links_stay_out_and_parts_stay_apart() {
+        let text = "switches: [a, b, c, d]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, {a: b, b: c, state: blocked}, {a: c, b: d}, {a: d, b: c}]";
+        let parts = TopologyFile::parse("parts", text).unwrap();
+        for construction in ALL {
+            let tree = spanning_tree(&parts, construction, &mut Random::new(3));
+            assert_eq!(forwarding(&tree).len(), 2);
+            assert!(tree.tree().unwrap_err().to_string().contains("two parts"));
+        }
+        let none = TopologyFile::default();
+        for construction in ALL {
+            assert_eq!(spanning_tree(&none, construction, &mut Random::new(3)), none);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_construction_gives_a_tree_of_its_shape(switches in 1..60usize, seed in any::<u64>()) {
+            let network = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut Random::new(seed));
+            for construction in ALL {
+                let tree = spanning_tree(&network, construction, &mut Random::new(seed));
+                prop_assert_eq!(&tree, &spanning_tree(&network, construction, &mut Random::new(seed)));
+                prop_assert_eq!(tree.tree().unwrap().nodes() as usize, switches * (HOSTS_PER_SWITCH + 1));
+                let graph = Graph::new(&network);
+                let root = network.switches.iter().position(|name| *name == tree.switches[0]).unwrap();
+                let ways = ways(&Graph::new(&TopologyFile { switches: network.switches.clone(), ..tree }), root);
+                for &(_, a, b) in &graph.links {
+                    match construction {
+                        // No link leads more than one level on.
+                        Construction::BreadthFirst => prop_assert!(ways[a].len().abs_diff(ways[b].len()) <= 1),
+                        // Every link leads to a switch further up the same way.
+                        Construction::DepthFirst => prop_assert!(ways[a].contains(&b) || ways[b].contains(&a)),
+                        Construction::Random => {}
+                    }
+                }
+            }
+        }
+    }
+}

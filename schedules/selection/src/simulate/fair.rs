@@ -1,0 +1,244 @@
+//! Max-min fair rates: nobody can have more without somebody who has no more getting less.
+//!
+//! All flows grow alike until an edge is full; its flows stay as they are, the others grow on (progressive filling). An edge's
+//! fair share only rises as flows elsewhere are settled, so a heap with late corrections finds the next edge to fill.
+use super::Step;
+use inventory::BitsPerSec;
+use inventory::tree::{Edge, Node, Tree};
+use schedules::bound::WIRE_PER_PAYLOAD;
+use schedules::capacities::Capacities;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A message on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flow {
+    pub(super) step: Step,
+    pub(super) src: Node,
+    /// Where [`Network`] keeps its edges, and what the slowest of them carries.
+    path: u32,
+    slowest: f64,
+    /// Octets of payload to go.
+    pub(super) left: f64,
+    /// Octets of payload a second.
+    pub(super) rate: f64,
+}
+
+/// The tree's directed edges and the paths of the flows on them.
+pub(super) struct Network {
+    /// Octets of payload a second, by edge.
+    capacity: Vec<f64>,
+    /// How fast each host can send.
+    sends: Vec<f64>,
+    /// How many flows each host has on the wire.
+    sending: Vec<u32>,
+    /// The rate of one message where links are as wide as [`Capacities::of`] says.
+    orderly: f64,
+    penalty: f64,
+    /// Edges of every flow, `longest` slots each, filled up with [`NO_EDGE`].
+    paths: Vec<Edge>,
+    longest: usize,
+    free: Vec<u32>,
+    filling: Filling,
+}
+
+const NO_EDGE: Edge = Edge::MAX;
+const UNSETTLED: f64 = -1.0;
+
+/// What progressive filling knows of an edge.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    /// Flows whose rate is not settled.
+    flows: u32,
+    /// Where its flows are listed, and how many.
+    first: u32,
+    members: u32,
+    /// Whose flow came first, and whether there is another's.
+    sender: Node,
+    contended: bool,
+    /// What its flows could bring.
+    offered: f64,
+    /// Capacity that settled flows leave.
+    spare: f64,
+}
+
+impl Use {
+    fn share(&self) -> u64 {
+        (self.spare.max(0.0) / f64::from(self.flows)).to_bits()
+    }
+}
+
+#[derive(Default)]
+struct Filling {
+    edges: Vec<Use>,
+    used: Vec<Edge>,
+    members: Vec<u32>,
+    heap: BinaryHeap<Reverse<(u64, Edge)>>,
+}
+
+impl Network {
+    pub(super) fn new(tree: &Tree, penalty: f64) -> Self {
+        let payload = |rate: BitsPerSec| rate.0.max(1) as f64 / 8.0 / WIRE_PER_PAYLOAD;
+        let capacity: Vec<f64> = (0..tree.edges()).map(|e| payload(tree.rate(e / 2))).collect();
+        let mut sends = vec![0f64; tree.nodes() as usize];
+        for edge in 0..tree.edges() {
+            if let Some((from, _)) = tree.ends(edge) {
+                sends[from as usize] = sends[from as usize].max(capacity[edge as usize]);
+            }
+        }
+        let deepest = tree.top_down().iter().map(|&v| tree.depth(v)).max().unwrap_or(0) as usize;
+        let filling = Filling { edges: vec![Use::default(); tree.edges() as usize], ..Filling::default() };
+        Network {
+            capacity,
+            sends,
+            sending: vec![0; tree.nodes() as usize],
+            orderly: payload(Capacities::of(tree).rate()),
+            penalty,
+            paths: Vec::new(),
+            longest: 2 * deepest,
+            free: Vec::new(),
+            filling,
+        }
+    }
+
+    /// A flow on the wire, whose path is kept until it leaves.
+    pub(super) fn enter(&mut self, tree: &Tree, step: Step, (src, dst): (Node, Node), octets: f64) -> Flow {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.paths.resize(self.paths.len() + self.longest, NO_EDGE);
+            (self.paths.len() / self.longest) as u32 - 1
+        });
+        let own = &mut self.paths[slot as usize * self.longest..][..self.longest];
+        own.fill(NO_EDGE);
+        let (mut next, mut slowest) = (0, f64::INFINITY);
+        tree.path(src, dst, |edge| {
+            own[next] = edge;
+            next += 1;
+            slowest = slowest.min(self.capacity[edge as usize]);
+        });
+        self.sending[src as usize] += 1;
+        Flow { step, src, path: slot, slowest, left: octets, rate: 0.0 }
+    }
+
+    pub(super) fn leave(&mut self, flow: &Flow) {
+        self.sending[flow.src as usize] -= 1;
+        self.free.push(flow.path);
+    }
+
+    /// What a flow could bring where only its host and its path limit it. A host divides its rate among its flows, but where it
+    /// has more of them than messages fit side by side, each may come at a message's rate at any moment.
+    fn offer(&self, flow: &Flow) -> f64 {
+        let share = self.sends[flow.src as usize] / f64::from(self.sending[flow.src as usize]);
+        share.max(self.orderly).min(flow.slowest)
+    }
+
+    fn path(paths: &[Edge], longest: usize, slot: u32) -> impl Iterator<Item = usize> + '_ {
+        paths[slot as usize * longest..][..longest].iter().take_while(|&&e| e != NO_EDGE).map(|&e| e as usize)
+    }
+
+    /// Sets the rates of all flows.
+    pub(super) fn share(&mut self, flows: &mut [Flow]) {
+        self.enlist(flows);
+        let (paths, longest) = (&self.paths, self.longest);
+        let Filling { edges, used, members, heap } = &mut self.filling;
+        heap.extend(used.drain(..).map(|e| Reverse((edges[e as usize].share(), e))));
+        while let Some(Reverse((share, edge))) = heap.pop() {
+            let full = edges[edge as usize];
+            if full.flows == 0 {
+                continue;
+            }
+            if full.share() > share {
+                heap.push(Reverse((full.share(), edge)));
+                continue;
+            }
+            let rate = f64::from_bits(share);
+            for &i in &members[full.first as usize..][..full.members as usize] {
+                let flow = &mut flows[i as usize];
+                if flow.rate == UNSETTLED {
+                    flow.rate = rate;
+                    for e in Network::path(paths, longest, flow.path) {
+                        edges[e].flows -= 1;
+                        edges[e].spare -= rate;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lists the flows of every edge and what the edge has to share out.
+    fn enlist(&mut self, flows: &mut [Flow]) {
+        let mut filling = std::mem::take(&mut self.filling);
+        let (paths, longest) = (&self.paths, self.longest);
+        let Filling { edges, used, members, .. } = &mut filling;
+        for flow in flows.iter_mut() {
+            flow.rate = UNSETTLED;
+            let offer = self.offer(flow);
+            for e in Network::path(paths, longest, flow.path) {
+                let edge = &mut edges[e];
+                if edge.flows == 0 {
+                    used.push(e as Edge);
+                    *edge = Use { sender: flow.src, ..Use::default() };
+                }
+                edge.flows += 1;
+                edge.contended |= edge.sender != flow.src;
+                edge.offered += offer;
+            }
+        }
+        let mut listed = 0;
+        for &e in used.iter() {
+            let (edge, capacity) = (&mut edges[e as usize], self.capacity[e as usize]);
+            edge.first = listed;
+            listed += edge.flows;
+            let oversubscribed = edge.contended && edge.offered > capacity * (1.0 + super::ROUNDING);
+            edge.spare = if oversubscribed { capacity * (1.0 - self.penalty) } else { capacity };
+        }
+        members.resize(listed as usize, 0);
+        for (i, flow) in flows.iter().enumerate() {
+            for e in Network::path(paths, longest, flow.path) {
+                let edge = &mut edges[e];
+                members[(edge.first + edge.members) as usize] = i as u32;
+                edge.members += 1;
+            }
+        }
+        self.filling = filling;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::any_tree;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The definition: every flow has an edge that is full and on which nobody is faster.
+        #[test]
+        fn every_flow_has_a_bottleneck(tree in any_tree(2..=24), pairs in prop::collection::vec((0u32..24, 0u32..24), 1..60)) {
+            let n = tree.hosts();
+            let mut network = Network::new(&tree, 0.0);
+            let pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b).collect();
+            let mut flows: Vec<Flow> = Vec::new();
+            for (i, &(src, dst)) in pairs.iter().enumerate() {
+                flows.push(network.enter(&tree, i as u32, (src, dst), 1.0));
+            }
+            network.share(&mut flows);
+            let (mut carried, mut fastest) = (vec![0f64; tree.edges() as usize], vec![0f64; tree.edges() as usize]);
+            for (flow, &(a, b)) in flows.iter().zip(&pairs) {
+                tree.path(a, b, |e| {
+                    carried[e as usize] += flow.rate;
+                    fastest[e as usize] = fastest[e as usize].max(flow.rate);
+                });
+            }
+            for (e, &sum) in carried.iter().enumerate() {
+                prop_assert!(sum <= network.capacity[e] * (1.0 + 1e-9));
+            }
+            for (flow, &(a, b)) in flows.iter().zip(&pairs) {
+                let mut held = false;
+                tree.path(a, b, |e| {
+                    let e = e as usize;
+                    held |= carried[e] >= network.capacity[e] * (1.0 - 1e-9) && flow.rate >= fastest[e] * (1.0 - 1e-9);
+                });
+                prop_assert!(held, "{a} -> {b} could have more than {}", flow.rate);
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! How long traffic takes: messages as flows that share every cable fairly.
+//!
+//! Source: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2); alpha and beta as
+//! in contention-signature section 3; the contention penalty is this project's reading of that paper's gamma, see
+//! [`Model::penalty_of_gamma`].
+//! Input: a tree with its rates, [`Traffic`] (messages and what each waits for), a [`Model`].
+//! Guarantee: no edge ever carries more than its rate, so no run is faster than the bottleneck edge allows
+//! ([`schedules::bound::alltoall_seconds`]); equal input gives an equal result.
+//! Cost: O(batches * active messages * path length), a batch being the messages that end together. Memory O(messages + active
+//! messages * path length).
+//! Deviations: a network of packets and TCP is none of fluids: slow start, retransmission timeouts and the unfairness of short
+//! flows are left to the penalty. Messages that end within [`Model::tolerance`] of each other end together, the earlier ones late.
+mod fair;
+pub mod libraries;
+pub mod planned;
+mod traffic;
+
+pub use traffic::{Step, Traffic, Wait};
+
+use fair::{Flow, Network};
+use inventory::Tree;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use traffic::{Successors, What};
+
+/// What the network and the hosts cost beside the cables' rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    /// Seconds from the start of a message to its first octet: the papers' alpha.
+    pub latency: f64,
+    /// Seconds until a waiting host has a token. A barrier takes one per round of a dissemination barrier.
+    pub token: f64,
+    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the messages of several hosts could together come
+    /// faster than it carries, each as fast as its path and its host allow. A host that sends no more at once than fits side by
+    /// side ([`schedules::capacities::Capacities::of`]) divides its rate among its messages.
+    pub penalty: f64,
+    /// Messages end together if they are apart by no more than this share of the first one's time; the earlier ones wait.
+    /// Zero is exact.
+    pub tolerance: f64,
+}
+
+impl Default for Model {
+    /// An ideal network: only cables take time.
+    fn default() -> Self {
+        Model { latency: 0.0, token: 0.0, penalty: 0.0, tolerance: 0.01 }
+    }
+}
+
+impl Model {
+    /// The penalty that a measured contention ratio gamma stands for: `1 - 1 / gamma`.
+    ///
+    /// It assumes that gamma was measured where the bottleneck was oversubscribed all the time, that what was measured would
+    /// have kept it busy all the time (a direct exchange on one switch does), and that the loss does not depend on how many
+    /// flows share the edge. A gamma below 1, or none, is no loss.
+    pub fn penalty_of_gamma(gamma: f64) -> f64 {
+        if gamma > 1.0 { 1.0 - 1.0 / gamma } else { 0.0 }
+    }
+}
+
+/// Messages that can never start because they wait for each other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "message \"{src}\" -> \"{dst}\": waits for what comes after it, {left} steps never start; the schedule deadlocks, check it with `heddle verify`"
+)]
+pub struct Deadlock {
+    /// Sender of the first message that never starts.
+    pub src: String,
+    /// Its receiver.
+    pub dst: String,
+    /// How many messages and barriers never end.
+    pub left: usize,
+}
+
+/// When everything happened, in seconds from the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    /// When each step had nothing left to wait for, by [`Step`].
+    pub begun: Vec<f64>,
+    /// When it was over.
+    pub ended: Vec<f64>,
+}
+
+impl Timeline {
+    /// Seconds until all was over.
+    pub fn seconds(&self) -> f64 {
+        self.ended.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Plays `traffic` on the tree.
+///
+/// # Errors
+/// [`Deadlock`], if steps wait for each other in a circle.
+pub fn run(tree: &Tree, traffic: &Traffic, model: &Model) -> Result<Timeline, Deadlock> {
+    let mut run = Run::new(tree, traffic, model);
+    run.play();
+    let stuck = |i: &usize| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], What::Send { .. });
+    match (0..traffic.steps.len()).find(stuck).map(|i| traffic.steps[i]) {
+        Some(What::Send { src, dst, .. }) => {
+            let left = run.waits_for.iter().filter(|&&n| n > 0).count();
+            Err(Deadlock { src: tree.name(src).to_owned(), dst: tree.name(dst).to_owned(), left })
+        }
+        _ => Ok(run.timeline),
+    }
+}
+
+/// Ends closer than this share of a message's time are rounding errors.
+const ROUNDING: f64 = 1e-9;
+
+struct Run<'a> {
+    tree: &'a Tree,
+    traffic: &'a Traffic,
+    model: &'a Model,
+    network: Network,
+    successors: Successors,
+    /// How many steps each one still waits for.
+    waits_for: Vec<u32>,
+    timeline: Timeline,
+    now: f64,
+    /// Steps that put something on the wire, or end, at a time to come.
+    timers: BinaryHeap<Reverse<(Seconds, Step)>>,
+    /// Steps that do so now.
+    due: Vec<Step>,
+    /// On the wire.
+    active: Vec<Flow>,
+}
+
+/// A time that can be sorted: never negative, never NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Seconds(u64);
+
+impl Seconds {
+    fn of(seconds: f64) -> Self {
+        Seconds(seconds.max(0.0).to_bits())
+    }
+
+    fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(tree: &'a Tree, traffic: &'a Traffic, model: &'a Model) -> Self {
+        let (steps, waits_for) = (traffic.steps.len(), traffic.waits_for());
+        let mut run = Run {
+            tree,
+            traffic,
+            model,
+            network: Network::new(tree, model.penalty),
+            successors: traffic.successors(),
+            timeline: Timeline { begun: vec![0.0; steps], ended: vec![0.0; steps] },
+            now: 0.0,
+            timers: BinaryHeap::new(),
+            due: Vec::new(),
+            active: Vec::new(),
+            waits_for,
+        };
+        (0..steps as Step).filter(|&s| run.waits_for[s as usize] == 0).collect::<Vec<_>>().into_iter().for_each(|s| run.begin(s));
+        run
+    }
+
+    fn play(&mut self) {
+        loop {
+            self.fire();
+            if let Some(wire) = self.until_an_end() {
+                self.advance(wire);
+            } else if let Some(Reverse((at, _))) = self.timers.peek() {
+                self.now = at.get();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Nothing holds the step back any more.
+    fn begin(&mut self, step: Step) {
+        let begun = self.timeline.begun[step as usize];
+        let at = begun
+            + match self.traffic.steps[step as usize] {
+                What::Send { .. } => self.model.latency,
+                What::Barrier => self.model.token * f64::from(self.tree.hosts().next_power_of_two().trailing_zeros()),
+            };
+        if at <= self.now { self.due.push(step) } else { self.timers.push(Reverse((Seconds::of(at), step))) }
+    }
+
+    /// Puts on the wire what is due.
+    fn fire(&mut self) {
+        while let Some(&Reverse((at, step))) = self.timers.peek()
+            && at.get() <= self.now * (1.0 + f64::EPSILON)
+        {
+            self.timers.pop();
+            self.due.push(step);
+        }
+        while let Some(step) = self.due.pop() {
+            match self.traffic.steps[step as usize] {
+                What::Send { src, dst, bytes } if bytes > 0 && src != dst => {
+                    self.active.push(self.network.enter(self.tree, step, (src, dst), bytes as f64));
+                }
+                _ => self.end(step),
+            }
+        }
+    }
+
+    fn end(&mut self, step: Step) {
+        self.timeline.ended[step as usize] = self.now;
+        for i in self.successors.of(step) {
+            let (next, wait) = self.successors.steps[i];
+            let known = self.now + if wait == Wait::Token { self.model.token } else { 0.0 };
+            let begun = &mut self.timeline.begun[next as usize];
+            *begun = begun.max(known);
+            self.waits_for[next as usize] -= 1;
+            if self.waits_for[next as usize] == 0 {
+                self.begin(next);
+            }
+        }
+    }
+
+    /// Shares the cables anew and tells how long until messages end, or until another one starts; `None` with an idle network.
+    fn until_an_end(&mut self) -> Option<f64> {
+        self.network.share(&mut self.active);
+        let ends = |flow: &Flow| flow.left / flow.rate;
+        let first = self.active.iter().min_by(|a, b| ends(a).total_cmp(&ends(b)))?;
+        let timer = self.timers.peek().map_or(f64::INFINITY, |Reverse((at, _))| at.get() - self.now);
+        if timer < ends(first) {
+            return Some(timer);
+        }
+        let took = self.now + ends(first) - self.timeline.begun[first.step as usize];
+        let together = ends(first) + took * self.model.tolerance.max(ROUNDING);
+        Some(self.active.iter().map(ends).filter(|&end| end <= together).fold(ends(first), f64::max))
+    }
+
+    /// Lets time pass; what has nothing left to send ends.
+    fn advance(&mut self, seconds: f64) {
+        self.now += seconds;
+        let (network, mut over) = (&mut self.network, Vec::new());
+        self.active.retain_mut(|flow| {
+            let ends = flow.left / flow.rate;
+            flow.left -= flow.rate * seconds;
+            if ends <= seconds {
+                network.leave(flow);
+                over.push(flow.step);
+            }
+            ends > seconds
+        });
+        over.into_iter().for_each(|step| self.end(step));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+use super::libraries::{Library, alltoall};
+use super::planned;
+use super::*;
+use crate::sample::{any_tree, star, topology};
+use inventory::{Bytes, Tree};
+use proptest::prelude::*;
+use schedules::alltoall::{Algorithm, plan_as};
+use schedules::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_seconds};
+use schedules::sync::scheme::{Mechanism, Scheme};
+use schedules::sync::{Reduction, SyncKind};
+
+/// One second of gigabit, before the frames' own octets.
+const SECOND: Bytes = Bytes(125_000_000);
+const BLOCK: Bytes = Bytes(1 << 20);
+
+fn model(penalty: f64) -> Model {
+    Model { penalty, ..Model::default() }
+}
+
+fn exact() -> Model {
+    Model { tolerance: 0.0, ..Model::default() }
+}
+
+fn seconds(tree: &Tree, traffic: &Traffic, model: &Model) -> f64 {
+    run(tree, traffic, model).unwrap().seconds()
+}
+
+/// Time of the schedule over the bound.
+fn planned(tree: &Tree, algorithm: Algorithm, sync: SyncKind, model: &Model) -> f64 {
+    let plan = plan_as(tree, algorithm, sync, Reduction::Chain);
+    let scheme = Scheme::new(if sync == SyncKind::Barrier { Mechanism::Barrier } else { Mechanism::None }, None).unwrap();
+    seconds(tree, &planned::alltoall(&plan, BLOCK, scheme), model) / payload_bound_seconds(tree, BLOCK)
+}
+
+#[test]
+fn two_flows_share_and_one_goes_on_alone() {
+    // x and y both send to z: half of the last cable each, then the longer one all of it.
+    let tree = star(&[3]);
+    let mut traffic = Traffic::new();
+    let short = traffic.send(0, 2, SECOND);
+    let long = traffic.send(1, 2, Bytes(2 * SECOND.0));
+    let ended = |model: &Model| {
+        let timeline = run(&tree, &traffic, model).unwrap();
+        [timeline.ended[short as usize] / WIRE_PER_PAYLOAD, timeline.ended[long as usize] / WIRE_PER_PAYLOAD]
+    };
+    let near = |found: [f64; 2], expected: [f64; 2]| {
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?} {expected:?}");
+    };
+    near(ended(&exact()), [2.0, 3.0]);
+    // While two hosts send over it, half of it is lost.
+    near(ended(&model(0.5)), [4.0, 5.0]);
+    // Both are late by the latency, once.
+    let late = run(&tree, &traffic, &Model { latency: 0.5, ..exact() }).unwrap();
+    assert!((late.seconds() - 3.0 * WIRE_PER_PAYLOAD - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn who_is_held_elsewhere_leaves_the_rest_to_others() {
+    // w -> y crosses the slow cable; x -> z has the rest of nothing else: each its own bottleneck.
+    let tree = topology(
+        "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: a}}\nlinks: [{a: a, b: b, rate: 100M}]",
+    );
+    let mut traffic = Traffic::new();
+    traffic.send(0, 2, Bytes(SECOND.0 / 10));
+    traffic.send(0, 3, Bytes(SECOND.0 / 10 * 9));
+    let timeline = run(&tree, &traffic, &exact()).unwrap();
+    assert!(timeline.ended.iter().all(|end| (end / WIRE_PER_PAYLOAD - 1.0).abs() < 1e-9), "{timeline:?}");
+}
+
+#[test]
+fn waits_tokens_and_barriers_take_their_time() {
+    let tree = star(&[4]);
+    let mut traffic = Traffic::new();
+    let first = traffic.send(0, 1, SECOND);
+    let second = traffic.send(2, 3, SECOND);
+    let barrier = traffic.barrier();
+    let third = traffic.send(0, 1, Bytes(0));
+    traffic.wait(first, second, Wait::Token);
+    traffic.wait(second, barrier, Wait::Order);
+    traffic.wait(barrier, third, Wait::Order);
+    let timeline = run(&tree, &traffic, &Model { token: 0.25, latency: 0.125, ..exact() }).unwrap();
+    let w = WIRE_PER_PAYLOAD;
+    let expected = [w + 0.125, 2.0 * w + 0.5, 2.0 * w + 1.0, 2.0 * w + 1.125];
+    assert!(timeline.ended.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{timeline:?} {expected:?}");
+}
+
+#[test]
+fn a_circle_of_waits_is_an_error() {
+    let mut traffic = Traffic::new();
+    let (a, b) = (traffic.send(0, 1, BLOCK), traffic.send(1, 0, BLOCK));
+    traffic.wait(a, b, Wait::Token);
+    traffic.wait(b, a, Wait::Token);
+    let error = run(&star(&[2]), &traffic, &exact()).unwrap_err();
+    assert_eq!(error.left, 2);
+    assert!(error.to_string().starts_with("message \"n0\" -> \"n1\": waits for what comes after it"), "{error}");
+}
+
+#[test]
+fn one_host_takes_no_time() {
+    let tree = star(&[1]);
+    for library in Library::ALL {
+        for traffic in [alltoall(library, 1, BLOCK), libraries::allgather(library, 1, BLOCK)].into_iter().flatten() {
+            assert_eq!(seconds(&tree, &traffic, &exact()), 0.0);
+        }
+    }
+    assert_eq!(seconds(&tree, &planned::ring(&[0], BLOCK), &exact()), 0.0);
+}
+
+#[test]
+fn a_measured_gamma_comes_back_from_a_direct_exchange() {
+    let tree = star(&[12]);
+    for gamma in [1.0, 2.0, 4.36] {
+        let model = model(Model::penalty_of_gamma(gamma));
+        let ratio = seconds(&tree, &alltoall(Library::Linear, 12, BLOCK).unwrap(), &model) / payload_bound_seconds(&tree, BLOCK);
+        assert!((ratio / gamma - 1.0).abs() < 1e-6, "{gamma}: {ratio}");
+    }
+    assert_eq!(Model::penalty_of_gamma(0.9), 0.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 12 } else { 500 }))]
+    #[test]
+    fn nothing_beats_the_bound_and_every_run_is_the_same(tree in any_tree(2..=24), penalty in 0.0..0.8f64) {
+        let (n, bound) = (tree.hosts(), payload_bound_seconds(&tree, BLOCK));
+        for library in [Library::Linear, Library::Pairwise, Library::Ring] {
+            if let Some(traffic) = alltoall(library, n, BLOCK) {
+                let timeline = run(&tree, &traffic, &model(penalty)).unwrap();
+                prop_assert!(timeline.seconds() >= bound * (1.0 - 1e-9), "{}: {} < {bound}", library, timeline.seconds());
+                prop_assert_eq!(&timeline, &run(&tree, &traffic, &model(penalty)).unwrap());
+            }
+        }
+        let bound = allgather_bound_seconds(&tree, BLOCK);
+        for library in Library::ALL {
+            if let Some(traffic) = libraries::allgather(library, n, BLOCK) {
+                prop_assert!(seconds(&tree, &traffic, &model(penalty)) >= bound * (1.0 - 1e-9), "{}", library);
+            }
+        }
+    }
+
+    #[test]
+    fn a_synchronized_schedule_takes_its_bound_whatever_congestion_costs(tree in any_tree(2..=24), penalty in 0.0..0.8f64) {
+        for sync in [SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier] {
+            let ratio = planned(&tree, Algorithm::Aapc, sync, &model(penalty));
+            prop_assert!((ratio - 1.0).abs() < 1e-6, "{}: {ratio}", sync);
+        }
+        let ring = schedules::allgather::plan(&tree).ring;
+        let ratio = seconds(&tree, &planned::ring(&ring, BLOCK), &model(penalty)) / allgather_bound_seconds(&tree, BLOCK);
+        prop_assert!((ratio - 1.0).abs() < 1e-6, "ring: {ratio}");
+    }
+
+    #[test]
+    fn coarser_time_is_longer_by_little(tree in any_tree(2..=16)) {
+        let traffic = alltoall(Library::Ring, tree.hosts(), BLOCK).unwrap();
+        let (fine, coarse) = (seconds(&tree, &traffic, &exact()), seconds(&tree, &traffic, &Model::default()));
+        prop_assert!((coarse / fine - 1.0).abs() < 0.05, "{fine} {coarse}");
+    }
+}
+
+/// `groups` switches of `hosts` each around a core.
+fn groups(groups: usize, hosts: usize, trunk: &str) -> Tree {
+    let mut text = format!("switches: [c, {}]\nhosts:\n", (0..groups).map(|g| format!("s{g}")).collect::<Vec<_>>().join(", "));
+    (0..groups * hosts).for_each(|h| text += &format!("  n{h}: {{switch: s{}}}\n", h / hosts));
+    text += "links:\n";
+    (0..groups).for_each(|g| text += &format!("  - {{a: c, b: s{g}, rate: {trunk}}}\n"));
+    topology(&text)
+}
+
+/// Each host to the next one, the one after, and so on, without waiting for what it receives.
+fn rotation(hosts: u32) -> Traffic {
+    let mut traffic = Traffic::new();
+    for src in 0..hosts {
+        for k in 1..hosts {
+            let step = traffic.send(src, (src + k) % hosts, BLOCK);
+            if k > 1 {
+                traffic.wait(step - 1, step, Wait::Order);
+            }
+        }
+    }
+    traffic
+}
+
+/// The project's first estimates were rotation 1.01, with a penalty of 0.5 2.51, schedule with synchronization 1.00, without 1.14
+/// for four switches of 8; rotation 1.15 and 1.79 for four switches of 16 with tenfold trunks. They let an edge lose the more
+/// capacity the more flows share it, down to 1 / 2.5 of it at "0.5"; here 0.5 is half at once, and 0.6 is that floor. So rotation on
+/// slow trunks comes out at 2 (2.5 at 0.6), and on fast ones, where few flows too many share an edge, higher than 1.79.
+#[test]
+fn congestion_is_what_rotation_loses_by_and_a_schedule_does_not() {
+    let within = |name: &str, found: f64, low: f64, high: f64| assert!((low..=high).contains(&found), "{name}: {found}");
+    let rotated = |tree: &Tree, penalty| seconds(tree, &rotation(tree.hosts()), &model(penalty)) / payload_bound_seconds(tree, BLOCK);
+    let slow = groups(4, 8, "1G");
+    within("rotation", rotated(&slow, 0.0), 1.0, 1.02);
+    within("rotation, half lost", rotated(&slow, 0.5), 1.98, 2.05);
+    within("rotation, three fifths lost", rotated(&slow, 0.6), 2.46, 2.56);
+    within("schedule, half lost", planned(&slow, Algorithm::Aapc, SyncKind::Receiver, &model(0.5)), 1.0 - 1e-9, 1.0 + 1e-6);
+    within("no synchronization", planned(&slow, Algorithm::Aapc, SyncKind::None, &model(0.0)), 1.08, 1.15);
+    within("no synchronization, half lost", planned(&slow, Algorithm::Aapc, SyncKind::None, &model(0.5)), 1.9, 2.3);
+    let fast = groups(4, 16, "10G");
+    within("rotation, fast trunks", rotated(&fast, 0.0), 1.1, 1.2);
+    within("rotation, fast trunks, half lost", rotated(&fast, 0.5), 2.1, 2.2);
+    // 77 phases where 76.8 would do.
+    within("schedule, fast trunks", planned(&fast, Algorithm::Capacity, SyncKind::Receiver, &model(0.5)), 1.0, 1.003);
+    within("no synchronization, fast trunks", planned(&fast, Algorithm::Capacity, SyncKind::None, &model(0.0)), 1.0, 1.8);
+}
+
+#[test]
+fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
+    let tree = groups(4, 8, "1G");
+    let message =
+        payload_bound_seconds(&tree, BLOCK) / schedules::bound::bound(&tree, &schedules::capacities::Capacities::unit(&tree)).phases as f64;
+    let ratio = planned(&tree, Algorithm::Aapc, SyncKind::Receiver, &Model { token: message / 10.0, ..Model::default() });
+    assert!((1.08..1.12).contains(&ratio), "{ratio}");
+}

@@ -1,0 +1,223 @@
+//! One run of measurements, launch by launch: which ways take turns next, and the figures at the end.
+//!
+//! Input: what each launch of the benchmark program reports.
+//! Guarantee: all launches that are put together ran on the same hosts and followed the same epoch. A way that a launch asked for and no
+//! call went is neither asked for again nor part of the figures. After each launch the slower ways are left out ([`halving`]).
+use super::algorithms::Algorithms;
+use super::{Algorithm, Calls, Place, Run, Timing, halving};
+use crate::table::{Carrier, Collective, Mpi, Way};
+use inventory::tree::{Tree, TreeError};
+use inventory::{Bytes, Millis, TopologyFile};
+use schedules::lg::Clusters;
+use schedules::sync::scheme::Scheme;
+use std::collections::BTreeMap;
+
+/// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are more phases.
+const BLOCKS: [u32; 2] = [4, 16];
+
+/// The ways that take turns first: the library's own, and those asked for; where none is asked for, all that may be the fastest on a tree
+/// whose schedule has so many phases.
+///
+/// # Errors
+/// [`TreeError`] where the file is no tree.
+pub fn contenders(asked: &[Way], topology: &TopologyFile, phases: u64) -> Result<Vec<Way>, TreeError> {
+    let mut ways = vec![Way::Native];
+    if asked.is_empty() {
+        let blocks: Vec<u32> = BLOCKS.into_iter().filter(|&block| u64::from(block) < phases).collect();
+        let schemes = Scheme::table_5(&blocks).into_iter();
+        let aapc = schemes.flat_map(|sync| [Carrier::Mpi, Carrier::Tcp].map(|over| Way::Aapc { sync, over }));
+        ways.extend(aapc.filter(|way| way.serves(Collective::Alltoall)));
+        ways.extend([Way::Bundled, Way::Ring { over: Carrier::Mpi }, Way::Ring { over: Carrier::Tcp }]);
+        let clusters = Clusters::of(&topology.tree()?, topology);
+        ways.extend(clusters.is_ok_and(|clusters| clusters.list().len() > 1).then_some(Way::Lg));
+    }
+    ways.extend(asked.iter().filter(|way| **way != Way::Native));
+    Ok(ways)
+}
+
+/// Why launches cannot be put together.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SessionError {
+    /// Another epoch was published on the way.
+    #[error("epoch {found} came while epoch {measured} was measured; run heddle tune again")]
+    OtherEpoch {
+        /// The epoch that the launch followed.
+        found: u64,
+        /// The epoch that is measured.
+        measured: u64,
+    },
+    /// The launcher took other hosts.
+    #[error("launch {launch} ran on other hosts than the first one; give the launcher a fixed list of hosts")]
+    OtherHosts {
+        /// Which launch.
+        launch: u32,
+    },
+    /// A host is not in the epoch's tree.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Nothing was launched.
+    #[error("at least one launch")]
+    NoLaunch,
+}
+
+/// What the job of a launch was.
+#[derive(Debug, Clone, Copy)]
+pub struct LaunchedJob<'a> {
+    /// The MPI library's version.
+    pub library: &'a str,
+    /// The host of each rank.
+    pub hosts: &'a [String],
+    /// The epoch it followed.
+    pub epoch: u64,
+    /// The ways that its calls really went.
+    pub gone: &'a [Way],
+}
+
+/// Measurements under way.
+#[derive(Debug)]
+pub struct TuningSession<'a> {
+    tree: &'a Tree,
+    epoch: u64,
+    launch: u32,
+    turns: Vec<Way>,
+    /// Ways that were asked for and no call went.
+    not_gone: Vec<Way>,
+    place: Option<(String, Place)>,
+    calls: Calls,
+    pings: BTreeMap<Bytes, Vec<f64>>,
+    forced: BTreeMap<(Collective, &'static str, Bytes), Vec<f64>>,
+}
+
+impl<'a> TuningSession<'a> {
+    /// Begins with these ways, on the tree of an epoch.
+    pub fn new(tree: &'a Tree, epoch: u64, ways: Vec<Way>) -> TuningSession<'a> {
+        let (calls, pings, forced) = (Calls::default(), BTreeMap::new(), BTreeMap::new());
+        TuningSession { tree, epoch, launch: 0, turns: ways, not_gone: Vec::new(), place: None, calls, pings, forced }
+    }
+
+    /// The ways that take turns in the next launch, or took turns in the last one.
+    pub fn turns(&self) -> &[Way] {
+        &self.turns
+    }
+
+    /// Takes the job of a launch; its times follow ([`TuningSession::add`], [`TuningSession::add_pings`]).
+    ///
+    /// # Errors
+    /// [`SessionError`] where it cannot be put together with those before.
+    pub fn launched(&mut self, job: LaunchedJob<'_>) -> Result<(), SessionError> {
+        self.launch += 1;
+        if job.epoch != self.epoch {
+            return Err(SessionError::OtherEpoch { found: job.epoch, measured: self.epoch });
+        }
+        let here = Place::of(self.tree, job.hosts)?;
+        if self.place.as_ref().is_some_and(|(_, first)| *first != here) {
+            return Err(SessionError::OtherHosts { launch: self.launch });
+        }
+        self.place = Some((job.library.to_owned(), here));
+        let new = |way: &&Way| !job.gone.contains(way) && !self.not_gone.contains(way);
+        let new: Vec<Way> = self.turns.iter().filter(new).copied().collect();
+        self.not_gone.extend(new);
+        Ok(())
+    }
+
+    /// Adds the times of rows of calls that took turns.
+    pub fn add(&mut self, collective: Collective, block: Bytes, seconds: &[f64]) {
+        let turns: Vec<Way> = self.turns.iter().copied().filter(|way| way.serves(collective)).collect();
+        self.calls.add(collective, block, &turns, seconds);
+    }
+
+    /// Adds the times of messages between two hosts.
+    pub fn add_pings(&mut self, block: Bytes, seconds: &[f64]) {
+        self.pings.entry(block).or_default().extend(seconds);
+    }
+
+    /// Adds the times of calls that the library made by an algorithm it was forced to. The first one does not count.
+    pub fn add_forced(&mut self, algorithms: &Algorithms, collective: Collective, block: Bytes, seconds: &[f64]) {
+        let times = self.forced.entry((collective, algorithms.name(collective), block)).or_default();
+        times.extend(seconds.iter().skip(1));
+    }
+
+    /// Leaves out the ways that are not worth another launch.
+    pub fn narrow(&mut self) {
+        self.turns.retain(|way| !self.not_gone.contains(way));
+        self.turns = halving::kept(&self.calls.figures(), &self.turns);
+    }
+
+    /// Ways that were asked for and no call went: the table leaves them out.
+    pub fn not_gone(&self) -> &[Way] {
+        &self.not_gone
+    }
+
+    /// All that was measured, without the trials that may follow.
+    ///
+    /// # Errors
+    /// [`SessionError::NoLaunch`].
+    pub fn finish(self, at: Millis, mpi: Mpi) -> Result<Run, SessionError> {
+        let (library, place) = self.place.ok_or(SessionError::NoLaunch)?;
+        let gone = self.calls.figures().into_iter().filter(|figure| !self.not_gone.contains(&figure.way));
+        let (figures, early) = gone.partition(|figure| self.turns.contains(&figure.way));
+        let forced = self.forced.into_iter().filter_map(|((collective, name, block), seconds)| {
+            Some(Algorithm { collective, name: name.to_owned(), timing: Timing::of(block, &seconds)? })
+        });
+        Ok(Run {
+            at,
+            mpi,
+            library,
+            epoch: self.epoch,
+            place,
+            pingpong: self.pings.iter().filter_map(|(&block, seconds)| Timing::of(block, seconds)).collect(),
+            figures,
+            early,
+            trials: Vec::new(),
+            algorithms: forced.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}";
+    const OVER_TCP: Way = Way::Ring { over: Carrier::Tcp };
+    const OVER_MPI: Way = Way::Ring { over: Carrier::Mpi };
+
+    fn job<'a>(hosts: &'a [String], epoch: u64) -> LaunchedJob<'a> {
+        LaunchedJob { library: "L 1", hosts, epoch, gone: &[Way::Native, OVER_MPI] }
+    }
+
+    #[test]
+    fn launches_of_another_epoch_or_on_other_hosts_are_refused() {
+        let tree = TopologyFile::parse("t", FILE).unwrap().tree().unwrap();
+        let mut session = TuningSession::new(&tree, 7, vec![Way::Native, OVER_MPI]);
+        let (first, other) = (["n0", "n1"].map(str::to_owned), ["n0", "n2"].map(str::to_owned));
+        assert_eq!(session.launched(job(&first, 8)), Err(SessionError::OtherEpoch { found: 8, measured: 7 }));
+        assert_eq!(session.launched(job(&first, 7)), Ok(()));
+        assert_eq!(session.launched(job(&other, 7)), Err(SessionError::OtherHosts { launch: 3 }));
+        assert_eq!(TuningSession::new(&tree, 7, vec![]).finish(Millis(0), Mpi::Mpich), Err(SessionError::NoLaunch));
+    }
+
+    #[test]
+    fn a_way_that_no_call_went_is_left_out() {
+        let tree = TopologyFile::parse("t", FILE).unwrap().tree().unwrap();
+        let mut session = TuningSession::new(&tree, 7, vec![Way::Native, OVER_MPI, OVER_TCP]);
+        session.launched(job(&["n0", "n1"].map(str::to_owned), 7)).unwrap();
+        session.add(Collective::Allgather, Bytes(8), &[1.0; 12]);
+        session.narrow();
+        assert_eq!((session.turns(), session.not_gone()), (&[Way::Native, OVER_MPI][..], &[OVER_TCP][..]));
+        let run = session.finish(Millis(0), Mpi::Mpich).unwrap();
+        assert_eq!(
+            run.figures.iter().map(|figure| figure.way).collect::<Vec<_>>(),
+            [OVER_MPI, Way::Native],
+            "the second round goes backwards"
+        );
+    }
+
+    #[test]
+    fn contenders_are_those_asked_for_and_the_librarys_own() {
+        let file = TopologyFile::parse("t", FILE).unwrap();
+        assert_eq!(contenders(&[OVER_TCP, Way::Native], &file, 2).unwrap(), [Way::Native, OVER_TCP]);
+        let all = contenders(&[], &file, 2).unwrap();
+        assert!(all.contains(&Way::Bundled) && !all.contains(&Way::Lg), "{all:?}");
+    }
+}
