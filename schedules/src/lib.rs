@@ -1,7 +1,7 @@
 //! What to send when: pure, without I/O. Host numbers are those of [`inventory::Tree`].
 //!
 //! ```text
-//! Tree --bound--> Bound        Tree --aapc--> phases --sync--> Alltoall --verify--> Epoch --files--> shared directory
+//! Tree --bound--> Bound        Tree --aapc--> phases --sync--> Alltoall --verify--> an epoch of the shared directory
 //! ```
 //!
 //! | module | one idea |
@@ -31,8 +31,6 @@
 //! | [`what_if`] | what recabling would gain |
 //! | [`table`] | which way at which block size |
 //! | [`tuning`] | what was measured, and the table that follows from it |
-//! | [`epoch`] | the files of a published version |
-//! | [`job`] | what a running job says of itself |
 pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
@@ -41,9 +39,7 @@ pub mod bound;
 pub mod bundled;
 pub mod capacities;
 pub mod capacity;
-pub mod epoch;
 pub mod graph;
-pub mod job;
 pub mod json;
 pub mod lg;
 pub mod message;

@@ -2,10 +2,10 @@
 use super::Args;
 use super::algorithms::Algorithms;
 use anyhow::{Context, bail};
+use directory::job_record::JobRecord;
 use inventory::Bytes;
 use lab::Lab;
 use lab::mpi::Job;
-use schedules::job::JobRecord;
 use schedules::table::{Collective, Way};
 use schedules::tuning::row;
 use serde::Deserialize;

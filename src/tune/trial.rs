@@ -2,10 +2,9 @@
 use super::job::Launcher;
 use super::pairs;
 use anyhow::Context;
-use controller::plan::Verified;
-use controller::publish::Store;
+use directory::epoch::{Epoch, Verified};
+use directory::publishing::Store;
 use inventory::Bytes;
-use schedules::epoch::Epoch;
 use schedules::tuning::confirm::{self, Trial};
 use schedules::tuning::{Run, Tuning};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
 use super::cluster::{Cluster, HOSTS};
 use super::stalled::StallableFolder;
-use schedules::epoch::Pointer;
+use directory::pointer::Pointer;
 use schedules::random::Random;
 use std::fs;
 use std::os::unix::fs::symlink;

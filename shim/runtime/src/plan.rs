@@ -5,9 +5,9 @@
 use crate::clusters;
 use crate::settings::Force;
 use crate::view::{Problem, View};
+use directory::epoch::Lean;
 use inventory::Bytes;
 use schedules::alltoall::Algorithm;
-use schedules::epoch::Lean;
 use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
 use schedules::sync::scheme::Scheme;

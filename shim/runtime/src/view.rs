@@ -1,8 +1,8 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
+use directory::epoch::Lean;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes};
 use schedules::bound;
-use schedules::epoch::Lean;
 use schedules::table::Collective;
 use schedules::verify::Violation;
 use std::net::IpAddr;
