@@ -129,7 +129,7 @@ figure11:
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }
-	$(CARGO) run --locked -q -p schedules --example seeds -- fuzz/corpus
+	$(CARGO) run --locked -q -p directory --example seeds -- fuzz/corpus
 	$(CARGO) run --locked -q -p agent --example frames -- fuzz/corpus
 	$(CARGO) run --locked -q -p agent --example inputs -- fuzz/corpus
 	for target in $$(cargo fuzz list); do \

@@ -147,7 +147,7 @@ pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
 
 /// Seconds at the payload bound of the epoch that is current in the lab, if there is one.
 fn bound(lab: &Lab, measured: &Measured, per_host: usize) -> Option<f64> {
-    let epoch = controller::publish::current_epoch(&lab.shared_dir()).ok().flatten()?;
+    let epoch = directory::reading::current_epoch(&lab.shared_dir()).ok().flatten()?;
     let hosts: Vec<String> = lab.plan().ok()?.hosts().map(|h| h.name.clone()).collect();
     let tree = epoch.topology.tree().ok()?.restrict(&hosts).ok()?;
     let ranks = vec![per_host as u32; hosts.len()];

@@ -2,7 +2,7 @@
 use crate::Outcome;
 use anyhow::{Context, bail};
 use controller::history;
-use controller::publish::current_epoch;
+use directory::reading::current_epoch;
 use inventory::plain;
 use std::path::PathBuf;
 

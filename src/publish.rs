@@ -1,10 +1,12 @@
 //! `heddle publish`
 use crate::Outcome;
 use anyhow::Context;
-use controller::plan::{Verified, stated};
-use controller::publish::{KEEP, Store, current_epoch, measurements_for_next};
+use controller::plan::stated;
+use controller::publish::{KEEP, measurements_for_next};
+use directory::epoch::{Epoch, Verified};
+use directory::publishing::Store;
+use directory::reading::{current, current_epoch};
 use inventory::TopologyFile;
-use selection::epoch::Epoch;
 use std::path::PathBuf;
 
 /// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and for tests.
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let verified = Verified::plan(number, agent::now(), file.clone(), stated(&file), tuning).with_context(|| name.clone())?;
         store.publish(&verified)?;
     }
-    if let Some(pointer) = controller::publish::current(&args.dir)? {
+    if let Some(pointer) = current(&args.dir)? {
         println!("{pointer}");
     }
     Ok(Outcome::Done)

@@ -7,12 +7,14 @@ mod trial;
 use crate::Outcome;
 use crate::output::print;
 use anyhow::{Context, ensure};
-use controller::plan::Verified;
-use controller::publish::{self, KEEP, PublishError, Store};
+use controller::publish::KEEP;
+use directory::epoch::Epoch;
+use directory::epoch::Verified;
+use directory::publishing::{self, PublishError, Store};
+use directory::reading;
 use inventory::Bytes;
 use job::Launcher;
 use lab::mpi::Mpi;
-use selection::epoch::Epoch;
 use selection::table::{Carrier, Way};
 use selection::tuning::comparison::Comparison;
 use selection::tuning::pairs::{self, CallPairs};
@@ -106,7 +108,7 @@ fn positive(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let launcher = Launcher::new(args)?;
     let dir = launcher.dir().to_owned();
-    let epoch = publish::current_epoch(&dir)?.with_context(|| {
+    let epoch = reading::current_epoch(&dir)?.with_context(|| {
         format!(
             "{}: no epoch published yet; run heddle controller or heddle publish first, as its schedules are what is measured",
             dir.display()
@@ -119,13 +121,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut run = measure(args, &launcher, &epoch)?;
     run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
     let tree = epoch.topology.tree()?;
-    let tuning = publish::measurements(&dir).unwrap_or_default().with(run);
+    let tuning = reading::measurements(&dir).unwrap_or_default().with(run);
     let run = tuning.runs.last().context("the run just added")?;
     print(&report::text(run, &tuning.table(&tree)))?;
     if args.dry_run {
         return Ok(Outcome::Done);
     }
-    publish::put_measurements(&dir, &tuning)?;
+    publishing::put_measurements(&dir, &tuning)?;
     eprintln!("{}", next_epoch(&dir, tuning)?);
     Ok(Outcome::Done)
 }
@@ -211,7 +213,7 @@ fn next_epoch(dir: &Path, tuning: Tuning) -> anyhow::Result<String> {
         Err(PublishError::Locked { holder, .. }) => return Ok(format!("{holder}, and makes the next epoch of it")),
         store => store?,
     };
-    let current = publish::current_epoch(dir)?.context("the epoch that was measured")?;
+    let current = reading::current_epoch(dir)?.context("the epoch that was measured")?;
     let verified = Verified::plan(store.next()?, agent::now(), current.topology, current.network, tuning)?;
     let pointer = store.publish(&verified)?;
     Ok(format!("epoch {} published with this table; running jobs take it up", pointer.number))

@@ -7,7 +7,7 @@ mod stalled;
 
 use common::daemon::{Daemon, wait};
 use common::golden::folder;
-use controller::publish::current_epoch;
+use directory::reading::current_epoch;
 use fleet::network::{Network, Options, generate};
 use fleet::responder::Responder;
 use stalled::{StallableFolder, Storage};

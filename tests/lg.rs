@@ -8,10 +8,10 @@ mod job;
 mod runtime;
 
 use common::lab::Up;
+use directory::job_record::JobRecord;
 use job::{Job, Said, compiled};
 use lab::mpi::Mpi;
 use runtime::lib;
-use selection::job::JobRecord;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

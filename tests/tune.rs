@@ -8,7 +8,7 @@ mod mpirun;
 #[path = "common/runtime.rs"]
 mod runtime;
 
-use controller::publish::current_epoch;
+use directory::reading::current_epoch;
 use inventory::Bytes;
 use runtime::lib;
 use selection::table::{Collective, Mpi, Way};

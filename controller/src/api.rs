@@ -1,8 +1,8 @@
 //! What the HTTP API serves and the TUI shows. Plain data; `GET /v1/snapshot` gives a [`Snapshot`],
 //! `GET /v1/events` a stream of them (server-sent events, one `snapshot` event a change or second).
+use directory::job_record::JobRecord;
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
-use selection::job::JobRecord;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -1,16 +1,15 @@
 //! What was published before: the epochs kept in a shared directory, and what changed from one to the next.
 use crate::api::{EpochInfo, Stages};
-use crate::publish::{current, numbers, reader};
+use directory::epoch::EpochOutline;
+use directory::layout::{EPOCHS, folder};
+use directory::reading::{current, numbers, reader};
 use inventory::{Millis, Topology, diff};
 use schedules::alltoall::Algorithm;
 use schedules::bound;
-use selection::epoch::{Lean, Omitted, Pointer, folder};
 use selection::table::Table;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
-
-const LIMIT: u64 = 64 << 20;
 
 /// An epoch in the shared directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +32,7 @@ pub fn read(dir: &Path) -> io::Result<Vec<Entry>> {
     let pointed = current(dir).ok().flatten().map(|p| p.number);
     let mut before: Option<(Topology, Table)> = None;
     let mut entries = Vec::new();
-    for number in numbers(&dir.join("epochs"))? {
+    for number in numbers(&dir.join(EPOCHS))? {
         let is_current = pointed == Some(number);
         match open(dir, number) {
             Ok((mut info, network, table)) => {
@@ -78,31 +77,20 @@ pub fn moment(at: Millis) -> String {
     at.map_or_else(|| "at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
 }
 
-/// Reads an epoch without its plans: those of a thousand hosts take megabytes, and nobody asks for them here.
+/// What is shown of an epoch, and what the next one is compared with.
 fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, Table), String> {
-    #[derive(Deserialize)]
-    struct Made {
-        at: Millis,
-        #[serde(default)]
-        omitted: Vec<Omitted>,
-    }
-    let mut read = reader(dir.join(folder(number)));
-    let mut bytes = |name: &str| read(name, LIMIT).map_err(|e| format!("epoch {number}, {name}: {e}"));
-    let manifest = bytes("manifest.json")?;
-    let network: Topology = serde_json::from_slice(&bytes("network.json")?).map_err(|e| format!("epoch {number}, network.json: {e}"))?;
-    let made: Made = serde_json::from_slice(&manifest).map_err(|e| format!("epoch {number}, manifest.json: {e}"))?;
-    let lean = Lean::open(&Pointer::new(number, &manifest), read).map_err(|e| e.to_string())?;
-    let tree = lean.topology.tree().map_err(|e| format!("epoch {number}: {e}"))?;
+    let outline = EpochOutline::open(number, reader(dir.join(folder(number)))).map_err(|e| e.to_string())?;
+    let tree = outline.topology.tree().map_err(|e| format!("epoch {number}: {e}"))?;
     let bound = bound::bound(&tree, &Algorithm::fitting(&tree).capacities(&tree));
     let info = EpochInfo {
         number,
-        at: made.at,
+        at: outline.at,
         changes: Vec::new(),
         phases: bound.phases,
-        bound_only: !made.omitted.is_empty(),
+        bound_only: !outline.omitted.is_empty(),
         bottleneck: bound.edge,
         hosts: tree.hosts(),
-        stages: Stages { seen: made.at, ..Stages::default() },
+        stages: Stages { seen: outline.at, ..Stages::default() },
     };
-    Ok((info, network, lean.table))
+    Ok((info, outline.network, outline.table))
 }

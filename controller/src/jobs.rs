@@ -1,8 +1,8 @@
 //! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
 use crate::api::{JobPoint, JobStatus};
 use crate::share::{OwnerShares, RecordAllowance};
+use directory::job_record::{CallTotal, JobRecord};
 use inventory::Millis;
-use selection::job::{CallTotal, JobRecord};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -22,21 +22,12 @@ const TOLD: OwnerShares =
     OwnerShares { each: RecordAllowance { things: 256, bytes: 2 << 20 }, all: RecordAllowance { things: 512, bytes: 8 << 20 } };
 /// Jobs beyond [`FOLLOWED`] that are remembered until some are forgotten, so that each new one need not look at all.
 const SLACK: usize = 512;
-/// Bytes that are counted for a text beyond its characters, and for a job beyond its record.
-const TEXT: usize = 48;
+/// Bytes that are counted for a job beyond its record.
 const JOB: usize = 1024 + POINTS * size_of::<JobPoint>();
 
 /// Bytes of memory that following a record takes, about.
 pub(crate) fn cost(record: &JobRecord) -> usize {
-    let texts = [&record.id, &record.program, &record.user].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    let texts: usize = texts.map(String::as_str).chain(unknown_names(record)).map(|text| text.len() + TEXT).sum();
-    JOB + texts + record.calls.len() * size_of::<CallTotal>()
-}
-
-/// What a record names that this version of heddle does not know: foreign text.
-pub(crate) fn unknown_names(record: &JobRecord) -> impl Iterator<Item = &str> {
-    let calls = record.calls.iter().flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
-    calls.chain([record.mpi.unknown()]).flatten()
+    JOB + record.memory()
 }
 
 #[derive(Debug, Clone)]
@@ -159,7 +150,7 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use selection::job::RecordedName;
+    use directory::job_record::RecordedName;
     use selection::table::{Collective, Mpi};
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {

@@ -6,11 +6,11 @@
 //! jobs their hosts and calls; nothing is decided on them.
 use crate::engine::{Core, Event, Header};
 use crate::triggers;
+use directory::job_record::JobRecord;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Pulse};
 use inventory::view::same_but_moments;
 use inventory::{Millis, plain};
-use selection::job::JobRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};

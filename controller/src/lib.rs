@@ -12,8 +12,8 @@
 //! | [`triggers`] | what to read again after a change |
 //! | [`loads`] | bit/s from counters |
 //! | [`jobs`] | throughput from jobs' records |
-//! | [`plan`] | the only way to an epoch that may be published |
-//! | [`publish`] | the shared directory, safe at any crash |
+//! | [`plan`] | the network that a topology file states |
+//! | [`publish`] | how many epochs are kept, and which measurements the next one has |
 //! | [`history`] | the epochs kept there |
 //! | [`journal`] | events recorded and replayed |
 //! | [`shell`] | carries out what the engine decides |

@@ -13,9 +13,11 @@ use crate::engine::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rot
 use crate::history;
 use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
 use crate::journal::{Journal, MAX_BYTES};
-use crate::plan::Verified;
-use crate::publish::{self, PublishError, Store};
+use crate::publish::{KEEP, measurements_for_next};
 use agent::AccessError;
+use directory::epoch::Verified;
+use directory::publishing::{PublishError, Store};
+use directory::reading;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
 use measurements::Measurements;
@@ -222,7 +224,7 @@ fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), In
 async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, Event)>, ShellError> {
     let dir = config.dir.clone();
     let opening = spawn_blocking(move || {
-        let store = Store::open(&dir, publish::KEEP)?;
+        let store = Store::open(&dir, KEEP)?;
         let started = started(&dir, &store)?;
         Ok((store, started))
     });
@@ -236,7 +238,7 @@ async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, E
 
 /// What the shared directory holds.
 fn started(dir: &Path, store: &Store) -> Result<Event, ShellError> {
-    let (current, problem) = match publish::current_epoch(dir) {
+    let (current, problem) = match reading::current_epoch(dir) {
         Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
         Err(e) => (None, Some(e.to_string())),
     };
@@ -359,7 +361,7 @@ impl Shell {
             StallNotice::new(StalledWork::Planning, dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
         tokio::spawn(async move {
             // What is wrong with the file is an alarm already.
-            let reading = spawn_blocking(move || publish::measurements_for_next(&dir).0);
+            let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || Verified::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string()));
             let _ = done.send(Done::Planned(ticket, outcome(plan.await))); // Nobody waits once the shell stops.
@@ -452,7 +454,7 @@ mod tests {
             clock: Clock::default(),
             core,
             journal: None,
-            store: Arc::new(Store::open(dir, publish::KEEP).unwrap()),
+            store: Arc::new(Store::open(dir, KEEP).unwrap()),
             plan: None,
             publishing: None,
             pollers: Pollers::default(),
@@ -488,7 +490,7 @@ mod tests {
         shell.finish(planned(1));
         shell.publish(2);
         shell.publishing.take().expect("the plan is held").await.unwrap();
-        assert_eq!(publish::current(dir.path()).unwrap().unwrap().number, 2);
+        assert_eq!(reading::current(dir.path()).unwrap().unwrap().number, 2);
     }
 
     #[tokio::test]

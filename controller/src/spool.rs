@@ -4,12 +4,14 @@
 //! A scan takes a bounded number of steps. It goes on listing where the last one stopped, so that any number of files only delays the
 //! news of new ones; of what is known it looks at the files that jobs write to. Ages are counted by the controller's own steady clock
 //! from when it saw a file change: no clock that is set, and no time that somebody gave a file, makes one older or younger.
-mod file;
+mod owners;
 
 use crate::jobs;
 use crate::share::{OwnerShares, RecordAllowance};
-use file::{FileStamp, FileStat};
-use selection::job::JobRecord;
+use directory::job_record::JobRecord;
+use directory::job_record::reading::{self, FileStamp, FileStat};
+use directory::layout::{is_unfinished_record, record_id};
+use owners::OwnerNames;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs::{self, ReadDir};
@@ -71,8 +73,7 @@ struct SpoolFile {
 
 impl SpoolFile {
     fn new(stat: FileStat, at: Instant, listing: u64) -> SpoolFile {
-        let cost = stat.stamp.bytes.min(file::MAX_BYTES) as usize;
-        SpoolFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost }
+        SpoolFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost: stat.readable() }
     }
 
     /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran goes on.
@@ -116,18 +117,13 @@ pub struct Spool {
     listings: u64,
     /// Records met in this listing, and in the one before.
     met: (usize, usize),
-    owners: file::OwnerNames,
-}
-
-/// The record's id by its file's name; `None` for a file that is still being written.
-fn id(name: &str) -> Option<&str> {
-    name.strip_suffix(".json")
+    owners: OwnerNames,
 }
 
 impl Spool {
     /// A spool over `dir`; nothing is read yet.
     pub fn new(dir: &Path) -> Spool {
-        let owners = file::OwnerNames::default();
+        let owners = OwnerNames::default();
         Spool { dir: dir.to_owned(), files: HashMap::new(), listing: None, listings: 0, met: (0, 0), owners }
     }
 
@@ -156,7 +152,7 @@ impl Spool {
 
     /// How many records there are: as many as are known, unless some had to be forgotten.
     fn records(&self) -> usize {
-        let known = self.files.keys().filter(|name| id(name).is_some()).count();
+        let known = self.files.keys().filter(|name| record_id(name).is_some()).count();
         if self.files.len() < KNOWN.each.things { known } else { known.max(self.met.1) }
     }
 
@@ -176,8 +172,8 @@ impl Spool {
                 return Ok(());
             };
             let name = listed?.file_name().into_string().ok();
-            if let Some(name) = name.filter(|n| (n.ends_with(".json") || n.ends_with(".new")) && !n.starts_with('.')) {
-                self.met.0 += usize::from(id(&name).is_some());
+            if let Some(name) = name.filter(|n| (record_id(n).is_some() || is_unfinished_record(n)) && !n.starts_with('.')) {
+                self.met.0 += usize::from(record_id(&name).is_some());
                 self.look(&name, at, scan);
             }
         }
@@ -216,7 +212,7 @@ impl Spool {
 
     fn drop(&mut self, name: &str, scan: &mut Scan) {
         let followed = self.files.remove(name).is_some_and(|entry| entry.followed);
-        scan.gone.extend(id(name).filter(|_| followed).map(str::to_owned));
+        scan.gone.extend(record_id(name).filter(|_| followed).map(str::to_owned));
     }
 
     fn remove_old(&mut self, at: Instant, scan: &mut Scan) {
@@ -252,7 +248,7 @@ impl Spool {
 
     /// The files to be followed, every owner's most wanted one first.
     fn wanted(&self, at: Instant) -> Vec<String> {
-        let names = self.ranked(at, |name| id(name).is_some());
+        let names = self.ranked(at, |name| record_id(name).is_some());
         let kept = jobs::FOLLOWED.kept(names.iter().map(|name| (self.files[name].stat.owner, self.files[name].cost)));
         kept.into_iter().map(|index| names[index].clone()).collect()
     }
@@ -262,12 +258,12 @@ impl Spool {
         let mut unwanted: HashMap<&str, &mut SpoolFile> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
         let mut handled = RecordAllowance::default();
         for name in wanted {
-            let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), id(name)) else { continue };
-            if entry.read == Some(entry.stat.stamp) || !handled.take(entry.stat.stamp.bytes.min(file::MAX_BYTES) as usize, HANDLED) {
+            let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), record_id(name)) else { continue };
+            if entry.read == Some(entry.stat.stamp) || !handled.take(entry.stat.readable(), HANDLED) {
                 continue;
             }
             entry.read = Some(entry.stat.stamp);
-            match file::record(&self.dir.join(name), id, &entry.stat) {
+            match reading::read(&self.dir.join(name), id, &entry.stat) {
                 Ok(mut record) => {
                     record.user = self.owners.name(entry.stat.owner);
                     (entry.cost, entry.followed) = (jobs::cost(&record), true);
@@ -283,7 +279,7 @@ impl Spool {
         for (name, entry) in unwanted.into_iter().filter(|(_, entry)| entry.followed) {
             // Whoever follows it again reads it again.
             (entry.followed, entry.read) = (false, None);
-            scan.gone.extend(id(name).map(str::to_owned));
+            scan.gone.extend(record_id(name).map(str::to_owned));
         }
     }
 }

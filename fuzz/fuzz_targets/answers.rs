@@ -2,8 +2,8 @@
 //! each datagram follows its length.
 #![no_main]
 use agent::datagrams;
-use inventory::Millis;
 use infer::infer_recorded;
+use inventory::Millis;
 use inventory::observation::{Observation, Source, Table};
 use inventory::view::{Views, apply};
 

@@ -1,7 +1,7 @@
 //! Plans of cabling in either form, compared with a network that has none of it.
 #![no_main]
-use inventory::Topology;
 use cabling::{Plan, compare};
+use inventory::Topology;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(plan) = Plan::parse("fuzz", &String::from_utf8_lossy(bytes)) {

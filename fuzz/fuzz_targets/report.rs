@@ -3,9 +3,9 @@
 mod written;
 
 use agent::recording::Recording;
+use infer::infer;
 use inventory::Millis;
 use inventory::host_report::HostReport;
-use infer::infer;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Source};
 use inventory::view::{Views, apply};

@@ -3,8 +3,8 @@
 mod written;
 
 use agent::recording::Recording;
-use inventory::Millis;
 use infer::infer_recorded;
+use inventory::Millis;
 use inventory::view::{Views, apply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,6 +1,8 @@
 //! Readers of bytes that somebody else may have written, each with what must hold of whatever it accepts.
 //!
-//! The fuzz targets call these functions, and so do the tests of `schedules` (tests/readers.rs) with valid inputs mutated a little.
+//! The fuzz targets call these functions, and so do the tests of `directory` (tests/readers.rs) with valid inputs mutated a little.
+use directory::epoch::{Epoch, Lean};
+use directory::pointer::Pointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use inventory::{Millis, Topology, TopologyFile, Tree};
@@ -8,7 +10,6 @@ use schedules::alltoall::Alltoall;
 use schedules::json::{self, Schedule};
 use schedules::lg::{self, Clusters};
 use schedules::{allgather, verify};
-use selection::epoch::{Epoch, Lean, Pointer};
 use selection::table::Table;
 use selection::tuning::Tuning;
 use std::collections::BTreeMap;

@@ -1,22 +1,17 @@
-//! How long planning takes, from the tree to the files of an epoch.
+//! How long planning takes. What the controller publishes is measured in `directory/benches/epoch.rs`.
 //!
 //! Targets, one thread: 1,024 hosts with AAPC and chain 150 ms, with AAPC and minimal synchronizations 600 ms, with capacities
-//! (4 x 8 x 32) 400 ms; 4,096 hosts with capacities (64 x 64) 5 s; a subset of 64 among 1,024 hosts 2 ms; one host moved among
-//! 1,024, planned again, 400 ms.
+//! (4 x 8 x 32) 400 ms; 4,096 hosts with capacities (64 x 64) 5 s; a subset of 64 among 1,024 hosts 2 ms.
 //!
 //! *A subset* is what a rank does for a communicator: restrict the tree, plan with minimal synchronizations, take its own steps.
-//! *One host moved* is what the controller does between the moment it believes a change and the moment an epoch may be written:
-//! tree, both collectives as they are published, the verifier, the bytes of all files with their digests.
 use criterion::{Criterion, criterion_group, criterion_main};
-use inventory::{Millis, Topology};
 use schedules::alltoall::{plan, plan_reduced};
 use schedules::sync::{Reduction, SyncKind};
-use schedules::{aapc, allgather, slice, verify};
-use selection::epoch::{Epoch, Pointer};
-use selection::tuning::Tuning;
+use schedules::{aapc, slice, verify};
 use std::hint::black_box;
 use std::time::Duration;
 
+#[path = "networks/mod.rs"]
 mod networks;
 use networks::{row, three_levels, two_levels};
 
@@ -51,6 +46,7 @@ fn one_host(c: &mut Criterion) {
     let tree = two_levels(32, 32, "1G").tree().unwrap();
     let whole = plan(&tree, SyncKind::Receiver);
     group.bench_function("its slice of 1,024", |b| b.iter(|| slice::of(black_box(&whole), 7)));
+    group.bench_function("its steps among 1,024, without the plan", |b| b.iter(|| slice::without_tokens(black_box(&tree), 7)));
     // Two hosts of each switch, in an order of their own.
     let subset: Vec<&str> = (0..64).map(|i| tree.name(i * 37 % 64 * 16)).collect();
     group.bench_function("a subset of 64 among 1,024", |b| {
@@ -62,23 +58,5 @@ fn one_host(c: &mut Criterion) {
     group.finish();
 }
 
-fn epochs(c: &mut Criterion) {
-    let mut group = c.benchmark_group("epoch of 1,024");
-    group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
-    let mut topology = two_levels(32, 32, "1G");
-    topology.hosts["n5"].switch = "s9".to_owned();
-    let plan = || Epoch::plan(2, Millis(1), topology.clone(), Topology::default(), Tuning::default()).unwrap();
-    group.bench_function("one host moved", |b| b.iter(|| plan().files()));
-    let epoch = plan();
-    group.bench_function("files", |b| b.iter(|| black_box(&epoch).files()));
-    let files = epoch.files();
-    let pointer = Pointer::new(2, &files.last().unwrap().1);
-    let read = |name: &str, _| Ok(files.iter().find(|file| file.0 == name).unwrap().1.clone());
-    group.bench_function("opened", |b| b.iter(|| Epoch::open(black_box(&pointer), read).unwrap()));
-    let tree = topology.tree().unwrap();
-    group.bench_function("ring", |b| b.iter(|| allgather::plan(black_box(&tree))));
-    group.finish();
-}
-
-criterion_group!(benches, alltoall, one_host, epochs);
+criterion_group!(benches, alltoall, one_host);
 criterion_main!(benches);

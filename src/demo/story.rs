@@ -2,7 +2,7 @@
 use super::cluster::Cluster;
 use anyhow::{Context, ensure};
 use controller::api::{EpochInfo, JobStatus, Snapshot};
-use controller::publish::current_epoch;
+use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};
 use lab::mpi::Mpi;
@@ -152,7 +152,7 @@ fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
 }
 
 fn ways(job: &JobStatus) -> String {
-    let way = |c: &selection::job::CallTotal| format!("{} by {} ({} calls of {} B)", c.collective, c.way, c.calls, c.block);
+    let way = |c: &directory::job_record::CallTotal| format!("{} by {} ({} calls of {} B)", c.collective, c.way, c.calls, c.block);
     job.record.calls.iter().map(way).collect::<Vec<_>>().join(", ")
 }
 

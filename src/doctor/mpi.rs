@@ -2,10 +2,10 @@
 use crate::Outcome;
 use crate::tune::report::decided;
 use controller::history::moment;
-use controller::publish;
+use directory::epoch::Epoch;
+use directory::reading::current_epoch;
 use inventory::TopologyFile;
 use schedules::lg::Clusters;
-use selection::epoch::Epoch;
 use selection::table::{Collective, Mpi};
 use selection::tuning::Run;
 use std::fmt::Write as _;
@@ -104,7 +104,7 @@ fn launchers(findings: &mut Findings) {
 
 fn directory(findings: &mut Findings, dir: &Path) {
     findings.say("directory", &dir.display().to_string());
-    match publish::current_epoch(dir) {
+    match current_epoch(dir) {
         Ok(Some(epoch)) => followed(findings, &epoch),
         Ok(None) => findings.missing("epoch", "none published yet: run heddle controller, or heddle publish"),
         Err(e) => findings.missing("epoch", &format!("{e}; jobs stay with the last one they read")),

@@ -2,10 +2,11 @@
 use super::Args;
 use super::algorithms::Algorithms;
 use anyhow::{Context, bail};
+use directory::job_record::{JobRecord, reading};
+use directory::layout::JOBS;
 use inventory::Bytes;
 use lab::Lab;
 use lab::mpi::Job;
-use selection::job::JobRecord;
 use selection::table::{Collective, Way};
 use selection::tuning::row;
 use serde::Deserialize;
@@ -167,7 +168,7 @@ fn record(dir: &Path, introduction: &Introduction) -> anyhow::Result<JobRecord> 
             let host = introduction.hosts.first().map_or("", String::as_str);
             bail!(
                 "{}: no job record of process {} on \"{host}\": was the library not loaded, are all ranks on one host, or does that host not see the directory?",
-                dir.join("jobs").display(),
+                dir.join(JOBS).display(),
                 introduction.pid
             );
         }
@@ -177,9 +178,7 @@ fn record(dir: &Path, introduction: &Introduction) -> anyhow::Result<JobRecord> 
 
 fn find_record(dir: &Path, introduction: &Introduction) -> Option<JobRecord> {
     let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
-    let files = std::fs::read_dir(dir.join("jobs")).ok()?.flatten();
-    let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(&begins));
-    let records = ours.filter_map(|file| serde_json::from_slice::<JobRecord>(&std::fs::read(file.path()).ok()?).ok());
+    let records = reading::beginning_with(dir, &begins).ok()?;
     records.filter(|record| record.finished).max_by_key(|record| record.started)
 }
 
@@ -198,6 +197,10 @@ fn read(text: &str) -> anyhow::Result<(Introduction, Vec<Series>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn reads_the_benchmark_between_what_launchers_say() {
@@ -207,5 +210,30 @@ mod tests {
         let expected = Series { collective: "alltoall".to_owned(), block: Bytes(8), seconds: vec![1e-3, 2e-3], own: Vec::new() };
         assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![expected]));
         assert!(read("").is_err());
+    }
+
+    /// Anybody may write to the folder of job records, under the name that a job's record will have.
+    #[test]
+    fn whatever_lies_beside_the_job_record_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let jobs = dir.path().join("jobs");
+        fs::create_dir(&jobs).unwrap();
+        let introduction = Introduction { library: String::new(), pid: 7, hosts: vec!["n0".to_owned()] };
+        let json = |id: &str, started: u64| {
+            format!(
+                r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,"hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,"finished":true,"calls":[]}}"#
+            )
+        };
+        let found = || find_record(dir.path(), &introduction).map(|record| record.id);
+        fs::write(dir.path().join("elsewhere"), json("n0-7-6-link", 90)).unwrap();
+        symlink(dir.path().join("elsewhere"), jobs.join("n0-7-6-link.json")).unwrap();
+        symlink("/dev/zero", jobs.join("n0-7-2-endless.json")).unwrap();
+        File::create(jobs.join("n0-7-3-sparse.json")).unwrap().set_len(1 << 40).unwrap();
+        fs::write(jobs.join("n0-7-4-huge.json"), json("n0-7-4-huge", 80) + &" ".repeat(1 << 20)).unwrap();
+        mkfifo(&jobs.join("n0-7-5-pipe.json"), Mode::S_IRWXU).unwrap();
+        fs::write(jobs.join("n0-7-8-unfinished.new"), json("n0-7-8-unfinished", 70)).unwrap();
+        assert_eq!(found(), None);
+        fs::write(jobs.join("n0-7-1-a.json"), json("n0-7-1-a", 1)).unwrap();
+        assert_eq!(found().as_deref(), Some("n0-7-1-a"));
     }
 }

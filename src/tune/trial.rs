@@ -1,10 +1,9 @@
 //! The launch at the end of `heddle tune`: the new table decides, beside the library's own routine, before any other job follows it.
 use super::job::Launcher;
 use anyhow::Context;
-use controller::plan::Verified;
-use controller::publish::Store;
+use directory::epoch::{Epoch, Verified};
+use directory::publishing::Store;
 use inventory::Bytes;
-use selection::epoch::Epoch;
 use selection::tuning::confirm::{self, Trial};
 use selection::tuning::{Run, Tuning};
 use std::path::PathBuf;

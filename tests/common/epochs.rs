@@ -1,5 +1,5 @@
 //! A shared directory with an epoch for jobs on this machine, and the job records they leave in it.
-use selection::job::JobRecord;
+use directory::job_record::JobRecord;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -3,9 +3,9 @@ use super::common::lab::Up;
 use super::directory::Views;
 use super::stalled::{StallableFolder, Storage};
 use super::{HANGS, jobs, runtime};
-use controller::publish::current_epoch;
+use directory::job_record::JobRecord;
+use directory::reading::current_epoch;
 use lab::plan::CONTROL;
-use selection::job::JobRecord;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -154,7 +154,7 @@ impl Cluster {
 
     /// The number of the current epoch; 0 before the first.
     pub(crate) fn epoch(&self) -> u64 {
-        controller::publish::current(self.shared.path()).unwrap().map_or(0, |pointer| pointer.number)
+        directory::reading::current(self.shared.path()).unwrap().map_or(0, |pointer| pointer.number)
     }
 
     /// Whether the communicators of so many lasting jobs all follow the current epoch.

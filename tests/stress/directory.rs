@@ -1,8 +1,8 @@
 //! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
 use super::cluster::{Cluster, HOSTS};
 use super::stalled::StallableFolder;
+use directory::pointer::Pointer;
 use schedules::random::Random;
-use selection::epoch::Pointer;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

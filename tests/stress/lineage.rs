@@ -2,7 +2,8 @@
 //! each controller's journal has one publication for each number it used.
 use super::cluster::Cluster;
 use controller::history::Entry;
-use controller::publish::{KEEP, current, numbers};
+use controller::publish::KEEP;
+use directory::reading::{current, numbers};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -25,8 +25,8 @@ mod stalled;
 #[path = "../common/traps.rs"]
 mod traps;
 
+use self::directory::DirectoryTrouble;
 use cluster::Cluster;
-use directory::DirectoryTrouble;
 use guests::GuestTrouble;
 use jobs::{Kind, Running};
 use lineage::Watcher;

@@ -1,6 +1,6 @@
 //! What a hostile user of a host leaves among the job records.
+use directory::job_record::JobRecord;
 use inventory::Millis;
-use selection::job::JobRecord;
 use selection::table::Mpi;
 use std::fs;
 use std::io::Write;

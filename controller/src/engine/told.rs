@@ -4,8 +4,8 @@ use super::candidate::Settled;
 use super::event::Effect;
 use super::trouble::TroubleArea;
 use crate::api::{AlarmLine, EpochInfo, EventLine, Level};
+use directory::job_record::JobRecord;
 use inventory::Millis;
-use selection::job::JobRecord;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! Notices that `heddle tune` has left new measurements in the shared directory.
 use super::stall::StallNotice;
 use crate::engine::{Event, StalledWork, TroubleArea};
-use crate::publish;
+use directory::layout::TUNING;
+use directory::reading;
 use selection::tuning::Tuning;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +21,7 @@ pub(super) struct Measurements {
 impl Measurements {
     /// Those of the current epoch are no news.
     pub(super) fn new(dir: &Path) -> Measurements {
-        let last = publish::current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default();
+        let last = reading::current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default();
         Measurements { dir: dir.to_owned(), last: Ok(last) }
     }
 
@@ -29,7 +30,7 @@ impl Measurements {
         let mut every = tokio::time::interval(LOOK);
         loop {
             every.tick().await;
-            let file = self.dir.join(publish::TUNING);
+            let file = self.dir.join(TUNING);
             let stall = StallNotice::new(StalledWork::Measurements, file.display(), "new measurements are not seen, and all else goes on");
             let looking = spawn_blocking(move || {
                 let told = self.look();
@@ -46,7 +47,7 @@ impl Measurements {
     }
 
     fn look(&mut self) -> Vec<Event> {
-        let now = publish::measurements(&self.dir).map_err(|e| e.to_string());
+        let now = reading::measurements(&self.dir).map_err(|e| e.to_string());
         if now == self.last {
             return Vec::new();
         }
@@ -79,7 +80,7 @@ mod tests {
         let told = measurements.look();
         assert!(matches!(&told[..], [Event::Trouble { problem: Some(p), .. }] if p.contains("tuning.json: no measurements")), "{told:?}");
         assert_eq!(measurements.look(), []);
-        publish::put_measurements(dir.path(), &Tuning::default()).unwrap();
+        directory::publishing::put_measurements(dir.path(), &Tuning::default()).unwrap();
         let told = measurements.look();
         assert!(
             matches!(&told[..], [Event::Trouble { problem: None, .. }, Event::Measured { what }] if what.contains("taken away")),

@@ -45,7 +45,7 @@ impl ToldOfJobs {
 
 /// Tells of jobs' records in the shared directory, until nobody listens any more.
 pub(super) async fn watch(dir: &Path, events: Sender<Event>) {
-    let jobs = dir.join("jobs");
+    let jobs = dir.join(directory::layout::JOBS);
     let mut spool = Spool::new(&jobs);
     let mut told = ToldOfJobs::default();
     loop {

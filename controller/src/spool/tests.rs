@@ -14,7 +14,7 @@ fn json(record: &JobRecord) -> String {
 
 /// What the controller tells of a record that this process wrote.
 fn told(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
-    let user = file::OwnerNames::default().name(nix::unistd::geteuid().as_raw());
+    let user = OwnerNames::default().name(nix::unistd::geteuid().as_raw());
     JobRecord { user, ..job(id, epoch, calls, seconds) }
 }
 
@@ -169,7 +169,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
     }
     assert_eq!(followed["ann"].user, told("ann", 1, 10, 1.0).user);
     let eves: Vec<_> = followed.values().filter(|r| r.id.starts_with("eve")).collect();
-    let nobody = file::OwnerNames::default().name(65_534);
+    let nobody = OwnerNames::default().name(65_534);
     assert!(!eves.is_empty() && eves.iter().all(|r| r.user == nobody), "a record is of who owns its file");
     assert!(eves.len() <= jobs::FOLLOWED.each.things, "{}", eves.len());
     assert!(eves.iter().map(|r| jobs::cost(r)).sum::<usize>() <= jobs::FOLLOWED.each.bytes);

@@ -13,22 +13,12 @@
 //! | [`simulate`] | how long traffic takes on cables that are shared |
 //! | [`predict`] | which algorithm takes how long |
 //! | [`what_if`] | what recabling would gain |
-//! | [`epoch`] | the files of a published version |
-//! | [`job`] | what a running job says of itself |
 pub mod predict;
 pub mod signature;
 pub mod simulate;
 pub mod table;
 pub mod tuning;
 pub mod what_if;
-
-// Both need the table, and are on their way to a crate of the shared directory. Until then they name what they plan with, and what
-// their tests need, as this crate's own.
-#[path = "../../src/epoch/mod.rs"]
-pub mod epoch;
-#[path = "../../src/job.rs"]
-pub mod job;
-use schedules::{allgather, alltoall, bound, json, message, sync, verify};
 
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests of schedules use all of it")]

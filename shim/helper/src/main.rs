@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "close_range has no safe wrapper")]
 
 use nix::sys::signal::SigSet;
-use runtime::directory::service;
+use runtime::helper::service;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`settings`] | the environment, as rank 0 sees it |
-//! | [`directory`] | the shared directory, by way of a process that may wait for it |
+//! | [`helper`] | the shared directory, by way of a process that may wait for it |
 //! | [`word`] | what rank 0 tells the others |
 //! | [`worth`] | when a communicator has done enough for heddle to look at it |
 //! | [`view`] | a process set on the tree of an epoch |
@@ -23,7 +23,7 @@
 //! | [`say`] | the few lines it writes to standard error |
 mod clusters;
 pub mod decided;
-pub mod directory;
+pub mod helper;
 pub mod pace;
 pub mod plan;
 pub mod record;

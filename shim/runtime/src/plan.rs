@@ -5,6 +5,7 @@
 use crate::clusters;
 use crate::settings::Force;
 use crate::view::{Problem, View};
+use directory::epoch::Lean;
 use inventory::Bytes;
 use schedules::alltoall::Algorithm;
 use schedules::slice::{self, Step};
@@ -12,7 +13,6 @@ use schedules::sync::SyncKind;
 use schedules::sync::scheme::Scheme;
 use schedules::verify;
 use schedules::{allgather, alltoall, bundled, lg};
-use selection::epoch::Lean;
 use selection::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -3,9 +3,10 @@
 //! It must cost next to nothing: where calls come every few microseconds one in many is timed, and the record is
 //! sent at most twice a second, or less often where that is slow. Only a timed call can have it sent, so in
 //! a program that calls once a second each call is timed, however short.
-use crate::directory::client::{self, SharedDirectory};
+use crate::helper::client::{self, SharedDirectory};
+use directory::job_record::{CallTotal, JobRecord};
+use directory::layout::record_file;
 use inventory::{Bytes, Millis};
-use selection::job::{CallTotal, JobRecord};
 use selection::table::{Collective, Mpi, Way};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -166,7 +167,7 @@ impl Recorder {
         let began = Instant::now();
         self.record();
         if let (Some(directory), Ok(json)) = (&self.directory, serde_json::to_vec(&self.record)) {
-            client::lock(directory).write(&format!("{}.json", self.record.id), json);
+            client::lock(directory).write(&record_file(&self.record.id), json);
         }
         let ended = Instant::now();
         self.next_write = ended + WRITE_INTERVAL.max((ended - began) * WRITE_COST);

@@ -1,9 +1,9 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
+use directory::epoch::Lean;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes};
 use schedules::bound;
 use schedules::verify::Violation;
-use selection::epoch::Lean;
 use selection::table::Collective;
 use std::net::IpAddr;
 

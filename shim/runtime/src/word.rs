@@ -11,7 +11,7 @@ pub enum Word {
     Aside(String),
     /// Follow this epoch.
     Follow {
-        /// [`selection::epoch::Lean`] as bytes.
+        /// [`directory::epoch::Lean`] as bytes.
         lean: Vec<u8>,
         /// One way at every size.
         force: Force,

@@ -3,10 +3,10 @@ use super::{Panel, View, detail};
 use crate::table::{Key, Row, Table, left, right};
 use crate::{chart, figures};
 use controller::api::{JobPoint, JobStatus};
+use directory::job_record::CallTotal;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use selection::job::CallTotal;
 use std::cmp::Ordering;
 
 pub(super) struct Jobs;
@@ -109,7 +109,7 @@ fn speed(job: &JobStatus) -> f64 {
 }
 
 /// What the job spends most of its time in.
-fn main_call(record: &selection::job::JobRecord) -> Option<&CallTotal> {
+fn main_call(record: &directory::job_record::JobRecord) -> Option<&CallTotal> {
     record.calls.iter().max_by(|a, b| a.seconds.partial_cmp(&b.seconds).unwrap_or(Ordering::Equal))
 }
 

@@ -1,6 +1,6 @@
 //! A network that answers the core's effects, in virtual time.
 use crate::engine::*;
-use crate::plan::Verified;
+use directory::epoch::Verified;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;

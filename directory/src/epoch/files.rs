@@ -1,33 +1,11 @@
-//! The files in an epoch's folder, the manifest that lists them, and the limits within which they are read.
-use super::pointer::{Pointer, Sha, shortened};
-use crate::table::Table;
-use crate::tuning::{MOST_BYTES, Tuning};
-use inventory::{Millis, TopologyFile};
+//! The files in an epoch's folder and the manifest that lists them.
+use crate::layout::{MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use crate::pointer::{Pointer, Sha, shortened};
+use inventory::{Millis, Topology, TopologyFile};
+use selection::table::Table;
+use selection::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 use std::io;
-
-pub(super) const MANIFEST: &str = "manifest.json";
-pub(super) const TOPOLOGY: &str = "topology.yaml";
-pub(super) const NETWORK: &str = "network.json";
-pub(super) const ALLTOALL: &str = "alltoall.plan";
-pub(super) const ALLGATHER: &str = "allgather.json";
-pub(super) const TABLE: &str = "table.json";
-pub(super) const TUNING: &str = "tuning.json";
-
-/// Longest file of each name that is read; the plan's has room for sixteen octets a message of the most hosts there may be.
-const LIMITS: [(&str, u64); 7] = [
-    (MANIFEST, 64 << 10),
-    (TOPOLOGY, 16 << 20),
-    (NETWORK, 64 << 20),
-    (ALLTOALL, 256 << 20),
-    (ALLGATHER, 8 << 20),
-    (TABLE, 256 << 10),
-    (TUNING, MOST_BYTES),
-];
-
-pub(super) fn limit(file: &str) -> u64 {
-    LIMITS.iter().find(|(name, _)| *name == file).map_or(0, |&(_, limit)| limit)
-}
 
 /// A file of an epoch that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +67,14 @@ pub(super) fn with_manifest(
     files
 }
 
-/// An epoch's folder with a manifest that matches its pointer.
+/// The manifest of an epoch, not parsed yet.
+fn manifest(epoch: u64, read: &mut impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, EpochError> {
+    let error = |problem: String| EpochError { epoch, file: MANIFEST.to_owned(), problem };
+    let bytes = read(MANIFEST, limit(MANIFEST)).map_err(|e| error(e.to_string()))?;
+    if bytes.len() as u64 > limit(MANIFEST) { Err(error(format!("longer than {} octets", limit(MANIFEST)))) } else { Ok(bytes) }
+}
+
+/// An epoch's folder with a manifest that matches its pointer, if there is one.
 pub(super) struct Folder<R> {
     manifest: Manifest,
     read: R,
@@ -97,21 +82,26 @@ pub(super) struct Folder<R> {
 
 impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
     pub(super) fn open(pointer: &Pointer, mut read: R) -> Result<Self, EpochError> {
-        let error = |problem: String| EpochError { epoch: pointer.number, file: MANIFEST.to_owned(), problem };
-        let bytes = read(MANIFEST, limit(MANIFEST)).map_err(|e| error(e.to_string()))?;
-        if bytes.len() as u64 > limit(MANIFEST) {
-            return Err(error(format!("longer than {} octets", limit(MANIFEST))));
-        }
+        let bytes = manifest(pointer.number, &mut read)?;
         let found = Sha::of(&bytes);
         if found != pointer.digest {
-            return Err(error(format!(
-                "{} octets with {found}; the pointer says {}: cut, altered, or another epoch",
-                bytes.len(),
-                pointer.digest
-            )));
+            let problem =
+                format!("{} octets with {found}; the pointer says {}: cut, altered, or another epoch", bytes.len(), pointer.digest);
+            return Err(EpochError { epoch: pointer.number, file: MANIFEST.to_owned(), problem });
         }
-        let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|e| error(e.to_string()))?;
-        if manifest.epoch != pointer.number {
+        Folder::of(pointer.number, &bytes, read)
+    }
+
+    /// A folder to which `current` does not point: its manifest is taken at its word.
+    pub(super) fn open_former(number: u64, mut read: R) -> Result<Self, EpochError> {
+        let bytes = manifest(number, &mut read)?;
+        Folder::of(number, &bytes, read)
+    }
+
+    fn of(number: u64, bytes: &[u8], read: R) -> Result<Self, EpochError> {
+        let error = |problem: String| EpochError { epoch: number, file: MANIFEST.to_owned(), problem };
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
+        if manifest.epoch != number {
             return Err(error(format!("it is that of epoch {}", manifest.epoch)));
         }
         Ok(Folder { manifest, read })
@@ -122,9 +112,14 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
         self.manifest.at
     }
 
+    /// The files that are left out on purpose.
+    pub(super) fn omitted(&self) -> &[Omitted] {
+        &self.manifest.omitted
+    }
+
     /// Whether the manifest says that this file is left out on purpose.
     pub(super) fn omits(&self, name: &str) -> bool {
-        self.manifest.omitted.iter().any(|o| o.name == name)
+        self.omitted().iter().any(|o| o.name == name)
     }
 
     pub(super) fn error(&self, file: &str, problem: impl Into<String>) -> EpochError {
@@ -155,6 +150,10 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
     pub(super) fn parsed<T>(&mut self, name: &str, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T, EpochError> {
         let bytes = self.file(name)?;
         parse(&bytes).map_err(|problem| self.error(name, problem))
+    }
+
+    pub(super) fn network(&mut self) -> Result<Topology, EpochError> {
+        self.parsed(NETWORK, |bytes| serde_json::from_slice(bytes).map_err(|e| e.to_string()))
     }
 
     pub(super) fn topology(&mut self) -> Result<TopologyFile, EpochError> {

@@ -26,12 +26,12 @@
 //!
 //! Messages of one phase come back in the order of their senders, those of one sender in its own order, and tokens in the
 //! order of the messages that wait: the same schedule, whatever order the planner had found them in.
-use crate::alltoall::Alltoall;
-use crate::bound::Bound;
-use crate::json::MAX_HOSTS;
-use crate::message::{Message, Sync};
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Decompress, FlushDecompress, Status};
+use schedules::alltoall::Alltoall;
+use schedules::bound::Bound;
+use schedules::json::MAX_HOSTS;
+use schedules::message::{Message, Sync};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -171,7 +171,7 @@ fn put_signed(out: &mut Vec<u8>, number: i64) {
     put(out, (number << 1 ^ number >> 63) as u64);
 }
 
-/// Reads what [`write`] wrote; whether the schedule is right is for [`crate::verify`]. What it takes of memory is bounded by
+/// Reads what [`write`] wrote; whether the schedule is right is for [`schedules::verify`]. What it takes of memory is bounded by
 /// the messages and tokens that are there, those by [`MAX_HOSTS`] and [`MAX_TOKENS`].
 ///
 /// # Errors
@@ -198,8 +198,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Alltoall, String> {
     }
     let phases = by_phase(head.phases as usize, &messages);
     let syncs = by_phase(head.phases as usize, &syncs).concat();
-    let algorithm = head.algorithm.parse().map_err(|e: crate::alltoall::UnknownAlgorithm| e.to_string())?;
-    let scheme = head.scheme.parse().map_err(|e: crate::sync::scheme::SchemeError| e.to_string())?;
+    let algorithm = head.algorithm.parse().map_err(|e: schedules::alltoall::UnknownAlgorithm| e.to_string())?;
+    let scheme = head.scheme.parse().map_err(|e: schedules::sync::scheme::SchemeError| e.to_string())?;
     Ok(Alltoall { algorithm, hosts: head.hosts, bound: head.bound, phases, scheme, syncs })
 }
 
@@ -340,18 +340,18 @@ impl<'a> Numbers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alltoall::plan_reduced;
-    use crate::sample::{any_tree, star, topology};
-    use crate::sync::{Reduction, SyncKind};
-    use crate::verify;
+    use crate::sample::{any_tree_text, star_text, topology};
     use flate2::read::ZlibDecoder;
     use inventory::Tree;
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
+    use schedules::alltoall::plan_reduced;
+    use schedules::sync::{Reduction, SyncKind};
+    use schedules::verify;
     use std::io::Read;
 
     fn small() -> Alltoall {
-        in_file_order(plan_reduced(&star(&[2, 1]), SyncKind::Receiver, Reduction::Minimal))
+        in_file_order(plan_reduced(&topology(&star_text(&[2, 1])), SyncKind::Receiver, Reduction::Minimal))
     }
 
     fn unpacked(file: &[u8]) -> Vec<u8> {
@@ -465,7 +465,7 @@ mod tests {
         };
         let description: Vec<&str> = include_str!("plan_file.rs").lines().filter(|line| line.starts_with("//! |")).collect();
         for side in if cfg!(debug_assertions) { vec![8, 16] } else { vec![8, 16, 32] } {
-            let (star, row) = (star(&vec![side; side as usize]), row(side * side));
+            let (star, row) = (topology(&star_text(&vec![side; side as usize])), row(side * side));
             let both = |reduction| format!("{}, {}", octets(&star, reduction), octets(&row, reduction));
             let (chain, minimal) = (both(Reduction::Chain), both(Reduction::Minimal));
             let hosts = if side == 32 { "1,024".to_owned() } else { (side * side).to_string() };
@@ -477,7 +477,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn round_trip(tree in any_tree(1..=24), kind in select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]), chain in any::<bool>()) {
+        fn round_trip(text in any_tree_text(1..=24, 20), kind in select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]), chain in any::<bool>()) {
+            let tree = topology(&text);
             let plan = plan_reduced(&tree, kind, if chain { Reduction::Chain } else { Reduction::Minimal });
             let read = read(&write(&plan)).unwrap();
             verify::alltoall(&tree, &read).unwrap();
@@ -511,8 +512,9 @@ mod tests {
 
         #[test]
         fn mutated_files_are_refused_or_another_plan_that_the_verifier_judges(
-            tree in any_tree(2..=8), at in prop::collection::vec(any::<(Index, u8)>(), 1..4), cut in any::<Option<Index>>()
+            text in any_tree_text(2..=8, 20), at in prop::collection::vec(any::<(Index, u8)>(), 1..4), cut in any::<Option<Index>>()
         ) {
+            let tree = topology(&text);
             let plan = plan_reduced(&tree, SyncKind::Receiver, Reduction::Minimal);
             let good = unpacked(&write(&plan));
             let mut bad = good.clone();

@@ -15,14 +15,10 @@
 //! | [`client`] | the rank's end: it never waits for a file |
 //! | `orphan` | the helper is nobody's child |
 //! | [`service`] | the helper's end |
-//! | [`store`] | epochs out of the directory |
-//! | `files` | job records into it |
 //! | `wire` | messages on the socket |
 pub mod client;
-mod files;
 mod orphan;
 pub mod service;
-pub mod store;
 mod wire;
 
 use serde::{Deserialize, Serialize};
@@ -39,7 +35,7 @@ enum Request {
 /// What the helper tells its rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Report {
-    /// A new epoch, as [`selection::epoch::Lean`] in bytes.
+    /// A new epoch, as [`directory::epoch::Lean`] in bytes.
     Epoch(Vec<u8>),
     /// There is no epoch that could be used, and why.
     Unusable(String),

@@ -1,17 +1,16 @@
-//! Epochs out of the shared directory. It only ever reads whole files, checks every digest, and when
+//! Following the published epochs, as the helper of a rank does. It only ever reads whole files, checks every digest, and when
 //! anything is wrong it says so and keeps nothing.
-use selection::epoch::{Lean, Pointer};
-use std::fs::OpenOptions;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use crate::bounded;
+use crate::epoch::Lean;
+use crate::layout::{CURRENT, limit};
+use crate::pointer::Pointer;
+use crate::reading::reader;
+use std::io;
 use std::path::{Path, PathBuf};
-
-/// More than any pointer has: 20 digits, a blank and a digest.
-const MOST_OF_POINTER: u64 = 128;
 
 /// The shared directory as last seen.
 #[derive(Debug)]
-pub struct Store {
+pub struct EpochFollower {
     dir: PathBuf,
     /// The line of `current` that was last opened.
     seen: Option<String>,
@@ -28,10 +27,10 @@ pub enum Look {
     Unusable(String),
 }
 
-impl Store {
+impl EpochFollower {
     /// Looks at nothing yet.
-    pub fn new(dir: &Path) -> Store {
-        Store { dir: dir.to_owned(), seen: None }
+    pub fn new(dir: &Path) -> EpochFollower {
+        EpochFollower { dir: dir.to_owned(), seen: None }
     }
 
     /// Reads the pointer, and the epoch if it is another one than last time. An epoch that could not be
@@ -52,8 +51,8 @@ impl Store {
     }
 
     fn open(&self) -> Result<Option<(String, Lean)>, String> {
-        let current = self.dir.join("current");
-        let line = read(&current, MOST_OF_POINTER).map_err(|e| match e.kind() {
+        let current = self.dir.join(CURRENT);
+        let line = bounded::read(&current, limit(CURRENT)).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound if !self.dir.is_dir() => format!("{}: no such directory on this host", self.dir.display()),
             io::ErrorKind::NotFound => format!("{}: no epoch published yet", self.dir.display()),
             _ => format!("{}: {e}", current.display()),
@@ -64,29 +63,16 @@ impl Store {
         }
         let pointer: Pointer = line.parse().map_err(|e| format!("{}: {e}", current.display()))?;
         let folder = self.dir.join(pointer.folder());
-        let lean =
-            Lean::open(&pointer, |name, limit| read(&folder.join(name), limit)).map_err(|e| format!("{}: {e}", self.dir.display()))?;
+        let lean = Lean::open(&pointer, reader(folder)).map_err(|e| format!("{}: {e}", self.dir.display()))?;
         Ok(Some((line, lean)))
     }
-}
-
-/// A file, up to one byte beyond the limit. Read, never mapped: a mapped file that another host replaces or
-/// cuts kills the reader. Opened without blocking: a pipe has a job wait for a writer that may never come.
-fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::Epoch;
     use inventory::{Millis, Topology, TopologyFile};
-    use selection::epoch::Epoch;
     use selection::tuning::Tuning;
     use std::fs;
 
@@ -106,13 +92,13 @@ mod tests {
     fn an_epoch_that_was_out_of_sight_is_new_again() {
         let dir = tempfile::tempdir().unwrap();
         publish(dir.path());
-        let mut store = Store::new(dir.path());
-        assert!(matches!(store.look(), Look::New(_)));
-        assert!(matches!(store.look(), Look::Same));
+        let mut follower = EpochFollower::new(dir.path());
+        assert!(matches!(follower.look(), Look::New(_)));
+        assert!(matches!(follower.look(), Look::Same));
         fs::rename(dir.path().join("current"), dir.path().join("away")).unwrap();
-        assert!(matches!(store.look(), Look::Unusable(_)));
+        assert!(matches!(follower.look(), Look::Unusable(_)));
         fs::rename(dir.path().join("away"), dir.path().join("current")).unwrap();
-        assert!(matches!(store.look(), Look::New(_)));
-        assert!(matches!(store.look(), Look::Same));
+        assert!(matches!(follower.look(), Look::New(_)));
+        assert!(matches!(follower.look(), Look::Same));
     }
 }

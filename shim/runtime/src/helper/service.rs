@@ -1,8 +1,10 @@
 //! The helper's end: one thread reads epochs, one writes job records, and the main one hears the rank, which it can do however long the
 //! file system leaves the other two waiting.
-use super::store::{Look, Store};
 use super::wire::{self, Incoming};
-use super::{Report, Request, files};
+use super::{Report, Request};
+use directory::following::{EpochFollower, Look};
+use directory::job_record::writing::replace;
+use directory::layout::JOBS;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -114,7 +116,7 @@ fn hear(shared: &Shared, mut rank: UnixStream) -> io::Result<()> {
 
 /// Looks for epochs while the rank asks for them.
 fn look(shared: &Shared, dir: &Path) {
-    let (mut store, mut unusable) = (Store::new(dir), None);
+    let (mut follower, mut unusable) = (EpochFollower::new(dir), None);
     loop {
         let mut desk = shared.desk();
         while desk.asked.is_none_or(|at| at.elapsed() > WANTED) {
@@ -122,7 +124,7 @@ fn look(shared: &Shared, dir: &Path) {
         }
         desk.reading = Some(Instant::now());
         drop(desk);
-        let look = store.look();
+        let look = follower.look();
         shared.desk().reading = None;
         match look {
             Look::Same => {}
@@ -142,7 +144,7 @@ fn look(shared: &Shared, dir: &Path) {
 
 /// Writes job records as they come.
 fn write(shared: &Shared, dir: &Path) {
-    let jobs = dir.join("jobs");
+    let jobs = dir.join(JOBS);
     loop {
         let mut desk = shared.desk();
         let (name, json) = loop {
@@ -166,7 +168,7 @@ fn write(shared: &Shared, dir: &Path) {
 
 /// Writes one; gives what went wrong.
 fn put(file: &Path, json: &[u8]) -> Option<String> {
-    match files::replace(file, json) {
+    match replace(file, json) {
         // Nobody has published here yet: that is told where epochs are looked for.
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         written => written.err().map(|e| format!("{}: {e}; the controller does not hear of this job", file.display())),

@@ -1,4 +1,5 @@
 //! The pointer to the current epoch: what stands in the file `current`.
+use crate::layout;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use std::str::FromStr;
 pub struct Sha([u8; 32]);
 
 impl Sha {
-    pub(super) fn of(bytes: &[u8]) -> Sha {
+    pub(crate) fn of(bytes: &[u8]) -> Sha {
         Sha(Sha256::digest(bytes).into())
     }
 }
@@ -55,7 +56,7 @@ pub struct Pointer {
 #[error("pointer {0:?}: expected an epoch number and \"sha256:\" with 64 hexadecimal digits")]
 pub struct PointerError(pub String);
 
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
@@ -67,13 +68,8 @@ impl Pointer {
 
     /// The epoch's folder in the shared directory: `epochs/00000041`.
     pub fn folder(&self) -> String {
-        folder(self.number)
+        layout::folder(self.number)
     }
-}
-
-/// The folder of an epoch in the shared directory: `epochs/00000041`.
-pub fn folder(number: u64) -> String {
-    format!("epochs/{number:08}")
 }
 
 impl fmt::Display for Pointer {

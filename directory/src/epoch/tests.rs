@@ -1,6 +1,6 @@
 //! Epochs written, read, refused, and read back.
-use super::files::MANIFEST;
 use super::*;
+use crate::layout::MANIFEST;
 use crate::sample::{any_tree_text, star_text};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -99,6 +99,21 @@ fn every_cut_and_every_flipped_bit_is_refused() {
     let current = pointer.to_string();
     for at in 0..current.len() {
         assert_ne!(current[..at].parse(), Ok(pointer));
+    }
+}
+
+#[test]
+fn an_outline_needs_no_pointer_and_names_what_is_altered() {
+    let epoch = epoch(&star_text(&[2, 2]));
+    let (_, files) = published(&epoch);
+    let outline = EpochOutline::open(41, reader(&files)).unwrap();
+    assert_eq!((outline.at, outline.omitted.len()), (epoch.at, 0));
+    assert_eq!((outline.network, outline.topology, outline.table), (epoch.network, epoch.topology, epoch.table));
+    assert!(EpochOutline::open(42, reader(&files)).unwrap_err().to_string().contains("it is that of epoch 41"));
+    for name in [NETWORK, TOPOLOGY, TABLE] {
+        let mut damaged = files.clone();
+        damaged.get_mut(name).unwrap()[3] ^= 1;
+        assert_eq!(EpochOutline::open(41, reader(&damaged)).unwrap_err().file, name);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The lock of the one publisher. Whoever can open the file can lock it, so nobody but its owner can.
 use super::{PublishError, io};
+use crate::layout::LOCK;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::kill;
@@ -73,7 +74,7 @@ fn this_host() -> String {
 
 /// Takes the lock, or says who has it.
 pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
-    let path = dir.join(".lock");
+    let path = dir.join(LOCK);
     let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = open.map_err(io("open", &path))?;
     // Older releases let everybody open it. A file of another user stays as it is: he is a publisher.
@@ -95,12 +96,12 @@ pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::{KEEP, Store};
+    use crate::publishing::Store;
     use std::fs;
     use std::process::Command;
 
     fn refused(dir: &Path) -> String {
-        Store::open(dir, KEEP).unwrap_err().to_string()
+        Store::open(dir, 1).unwrap_err().to_string()
     }
 
     /// The number of a process that has ended.
@@ -113,11 +114,11 @@ mod tests {
     #[test]
     fn one_publisher_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Store::open(dir.path(), KEEP).unwrap();
+        let first = Store::open(dir.path(), 1).unwrap();
         let said = refused(dir.path());
         assert!(said.contains(&format!("(pid {})", std::process::id())) && said.contains("stop it or"), "{said}");
         drop(first);
-        Store::open(dir.path(), KEEP).unwrap();
+        Store::open(dir.path(), 1).unwrap();
     }
 
     #[test]
@@ -129,7 +130,7 @@ mod tests {
                 fs::write(&path, "4711\n").unwrap();
                 fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             }
-            let _store = Store::open(dir.path(), KEEP).unwrap();
+            let _store = Store::open(dir.path(), 1).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600, "{made:?}");
         }
     }

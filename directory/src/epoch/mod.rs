@@ -1,7 +1,6 @@
 //! Epoch files: what the controller publishes and the runtime loads. Bytes in, bytes out.
 //!
 //! ```text
-//! current                      "41 sha256:<64 hex digits of the manifest>\n", moved by rename
 //! epochs/00000041/
 //!     manifest.json            number, time, heddle's version, length and digest of each file below
 //!     topology.yaml            the tree as a topology file of the contract, blocked links marked
@@ -17,28 +16,31 @@
 //! must not return more than `limit + 1` octets and may stop there: whatever exceeds the limit is refused. Nothing read is
 //! trusted before its digest matches, and nothing is trusted because it does.
 mod files;
+mod outline;
 mod plan_file;
-mod pointer;
 #[cfg(test)]
 mod tests;
+mod verified;
 
-use crate::allgather::{self, Allgather};
-use crate::alltoall::{self, Algorithm, Alltoall};
-use crate::bound::{self, Bound};
-use crate::json;
-use crate::sync::SyncKind;
-use crate::sync::scheme::Scheme;
-use crate::table::{Table, Way};
-use crate::tuning::Tuning;
-use crate::verify::{self, Violation};
-pub use files::EpochError;
-pub use files::Omitted;
-use files::{ALLGATHER, ALLTOALL, Folder, NETWORK, TABLE, TOPOLOGY, TUNING, limit, with_manifest};
+use crate::layout::{ALLGATHER, ALLTOALL, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use crate::pointer::Pointer;
+pub use files::{EpochError, Omitted};
+use files::{Folder, with_manifest};
 use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
-pub use pointer::{Pointer, PointerError, Sha, folder};
+pub use outline::EpochOutline;
+use schedules::allgather::{self, Allgather};
+use schedules::alltoall::{self, Algorithm, Alltoall};
+use schedules::bound::{self, Bound};
+use schedules::json;
+use schedules::sync::SyncKind;
+use schedules::sync::scheme::Scheme;
+use schedules::verify::{self, Violation};
+use selection::table::{Table, Way};
+use selection::tuning::Tuning;
 use serde::Deserialize;
 use std::io;
+pub use verified::Verified;
 
 /// More hosts get no all-to-all of all of them. Its messages grow with the square of the hosts, and a change of the tree would
 /// wait for it: at this size 0.4 s to 1.6 s to plan and verify, at 2,048 hosts up to 10 s (docs/scaling.md). Ranks plan for
@@ -131,7 +133,7 @@ impl Epoch {
         let mut folder = Folder::open(pointer, read)?;
         let topology = folder.topology()?;
         let hosts: Vec<String> = topology.hosts.keys().cloned().collect();
-        let network = folder.parsed(NETWORK, |bytes| serde_json::from_slice(bytes).map_err(|e| e.to_string()))?;
+        let network = folder.network()?;
         let tree = topology.tree().map_err(|e| folder.error(TOPOLOGY, e.to_string()))?;
         let alltoall = if folder.omits(ALLTOALL) { None } else { Some(folder.parsed(ALLTOALL, plan_file::read)?) };
         if alltoall.as_ref().is_some_and(|plan| plan.hosts != hosts) {

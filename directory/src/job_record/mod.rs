@@ -2,10 +2,14 @@
 //! shared directory's `jobs/`, and the controller reads.
 //!
 //! Counters are cumulative, so a lost or repeated reading costs nothing.
-use crate::table::{Collective, Mpi, Way};
+pub mod reading;
+pub mod writing;
+
 use inventory::Millis;
+use selection::table::{Collective, Mpi, Way};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::mem::size_of;
 use std::str::FromStr;
 
 /// What a record names: a thing that this version of heddle knows, or the name of one that only another version does. In the file it is its
@@ -68,6 +72,24 @@ pub struct CallTotal {
     pub bound_seconds: f64,
 }
 
+/// Bytes that are counted for a text beyond its characters.
+const TEXT: usize = 48;
+
+impl JobRecord {
+    /// Bytes of memory that it takes, about.
+    pub fn memory(&self) -> usize {
+        let texts = [&self.id, &self.program, &self.user].into_iter().chain(&self.hosts).chain(self.aside.as_ref());
+        let texts: usize = texts.map(String::as_str).chain(self.unknown_names()).map(|text| text.len() + TEXT).sum();
+        texts + self.calls.len() * size_of::<CallTotal>()
+    }
+
+    /// What it names that this version of heddle does not know: foreign text.
+    pub fn unknown_names(&self) -> impl Iterator<Item = &str> {
+        let calls = self.calls.iter().flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
+        calls.chain([self.mpi.unknown()]).flatten()
+    }
+}
+
 impl<T> RecordedName<T> {
     /// What this version knows.
     pub fn known(&self) -> Option<&T> {
@@ -119,7 +141,7 @@ impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Carrier;
+    use selection::table::Carrier;
 
     #[test]
     fn what_another_version_named_is_read_and_written_as_it_stands() {

@@ -1,0 +1,39 @@
+//! An epoch without its plans: those of a thousand hosts take megabytes.
+use super::files::Folder;
+use super::{EpochError, Omitted};
+use inventory::{Millis, Topology, TopologyFile};
+use selection::table::Table;
+use std::io;
+
+/// What the history shows of an epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpochOutline {
+    /// When it was made.
+    pub at: Millis,
+    /// The files that it does not have, though others do.
+    pub omitted: Vec<Omitted>,
+    /// The network as discovered.
+    pub network: Topology,
+    /// The tree, blocked links marked.
+    pub topology: TopologyFile,
+    /// Which way at which size.
+    pub table: Table,
+}
+
+impl EpochOutline {
+    /// Reads these parts of the epoch of this number, to which `current` need not point. `read` is described at the top of
+    /// [`super`].
+    ///
+    /// # Errors
+    /// As [`super::Epoch::open`], for the files it reads.
+    pub fn open(number: u64, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<EpochOutline, EpochError> {
+        let mut folder = Folder::open_former(number, read)?;
+        Ok(EpochOutline {
+            at: folder.at(),
+            omitted: folder.omitted().to_vec(),
+            network: folder.network()?,
+            topology: folder.topology()?,
+            table: folder.table()?,
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! Reading job records. Anybody may write to their folder, so nothing in it is trusted: no link is followed, nothing is opened that could
+//! block, and what is read is bounded.
+use super::JobRecord;
+use crate::bounded;
+use crate::layout::{JOB_RECORD_LIMIT, JOBS, record_id};
+use inventory::plain;
+use nix::fcntl::OFlag;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Bytes that a record may take in memory: a list of empty names takes more than its text.
+const MAX_MEMORY: usize = 1 << 20;
+/// Characters of a name.
+const MAX_NAME: usize = 256;
+/// Kinds of calls in a record.
+const MAX_CALLS: usize = 1024;
+
+/// What tells a file from the one read before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    inode: u64,
+    /// Seconds and nanoseconds. Its owner can set the time of its last writing to anything, but not this one.
+    pub changed: (i64, i64),
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// A file's stamp and its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStat {
+    /// Tells it from the one read before.
+    pub stamp: FileStamp,
+    /// The number of the user it belongs to.
+    pub owner: u32,
+}
+
+impl From<&Metadata> for FileStat {
+    fn from(meta: &Metadata) -> FileStat {
+        let stamp = FileStamp { inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()), bytes: meta.len() };
+        FileStat { stamp, owner: meta.uid() }
+    }
+}
+
+impl FileStat {
+    /// `None` where there is no such file.
+    pub fn of(path: &Path) -> Option<FileStat> {
+        fs::symlink_metadata(path).ok().map(|meta| FileStat::from(&meta))
+    }
+
+    /// Bytes of it that are read at most.
+    pub fn readable(&self) -> usize {
+        self.stamp.bytes.min(JOB_RECORD_LIMIT) as usize
+    }
+}
+
+/// Reads the record `id` from its file, which must still belong to the owner it was seen to have.
+///
+/// # Errors
+/// Why there is no job record of this id in it.
+pub fn read(path: &Path, id: &str, seen: &FileStat) -> Result<JobRecord, String> {
+    // A link may lead to somewhere else.
+    let (file, meta) = bounded::open(path, OFlag::O_NOFOLLOW).map_err(|e| e.to_string())?;
+    if meta.nlink() > 1 {
+        return Err("a hard link to a file that has another name, too".to_owned()); // Perhaps a file of somebody else.
+    }
+    if meta.uid() != seen.owner {
+        return Err("its owner changed while it was read".to_owned());
+    }
+    let bytes = bounded::take(file, JOB_RECORD_LIMIT).map_err(|e| e.to_string())?;
+    if bytes.len() as u64 > JOB_RECORD_LIMIT {
+        return Err(format!("longer than {JOB_RECORD_LIMIT} bytes"));
+    }
+    parse(&bytes, id)
+}
+
+/// The records in a shared directory whose ids begin with a text. Files that hold no job record are passed over.
+///
+/// # Errors
+/// The system's refusal to list them.
+pub fn beginning_with(dir: &Path, begin: &str) -> io::Result<impl Iterator<Item = JobRecord>> {
+    Ok(fs::read_dir(dir.join(JOBS))?.flatten().filter_map(move |entry| {
+        let name = entry.file_name();
+        let id = record_id(name.to_str()?).filter(|id| id.starts_with(begin))?;
+        let path = entry.path();
+        read(&path, id, &FileStat::of(&path)?).ok()
+    }))
+}
+
+/// The record `id` in the bytes of its file, which anybody may have written.
+///
+/// # Errors
+/// Why it is none.
+pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
+    let record: JobRecord = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    if record.id != id {
+        return Err("its id is not its name".to_owned());
+    }
+    if record.memory() > MAX_MEMORY || record.calls.len() > MAX_CALLS {
+        return Err("it names too many hosts or calls".to_owned());
+    }
+    let texts = [&record.id, &record.program].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
+    if texts.map(String::as_str).chain(record.unknown_names()).any(|t| t.chars().count() > MAX_NAME || t.contains(plain::is_hidden)) {
+        return Err("a text is too long or holds characters that cannot be seen".to_owned());
+    }
+    let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
+    if !record.calls.iter().all(|c| fine(c.seconds) && fine(c.bound_seconds)) {
+        return Err("its counters make no sense".to_owned());
+    }
+    Ok(record)
+}

@@ -1,0 +1,72 @@
+//! Names of files and folders in the shared directory, and how long a file of each name may be.
+use selection::tuning::MOST_BYTES;
+
+/// The lock of the one publisher.
+pub const LOCK: &str = ".lock";
+/// The pointer to the current epoch.
+pub const CURRENT: &str = "current";
+/// The folder of epochs.
+pub const EPOCHS: &str = "epochs";
+/// The folder of job records.
+pub const JOBS: &str = "jobs";
+
+/// In an epoch: number, time, heddle's version, length and digest of each other file.
+pub const MANIFEST: &str = "manifest.json";
+/// In an epoch: the tree as a topology file, blocked links marked.
+pub const TOPOLOGY: &str = "topology.yaml";
+/// In an epoch: the topology as discovered, with evidence.
+pub const NETWORK: &str = "network.json";
+/// In an epoch: the all-to-all of all hosts.
+pub const ALLTOALL: &str = "alltoall.plan";
+/// In an epoch: the ring of all hosts.
+pub const ALLGATHER: &str = "allgather.json";
+/// In an epoch: the decision table.
+pub const TABLE: &str = "table.json";
+/// In an epoch and beside all of them: the measurements from which a decision table follows.
+pub const TUNING: &str = "tuning.json";
+
+/// Longest file of each name that is read; the plan's has room for sixteen octets a message of the most hosts there may be, the
+/// pointer's for 20 digits, a blank and a digest.
+const LIMITS: [(&str, u64); 8] = [
+    (CURRENT, 128),
+    (MANIFEST, 64 << 10),
+    (TOPOLOGY, 16 << 20),
+    (NETWORK, 64 << 20),
+    (ALLTOALL, 256 << 20),
+    (ALLGATHER, 8 << 20),
+    (TABLE, 256 << 10),
+    (TUNING, MOST_BYTES),
+];
+
+/// Longest job record that is read: some thousand host names.
+pub const JOB_RECORD_LIMIT: u64 = 256 << 10;
+
+/// The file of a job record in [`JOBS`].
+pub fn record_file(id: &str) -> String {
+    format!("{id}.json")
+}
+
+/// The id of a job record by the name of its file; `None` for any other file.
+pub fn record_id(name: &str) -> Option<&str> {
+    name.strip_suffix(".json")
+}
+
+/// Whether a file of this name in [`JOBS`] is a job record that is still being written.
+pub fn is_unfinished_record(name: &str) -> bool {
+    name.ends_with(".new")
+}
+
+/// How many octets a file of this name may have; none if it has no place here.
+pub fn limit(file: &str) -> u64 {
+    LIMITS.iter().find(|(name, _)| *name == file).map_or(0, |&(_, limit)| limit)
+}
+
+/// The folder of an epoch below [`EPOCHS`]: `00000041`.
+pub fn folder_name(number: u64) -> String {
+    format!("{number:08}")
+}
+
+/// The folder of an epoch in the shared directory: `epochs/00000041`.
+pub fn folder(number: u64) -> String {
+    format!("{EPOCHS}/{}", folder_name(number))
+}

@@ -1,0 +1,52 @@
+//! Files and folders that are on disk once a function here returns.
+use super::{PublishError, io};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+pub(super) fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
+    match DirBuilder::new().mode(mode).create(dir) {
+        // A mode given to mkdir is cut by the umask, and readers are other users.
+        Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode)).map_err(io("set permissions", dir)),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(e) => Err(io("create directory", dir)(e)),
+    }
+}
+
+pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), PublishError> {
+    let _ = fs::remove_dir_all(folder);
+    make_dir(folder, 0o755)?;
+    for (name, bytes) in files {
+        write_file(&folder.join(name), bytes)?;
+    }
+    sync_dir(folder)
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PublishError> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(io("create", path))?;
+    file.write_all(bytes).map_err(io("write", path))?;
+    file.set_permissions(Permissions::from_mode(0o644)).map_err(io("set permissions", path))?;
+    file.sync_all().map_err(io("write to disk", path))
+}
+
+/// Under which name a file of the shared directory is written.
+pub(super) fn unfinished(name: &str) -> String {
+    format!("{name}.new")
+}
+
+/// Replaces a file of the shared directory: a reader sees the old one or the new one.
+pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), PublishError> {
+    let (new, file) = (dir.join(unfinished(name)), dir.join(name));
+    let _ = fs::remove_file(&new);
+    let moved = write_file(&new, bytes).and_then(|()| fs::rename(&new, &file).map_err(io("rename into place", &new)));
+    if moved.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    moved?;
+    sync_dir(dir)
+}
+
+pub(super) fn sync_dir(dir: &Path) -> Result<(), PublishError> {
+    File::open(dir).and_then(|d| d.sync_all()).map_err(io("write to disk", dir))
+}

@@ -1,0 +1,90 @@
+//! Reading what is published: the pointer, the current epoch, which epochs there are, and the measurements.
+use crate::bounded;
+use crate::epoch::{Epoch, EpochError};
+use crate::layout::{CURRENT, TUNING, folder_name, limit};
+use crate::pointer::Pointer;
+use selection::tuning::Tuning;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Reads which epoch is current; `None` where none was published yet.
+///
+/// # Errors
+/// The system's refusal, or `InvalidData` where `current` holds something else.
+pub fn current(dir: &Path) -> io::Result<Option<Pointer>> {
+    let path = dir.join(CURRENT);
+    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let bytes = match bounded::read(&path, limit(CURRENT)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(told)?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let pointer = text.parse::<Pointer>().map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
+    Ok(Some(pointer))
+}
+
+/// A shared directory whose current epoch cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CurrentError {
+    /// The pointer cannot be read.
+    #[error("{0}")]
+    Pointer(#[from] io::Error),
+    /// What it points to cannot be used.
+    #[error(transparent)]
+    Epoch(#[from] EpochError),
+}
+
+/// Reads the current epoch whole; `None` where none was published yet.
+///
+/// # Errors
+/// [`CurrentError`] naming what is missing or altered.
+pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentError> {
+    let Some(pointer) = current(dir)? else { return Ok(None) };
+    Ok(Some(Epoch::open(&pointer, reader(dir.join(pointer.folder())))?))
+}
+
+/// What was measured on this cluster, as `heddle tune` left it in the shared directory; nothing where nobody measured.
+///
+/// # Errors
+/// The system's refusal, or `InvalidData` where the file holds something else.
+pub fn measurements(dir: &Path) -> io::Result<Tuning> {
+    let path = dir.join(TUNING);
+    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    match bounded::read(&path, limit(TUNING)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Tuning::default()),
+        bytes => Tuning::from_json(&bytes.map_err(told)?).map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
+    }
+}
+
+/// Reads files of an epoch's folder, up to one octet beyond the limit.
+pub fn reader(folder: PathBuf) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> {
+    move |name, limit| bounded::read(&folder.join(name), limit)
+}
+
+/// The numbers of the epoch folders in `epochs`, ascending.
+///
+/// # Errors
+/// The system's refusal to list the folder.
+pub fn numbers(epochs: &Path) -> io::Result<Vec<u64>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(epochs)? {
+        let name = entry?.file_name();
+        let number = name.to_str().filter(|n| n.len() >= 8 && n.bytes().all(|b| b.is_ascii_digit())).and_then(|n| n.parse().ok());
+        found.extend(number.filter(|n| Some(folder_name(*n).as_str()) == name.to_str()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_that_is_none_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(CURRENT), "garbage").unwrap();
+        assert!(current(dir.path()).unwrap_err().to_string().contains("current: pointer"));
+    }
+}
