@@ -44,7 +44,7 @@ impl Access {
     ///
     /// # Errors
     /// [`AccessError`] where a secret is missing or unfit.
-    pub fn new(name: &str, credential: &Credential) -> Result<Access, AccessError> {
+    pub(crate) fn new(name: &str, credential: &Credential) -> Result<Access, AccessError> {
         let text = |secret: &Secret| secret.expose().map(str::to_owned).ok_or_else(|| AccessError::Unresolved(name.to_owned()));
         match credential {
             Credential::Community(community) => Ok(Access { auth: Auth::v2c(text(community)?), words: "community".to_owned(), user: None }),

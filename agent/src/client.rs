@@ -58,7 +58,7 @@ impl Failure {
 
 impl Client {
     /// A client of `switch`; nothing is sent yet.
-    pub fn new(switch: &Switch, access: &Access, timing: &Timing) -> Client {
+    pub(crate) fn new(switch: &Switch, access: &Access, timing: &Timing) -> Client {
         Client {
             address: switch.address,
             access: access.clone(),
@@ -69,11 +69,6 @@ impl Client {
             rows: StdMutex::default(),
             narrow: AtomicBool::new(false),
         }
-    }
-
-    /// Where the agent listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Reads one table. Tables the device does not serve come back empty. A failure names the table, except for

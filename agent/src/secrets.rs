@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 << 10;
 ///
 /// # Errors
 /// Why it cannot be had, never a part of it.
-pub fn read(place: Place<'_>) -> Result<(String, Option<String>), String> {
+pub(crate) fn read(place: Place<'_>) -> Result<(String, Option<String>), String> {
     match place {
         Place::Env(name) => Ok((std::env::var(name).map_err(|e| no_text(&e).to_owned())?, None)),
         Place::File(path) => Ok((text(Path::new(path))?, exposed(Path::new(path)))),

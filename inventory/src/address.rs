@@ -23,7 +23,7 @@ pub enum AddressFault {
 
 impl AddressFault {
     /// What is wrong with an address by itself.
-    pub fn of(address: IpAddr) -> Option<AddressFault> {
+    pub(crate) fn of(address: IpAddr) -> Option<AddressFault> {
         let address = address.to_canonical();
         match address {
             _ if address.is_loopback() => Some(AddressFault::Loopback),
@@ -36,7 +36,7 @@ impl AddressFault {
     }
 
     /// The same of what an operator states: jobs of one machine may go over loopback.
-    pub fn of_stated(address: IpAddr) -> Option<AddressFault> {
+    pub(crate) fn of_stated(address: IpAddr) -> Option<AddressFault> {
         AddressFault::of(address).filter(|wrong| *wrong != AddressFault::Loopback)
     }
 

@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// How the text of what the operator said ends or begins.
-pub const STATED: &str = "stated in the inventory";
+pub(crate) const STATED: &str = "stated in the inventory";
 
 /// How the text begins that says a rate is only assumed.
 const RATE: &str = "rate: ";

@@ -45,7 +45,7 @@ impl Secret {
     ///
     /// # Errors
     /// Those of `read`.
-    pub fn resolve<E>(&mut self, read: impl FnOnce(Place<'_>) -> Result<String, E>) -> Result<(), E> {
+    pub(crate) fn resolve<E>(&mut self, read: impl FnOnce(Place<'_>) -> Result<String, E>) -> Result<(), E> {
         let text = match &self.0 {
             Origin::Text(_) => return Ok(()),
             Origin::Env(name) => read(Place::Env(name))?,

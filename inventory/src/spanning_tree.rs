@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 /// The cost of a port of this rate: 20 Tbit/s over the rate, as Table 17-3 recommends.
-pub fn path_cost(rate: BitsPerSec) -> u64 {
+fn path_cost(rate: BitsPerSec) -> u64 {
     (20_000_000_000_000 / rate.0.max(1)).clamp(1, 200_000_000)
 }
 

@@ -108,7 +108,7 @@ pub enum FileError {
 
 impl FileError {
     /// Wraps a YAML error with its line.
-    pub fn yaml(file: &str, error: &serde_yaml::Error) -> FileError {
+    pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> FileError {
         let line = error.location().map(|l| l.line());
         // The parser repeats the place behind its text.
         let text = error.to_string();

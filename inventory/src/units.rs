@@ -243,11 +243,7 @@ pub mod duration {
         }
     }
 
-    /// As text.
-    ///
-    /// # Errors
-    /// Whatever the serializer says.
-    pub fn serialize<S: Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(duration: &Duration, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(&show(*duration))
     }
 

@@ -6,7 +6,7 @@ use inventory::observation::BridgeId;
 use std::time::Duration;
 
 /// The bridge group address (IEEE 802.1D-2004, Table 7-10).
-pub const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0]);
+pub(crate) const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0]);
 
 /// LLC before it: spanning tree as destination and source, unnumbered information (9.2.1, 7.12.3).
 pub(super) const LLC0: u8 = 0x42;
@@ -164,13 +164,13 @@ impl Configuration {
     }
 
     /// Whether the port that sent it is the designated one: RSTP's other ports may speak, too.
-    pub fn is_designated(&self) -> bool {
+    pub(crate) fn is_designated(&self) -> bool {
         self.version == Version::Stp || self.flags & ROLE == ROLE
     }
 
     /// How long it counts at most when nothing newer comes: what is left of its age, and never more than
     /// the 40 s that a bridge may choose (IEEE 802.1D-2004, Table 7-5).
-    pub fn holds_for(&self) -> Duration {
+    pub(crate) fn holds_for(&self) -> Duration {
         let left = self.max_age.saturating_sub(self.message_age);
         Duration::from_millis(u64::from(left) * 1000 / 256).clamp(Duration::from_secs(1), Duration::from_secs(40))
     }

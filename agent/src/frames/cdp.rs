@@ -7,7 +7,7 @@ use inventory::observation::{Capabilities, Id};
 use std::net::IpAddr;
 
 /// Where CDP goes: Cisco's group address.
-pub const GROUP: Mac = Mac([0x01, 0x00, 0x0c, 0xcc, 0xcc, 0xcc]);
+pub(crate) const GROUP: Mac = Mac([0x01, 0x00, 0x0c, 0xcc, 0xcc, 0xcc]);
 
 /// LLC and SNAP before it (IEEE 802-2014, 9.5): Cisco's identifier and protocol 0x2000.
 pub(super) const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x0c, 0x20, 0x00];

@@ -2,32 +2,32 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`card`] | a card, as far as frames go by it |
-//! | [`packets`] | frames as they are on the cable, without a cost to any other frame |
-//! | [`capture`] | hears on the cards |
+//! | `card` | a card, as far as frames go by it |
+//! | `packets` | frames as they are on the cable, without a cost to any other frame |
+//! | `capture` | hears on the cards |
 //! | `heard` | what frames said, until it ages out |
-//! | [`announce`] | LLDP under the host's name, unless another program speaks |
+//! | `announce` | LLDP under the host's name, unless another program speaks |
 //! | `changes` | what is worth telling at once |
-//! | [`daemon`] | all of it, once a second and at every change |
+//! | `daemon` | all of it, once a second and at every change |
 //! | [`nics`] | all that is reported of the cards, by netlink |
 //! | [`privileges`] | given up once all sockets are open |
 //! | [`probe`] | how far other hosts are: routers between, round trips |
 //! | [`reporter`] | reports to the controller, directions back |
-//! | [`seed`] | a broadcast, so that every bridge has learned this host |
+//! | `seed` | a broadcast, so that every bridge has learned this host |
 //!
 //! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes later works without.
-pub mod announce;
-pub mod capture;
-pub mod card;
+mod announce;
+mod capture;
+mod card;
 mod changes;
-pub mod daemon;
+mod daemon;
 mod heard;
 pub mod nics;
-pub mod packets;
+mod packets;
 pub mod privileges;
 pub mod probe;
 pub mod reporter;
-pub mod seed;
+mod seed;
 
 pub use announce::{Announcement, Announcer};
 pub use capture::Ear;

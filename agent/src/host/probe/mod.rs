@@ -25,16 +25,16 @@ use trace::{Answer, Kind, trace};
 use wire::{Echo, Message, Probe, Quoted, Why};
 
 /// Time between two probes: 20 a second at most, of less than 100 octets each.
-pub const SPACING: Duration = Duration::from_millis(50);
+pub(crate) const SPACING: Duration = Duration::from_millis(50);
 
 /// Hosts traced at a time, each with one probe on its way.
-pub const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 8;
 
 /// Time until a host is probed again.
-pub const AGAIN: Duration = Duration::from_secs(300);
+pub(crate) const AGAIN: Duration = Duration::from_secs(300);
 
 /// Hosts probed at most, whatever the controller asks for: with these, steady probing stays below a third of the budget.
-pub const MOST_PEERS: usize = 256;
+pub(crate) const MOST_PEERS: usize = 256;
 
 /// An answer that takes longer is none.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 use super::*;
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
-use inventory::evidence::{AssumedRate, Evidence, STATED};
+use inventory::evidence::{AssumedRate, Evidence};
 use inventory::host_report::{HostReport, Path, RoundTrip};
 use inventory::observation::{Bridge, BridgeId};
 use inventory::topology::{Grade, LinkState};
@@ -312,8 +312,8 @@ fn what_is_stated_goes_first_and_the_rest_stays_as_found() {
     assert_eq!(
         reasons,
         [
-            STATED,
-            STATED,
+            "stated in the inventory",
+            "stated in the inventory",
             "hosts on s0",
             "without n0, n1: stated in the inventory to be elsewhere",
             "hosts on s1",
