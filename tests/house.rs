@@ -13,12 +13,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("lab", &["inventory"]),
     ("idle", &[]),
     ("fleet", &["inventory"]),
+    ("demo", &["inventory", "schedules", "controller", "lab"]),
     ("shim", &[]),
     ("runtime", &["schedules", "inventory"]),
     ("helper", &["runtime"]),
     ("backend", &["runtime", "schedules", "inventory"]),
     ("bench", &[]),
-    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab"]),
+    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab", "demo"]),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.
