@@ -14,12 +14,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("idle", &[]),
     ("fleet", &["inventory"]),
     ("demo", &["inventory", "schedules", "controller", "lab"]),
+    ("doctor", &["inventory", "schedules", "controller"]),
     ("shim", &[]),
     ("runtime", &["schedules", "inventory"]),
     ("helper", &["runtime"]),
     ("backend", &["runtime", "schedules", "inventory"]),
     ("bench", &[]),
-    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab", "demo"]),
+    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab", "demo", "doctor"]),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.
