@@ -1,15 +1,9 @@
 //! `heddle demo`: the main job on real input, watched in the terminal interface or told as text.
-mod cluster;
-mod story;
-
 use crate::Outcome;
 use anyhow::Context;
 use inventory::TopologyFile;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-
-/// The cluster of the demo where no other is asked for.
-const TOPOLOGY: &str = include_str!("../lab/topologies/demo.yaml");
 
 /// Flags of `heddle demo`.
 #[derive(clap::Args)]
@@ -50,26 +44,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(path) => {
             (path.display().to_string(), std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?)
         }
-        None => ("demo.yaml".to_owned(), TOPOLOGY.to_owned()),
+        None => ("demo.yaml".to_owned(), demo::TOPOLOGY.to_owned()),
     };
     let file = TopologyFile::parse(&name, &text)?;
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
-    cluster::down_on_signal(&args.name)?;
-    match play(args, file, watched) {
+    demo::down_on_signal(&args.name)?;
+    match demo::play(&args.name, file, args.mpi.into(), crate::bench::program, watched) {
         Ok(()) => Ok(Outcome::Done),
         Err(error) => {
             eprintln!("heddle demo: FAILED: {error:#}");
             Ok(Outcome::CheckFailed)
         }
     }
-}
-
-fn play(args: &Args, file: TopologyFile, watched: bool) -> anyhow::Result<()> {
-    let mut cluster = story::begin(&args.name, file, args.mpi.into())?;
-    if watched {
-        story::watch(&mut cluster)?;
-        return cluster.down();
-    }
-    story::tell(&mut cluster)?;
-    story::end(&mut cluster)
 }

@@ -17,12 +17,17 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("lab", &["inventory"]),
     ("idle", &[]),
     ("fleet", &["inventory"]),
+    ("demo", &["inventory", "cabling", "selection", "directory", "controller", "lab"]),
+    ("doctor", &["inventory", "schedules", "selection", "directory", "controller"]),
     ("shim", &[]),
     ("runtime", &["schedules", "selection", "inventory", "directory"]),
     ("helper", &["runtime"]),
     ("backend", &["runtime", "schedules", "selection", "inventory", "directory"]),
     ("bench", &[]),
-    ("heddle", &["inventory", "infer", "cabling", "schedules", "selection", "agent", "controller", "tui", "lab", "directory"]),
+    (
+        "heddle",
+        &["inventory", "infer", "cabling", "schedules", "selection", "agent", "controller", "tui", "lab", "directory", "demo", "doctor"],
+    ),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.

@@ -46,7 +46,6 @@ fn one_host(c: &mut Criterion) {
     let tree = two_levels(32, 32, "1G").tree().unwrap();
     let whole = plan(&tree, SyncKind::Receiver);
     group.bench_function("its slice of 1,024", |b| b.iter(|| slice::of(black_box(&whole), 7)));
-    group.bench_function("its steps among 1,024, without the plan", |b| b.iter(|| slice::without_tokens(black_box(&tree), 7)));
     // Two hosts of each switch, in an order of their own.
     let subset: Vec<&str> = (0..64).map(|i| tree.name(i * 37 % 64 * 16)).collect();
     group.bench_function("a subset of 64 among 1,024", |b| {

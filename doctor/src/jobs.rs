@@ -1,29 +1,39 @@
-//! `heddle doctor --mpi`: what a job started from here would find, and do.
-use crate::Outcome;
-use crate::tune::report::decided;
+//! What a job started from here would find, and do.
+use crate::probe::program;
 use controller::history::moment;
 use directory::epoch::Epoch;
 use directory::reading::current_epoch;
 use inventory::TopologyFile;
 use schedules::lg::Clusters;
-use selection::table::{Collective, Mpi};
+use selection::table::{Collective, Entry, Mpi};
 use selection::tuning::Run;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Commands that start MPI jobs, under the names distributions give them.
 const LAUNCHERS: [&str; 6] = ["mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "srun"];
 
-/// What was found, and whether jobs would be served.
-struct Findings {
-    text: String,
-    good: bool,
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JobFinding {
+    /// What it is about, and how it is.
+    Line(String, String),
+    /// What runs from which size on.
+    Table(Vec<Entry>),
 }
 
-impl Findings {
+/// What was found, and whether jobs would be served.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobFindings {
+    /// In the order to be told.
+    pub list: Vec<JobFinding>,
+    /// Whether nothing is missing.
+    pub good: bool,
+}
+
+impl JobFindings {
     fn say(&mut self, what: &str, value: &str) {
-        let _ = writeln!(self.text, "{}", format!("{what:<10} {value}").trim_end());
+        self.list.push(JobFinding::Line(what.to_owned(), value.to_owned()));
     }
 
     fn missing(&mut self, what: &str, value: &str) {
@@ -32,9 +42,9 @@ impl Findings {
     }
 }
 
-/// Prints all of it; `dir` is the shared directory, else `HEDDLE_DIR` names it.
-pub(super) fn run(dir: Option<&Path>) -> anyhow::Result<Outcome> {
-    let mut findings = Findings { text: String::new(), good: true };
+/// Looks for all of it; `dir` is the shared directory, else `HEDDLE_DIR` names it.
+pub fn look(dir: Option<&Path>) -> JobFindings {
+    let mut findings = JobFindings { list: Vec::new(), good: true };
     library(&mut findings);
     launchers(&mut findings);
     let named = std::env::var_os("HEDDLE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
@@ -43,12 +53,11 @@ pub(super) fn run(dir: Option<&Path>) -> anyhow::Result<Outcome> {
         None => findings
             .missing("directory", "HEDDLE_DIR is not set, and no --dir given: jobs find no epoch, and the MPI library's own routines run"),
     }
-    crate::output::print(&findings.text)?;
-    Ok(if findings.good { Outcome::Done } else { Outcome::CheckFailed })
+    findings
 }
 
 /// The front, its backends, and whether it is loaded.
-fn library(findings: &mut Findings) {
+fn library(findings: &mut JobFindings) {
     let me = std::env::current_exe().unwrap_or_default();
     let folder = me.parent().unwrap_or(&me);
     let lib = ["lib", "../lib/heddle"].map(|place| folder.join(place)).into_iter().find(|lib| lib.join("libheddle.so").is_file());
@@ -82,10 +91,10 @@ fn library(findings: &mut Findings) {
 }
 
 /// The MPI libraries of this host, as their launchers say.
-fn launchers(findings: &mut Findings) {
+fn launchers(findings: &mut JobFindings) {
     let mut seen = Vec::new();
     for name in LAUNCHERS {
-        let Some(path) = super::program(name).and_then(|path| path.canonicalize().ok()).filter(|path| !seen.contains(path)) else {
+        let Some(path) = program(name).and_then(|path| path.canonicalize().ok()).filter(|path| !seen.contains(path)) else {
             continue;
         };
         let said =
@@ -102,7 +111,7 @@ fn launchers(findings: &mut Findings) {
     }
 }
 
-fn directory(findings: &mut Findings, dir: &Path) {
+fn directory(findings: &mut JobFindings, dir: &Path) {
     findings.say("directory", &dir.display().to_string());
     match current_epoch(dir) {
         Ok(Some(epoch)) => followed(findings, &epoch),
@@ -111,7 +120,7 @@ fn directory(findings: &mut Findings, dir: &Path) {
     }
 }
 
-fn followed(findings: &mut Findings, epoch: &Epoch) {
+fn followed(findings: &mut JobFindings, epoch: &Epoch) {
     let file = &epoch.topology;
     findings.say("epoch", &format!("{}: {} hosts on {} switches", epoch.number, file.hosts.len(), file.switches.len()));
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -152,13 +161,13 @@ fn place(file: &TopologyFile, host: &str) -> String {
 }
 
 /// What runs at which size, and what that rests on.
-fn table(findings: &mut Findings, epoch: &Epoch, mpi: Mpi) {
+fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
     findings.say(&mpi.to_string(), &run.map_or("not measured here: heddle tune does".to_owned(), |run| measured(epoch, run)));
     let table = epoch.table.clone().under(mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         findings.say("", &collective.to_string());
-        findings.text += &decided(table.entries(collective));
+        findings.list.push(JobFinding::Table(table.entries(collective).to_vec()));
     }
 }
 

@@ -13,25 +13,29 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+/// Finds the benchmark program that is built for an MPI library.
+pub type BenchProgram = fn(Mpi) -> anyhow::Result<PathBuf>;
+
 /// A lab with what runs in it. Dropping it takes all of it down.
-pub(crate) struct Cluster {
+pub(crate) struct DemoCluster {
     pub(crate) file: TopologyFile,
     pub(crate) lab: Lab,
     program: PathBuf,
     mpi: Mpi,
+    bench: BenchProgram,
     logs: PathBuf,
     daemon: Option<Child>,
     job: Option<Child>,
     is_up: bool,
 }
 
-impl Cluster {
+impl DemoCluster {
     /// Brings the lab up.
-    pub(crate) fn up(name: &str, file: TopologyFile, mpi: Mpi) -> anyhow::Result<Cluster> {
+    pub(crate) fn up(name: &str, file: TopologyFile, mpi: Mpi, bench: BenchProgram) -> anyhow::Result<DemoCluster> {
         let program = std::env::current_exe().context("the path of this program")?;
         let lab = Lab::up(name, &file, Options::default(), &program)?;
         let logs = lab.dir();
-        Ok(Cluster { file, lab, program, mpi, logs, daemon: None, job: None, is_up: true })
+        Ok(DemoCluster { file, lab, program, mpi, bench, logs, daemon: None, job: None, is_up: true })
     }
 
     /// Starts the controller on the head node.
@@ -43,10 +47,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts the benchmark on all hosts, every byte checked, until [`Cluster::end_job`] or for at most `limit`. Its lines arrive on the
+    /// Starts the benchmark on all hosts, every byte checked, until [`DemoCluster::end_job`] or for at most `limit`. Its lines arrive on the
     /// channel.
     pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
-        let bench = crate::bench::program(self.mpi)?;
+        let bench = (self.bench)(self.mpi)?;
         let job = Job { timeout: Some(limit + Duration::from_secs(60)), ..Job::new(self.mpi) };
         let mut command = self.lab.mpirun(&job, [bench]);
         command.args(["--watch", "--check", "--collective", "both", "--size", "65536", "--seconds", &limit.as_secs().to_string()]);
@@ -151,7 +155,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for DemoCluster {
     fn drop(&mut self) {
         if self.is_up {
             let _ = self.down(); // On the way out of an error; the first error is the one to tell.
@@ -160,7 +164,10 @@ impl Drop for Cluster {
 }
 
 /// Ctrl-C and SIGTERM take the lab down, too, complete or not; the exit status is then that of `heddle lab down`.
-pub(crate) fn down_on_signal(name: &str) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The system's refusal.
+pub fn down_on_signal(name: &str) -> anyhow::Result<()> {
     let name = name.to_owned();
     let program = std::env::current_exe().context("the path of this program")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,5 +1,5 @@
 //! The story: discover, plan, run, recable, follow. Each step is checked, not only told.
-use super::cluster::Cluster;
+use super::cluster::{BenchProgram, DemoCluster};
 use anyhow::{Context, ensure};
 use controller::api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LONGEST_JOB: Duration = Duration::from_secs(300);
 
 /// On a terminal: everything running, the interface in front, until it is quit.
-pub(crate) fn watch(cluster: &mut Cluster) -> anyhow::Result<()> {
+pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     first_epoch(cluster)?;
     step("start a job on every host; it runs until you quit");
     cluster.start_job(Duration::from_secs(3600))?;
@@ -25,7 +25,7 @@ pub(crate) fn watch(cluster: &mut Cluster) -> anyhow::Result<()> {
 }
 
 /// Without a terminal: the same as text, every step checked.
-pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
+pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
     step("run all-to-all and allgather across all hosts, every byte checked, the runtime loaded (HEDDLE_FORCE=aapc,ring)");
     let lines = cluster.start_job(LONGEST_JOB)?;
@@ -65,7 +65,7 @@ pub(crate) fn tell(cluster: &mut Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(crate) fn end(cluster: &mut Cluster) -> anyhow::Result<()> {
+pub(crate) fn end(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     step("take everything down");
     cluster.down()?;
     ensure!(!cluster.lab.dir().exists(), "{} is left behind", cluster.lab.dir().display());
@@ -75,17 +75,17 @@ pub(crate) fn end(cluster: &mut Cluster) -> anyhow::Result<()> {
 }
 
 /// Brings the cluster up.
-pub(crate) fn begin(name: &str, file: TopologyFile, mpi: Mpi) -> anyhow::Result<Cluster> {
+pub(crate) fn begin(name: &str, file: TopologyFile, mpi: Mpi, bench: BenchProgram) -> anyhow::Result<DemoCluster> {
     let (switches, trunks, hosts) = (file.switches.len(), file.links.len(), file.hosts.len());
     step(&format!("emulate {switches} switches, {trunks} cables between them, {hosts} hosts; snmpd and lldpd on each switch"));
     let start = Instant::now();
-    let cluster = Cluster::up(name, file, mpi)?;
+    let cluster = DemoCluster::up(name, file, mpi, bench)?;
     told(&format!("up in {:.1} s; STP has converged", start.elapsed().as_secs_f64()));
     Ok(cluster)
 }
 
 /// Controller, tree, epoch 1.
-fn first_epoch(cluster: &mut Cluster) -> anyhow::Result<EpochInfo> {
+fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
     let file = cluster.file.clone();
     step("start the controller; it knows the switches' management addresses, a community and the hosts' names");
     cluster.start_controller()?;
@@ -125,7 +125,7 @@ fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check_move(cluster: &mut Cluster, host: &str, target: &str) -> anyhow::Result<()> {
+fn check_move(cluster: &mut DemoCluster, host: &str, target: &str) -> anyhow::Result<()> {
     cluster.wait("the host on its new switch", PATIENCE, |s| {
         let mut of_host = s.topology.links.iter().filter(|l| l.b == host || l.a == host);
         let only = of_host.next().filter(|_| of_host.next().is_none());
