@@ -8,8 +8,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("inventory", &[]),
     ("schedules", &["inventory"]),
     ("agent", &["inventory"]),
-    ("controller", &["inventory", "schedules", "agent"]),
-    ("tui", &["controller", "inventory", "schedules"]),
+    ("api", &["inventory", "schedules"]),
+    ("controller", &["inventory", "schedules", "agent", "api"]),
+    ("tui", &["api", "inventory", "schedules"]),
     ("lab", &["inventory"]),
     ("idle", &[]),
     ("fleet", &["inventory"]),
@@ -18,7 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("helper", &["runtime"]),
     ("backend", &["runtime", "schedules", "inventory"]),
     ("bench", &[]),
-    ("heddle", &["inventory", "schedules", "agent", "controller", "tui", "lab"]),
+    ("heddle", &["inventory", "schedules", "agent", "api", "controller", "tui", "lab"]),
 ];
 
 /// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any depth.

@@ -25,13 +25,13 @@ pub use event::{Effect, Event, Known, Order, PlanSummary};
 pub use header::{Header, Options, Resumed};
 pub use trouble::{StalledWork, TroubleArea};
 
-use crate::api::{AlarmLine, EpochInfo, EventLine, Level, Stages};
 use crate::jobs::Jobs;
 use crate::loads::Meter;
 use crate::pace;
 use crate::publish::PublishError;
 use crate::watch::{self, TrapKind};
 use agents::Agents;
+use api::{AlarmLine, EpochInfo, EventLine, Level, Stages};
 use belief::Belief;
 use candidate::{Absent, Candidate, Ground, Judgement, Settled};
 use claims::AgentClaims;

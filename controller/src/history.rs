@@ -1,6 +1,6 @@
 //! What was published before: the epochs kept in a shared directory, and what changed from one to the next.
-use crate::api::{EpochInfo, Stages};
 use crate::publish::{current, numbers, reader};
+use api::{EpochInfo, Stages};
 use inventory::{Millis, Topology, diff};
 use schedules::alltoall::Algorithm;
 use schedules::bound;

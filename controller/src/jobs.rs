@@ -1,6 +1,6 @@
 //! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
-use crate::api::{JobPoint, JobStatus};
 use crate::share::{OwnerShares, RecordAllowance};
+use api::{JobPoint, JobStatus};
 use inventory::Millis;
 use schedules::job::{CallTotal, JobRecord};
 use std::cmp::Reverse;

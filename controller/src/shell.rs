@@ -7,7 +7,6 @@ mod records;
 mod stall;
 mod traps;
 
-use crate::api::Level;
 use crate::clock::Clock;
 use crate::core::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota, StalledWork, TroubleArea};
 use crate::history;
@@ -16,6 +15,7 @@ use crate::journal::{Journal, MAX_BYTES};
 use crate::plan::Verified;
 use crate::publish::{self, PublishError, Store};
 use agent::AccessError;
+use api::Level;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::FileError;
 use measurements::Measurements;

@@ -5,7 +5,7 @@
 use super::alarms::ControllerAlarm;
 use super::directions::{self, Rota, Subject};
 use super::{Core, Effect};
-use crate::api::Level;
+use api::Level;
 use inventory::address::Addresses;
 use inventory::host_report::HostReport;
 use inventory::observation::{Fact, Observation, Pulse};

@@ -1,7 +1,7 @@
 //! New measurements make a new epoch on the tree as it is published.
 use super::candidate::Candidate;
 use super::{Core, Effect};
-use crate::api::Stages;
+use api::Stages;
 use inventory::Millis;
 use std::time::Duration;
 
