@@ -17,7 +17,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("shim", &[]),
     ("runtime", &["schedules", "inventory"]),
     ("helper", &["runtime"]),
-    ("backend", &["runtime", "schedules", "inventory"]),
+    ("openmpi", &["runtime", "schedules", "inventory"]),
+    ("mpich", &["runtime", "schedules", "inventory"]),
     ("bench", &[]),
     ("heddle", &["inventory", "schedules", "agent", "api", "controller", "tui", "lab"]),
 ];
