@@ -61,8 +61,7 @@ test-suites: packages
 	$(CARGO) test --locked --no-fail-fast --features suites --test suites -- --nocapture --test-threads 1
 
 build: packages
-	$(CARGO) build --release --locked
-	shim/build.sh release
+	shim/build.sh release heddle
 
 install: build
 	install -Dm755 target/release/heddle $(DESTDIR)$(PREFIX)/bin/heddle
@@ -86,8 +85,7 @@ check:
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) fmt --manifest-path experiments/Cargo.toml --check
 	$(CARGO) clippy --locked --manifest-path experiments/Cargo.toml --all-targets -- -D warnings
-	MPICC=mpicc.openmpi CARGO_TARGET_DIR=target/mpi-openmpi $(CARGO) clippy --locked -p backend -p bench -- -D warnings
-	MPICC=mpicc.mpich CARGO_TARGET_DIR=target/mpi-mpich $(CARGO) clippy --locked -p backend -p bench -- -D warnings
+	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p bench --all-targets -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
 	$(CARGO) deny --log-level error check licenses bans sources
 ifdef OFFLINE

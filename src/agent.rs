@@ -1,20 +1,18 @@
 //! `heddle agent`
 use crate::Outcome;
-use crate::output;
+use crate::{log, output};
 use agent::host::privileges;
 use agent::host::reporter::{Controller, Token};
 use agent::host::{HostAgent, Settings};
 use agent::secrets;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use inventory::host_report::{HostReport, Peer, Protocol, Said};
 use inventory::observation::Id;
 use inventory::units;
 use std::fmt::Write;
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 /// Tells the controller what this host knows of the network: its cards, what it hears on them, how far other hosts are.
 ///
@@ -73,9 +71,7 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let filter =
-        EnvFilter::try_new(&args.log).with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    log::start(None, &args.log)?;
     if let Some(url) = &args.controller {
         secrets::none_in_address(url).map_err(|problem| anyhow!("--controller: {problem}"))?;
     }

@@ -1,12 +1,10 @@
 //! `heddle controller`
-use crate::Outcome;
+use crate::{Outcome, log};
 use agent::secrets;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use controller::{http, journal, shell};
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tracing_subscriber::EnvFilter;
 
 /// The SNMP library reports each time-out as an error; heddle tells what becomes of the switch, once.
 const QUIET: &str = "async_snmp=off";
@@ -57,9 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let (Some(inventory), Some(dir)) = (args.inventory.clone(), args.dir.clone()) else { bail!("--inventory and --dir are needed") };
-    let filter = EnvFilter::try_new(format!("{QUIET},{}", args.log)) // What comes later wins.
-        .with_context(|| format!("--log {}: expected error, warn, info, debug or trace", args.log))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
+    log::start(Some(QUIET), &args.log)?;
     let config = shell::Config {
         inventory,
         dir,

@@ -9,6 +9,7 @@ mod discover;
 mod doctor;
 mod history;
 mod lab;
+mod log;
 mod output;
 mod predict;
 mod publish;

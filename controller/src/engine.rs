@@ -38,8 +38,8 @@ pub use event::{Effect, Event, Known, Order, PlanSummary};
 pub use header::{Header, Options, Resumed};
 pub use trouble::{StalledWork, TroubleArea};
 
-use crate::api::{EpochInfo, Level, Stages};
 use crate::triggers::{self, TrapKind};
+use api::{EpochInfo, Level, Stages};
 use candidate::{Candidate, Settled};
 use directory::job_record::JobRecord;
 use directory::publishing::PublishError;

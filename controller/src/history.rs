@@ -1,5 +1,5 @@
 //! What was published before: the epochs kept in a shared directory, and what changed from one to the next.
-use crate::api::{EpochInfo, Stages};
+use api::{EpochInfo, Stages};
 use directory::epoch::EpochOutline;
 use directory::layout::{EPOCHS, folder};
 use directory::reading::{current, numbers, reader};

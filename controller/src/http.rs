@@ -5,7 +5,7 @@
 //! | `/v1/snapshot` | a [`Snapshot`] |
 //! | `/v1/events` | server-sent events, one `snapshot` event a change or second |
 //! | `/v1/topology` | `discover --format json` of the contract |
-//! | `/v1/epochs` | [`crate::api::EpochInfo`] of every epoch kept |
+//! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
 //! | `POST /v1/hosts/NAME/report` | [`Directions`](inventory::host_report::Directions), for a [`HostReport`](inventory::host_report::HostReport) |
@@ -23,8 +23,8 @@ pub use reports::Intake;
 pub use tls::Tls;
 pub use token::{Keys, Token};
 
-use crate::api::Snapshot;
 use crate::metrics;
+use api::Snapshot;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{StatusCode, header};

@@ -1,6 +1,6 @@
 //! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
-use crate::api::{JobPoint, JobStatus};
 use crate::share::{OwnerShares, RecordAllowance};
+use api::{JobPoint, JobStatus};
 use directory::job_record::{CallTotal, JobRecord};
 use inventory::Millis;
 use std::cmp::Reverse;

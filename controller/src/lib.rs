@@ -20,8 +20,6 @@
 //! | [`spool`] | reads job records that anybody may have written |
 //! | [`http`] | the API |
 //! | [`metrics`] | Prometheus text |
-//! | [`api`] | the API's types |
-pub mod api;
 mod clock;
 pub mod engine;
 pub mod history;

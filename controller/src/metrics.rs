@@ -1,5 +1,5 @@
 //! The snapshot as Prometheus text (exposition format 0.0.4).
-use crate::api::{Level, Snapshot};
+use api::{Level, Snapshot};
 use std::fmt::{Display, Write};
 
 /// Writes every metric of a snapshot.
@@ -114,7 +114,7 @@ impl Exposition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{AgentStatus, EpochInfo, LinkLoad, Stages, SwitchStatus, Way};
+    use api::{AgentStatus, EpochInfo, LinkLoad, Stages, SwitchStatus, Way};
     use inventory::{BitsPerSec, Millis};
 
     #[test]

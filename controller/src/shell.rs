@@ -7,7 +7,6 @@ mod records;
 mod stall;
 mod traps;
 
-use crate::api::Level;
 use crate::clock::Clock;
 use crate::engine::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota, StalledWork, TroubleArea};
 use crate::history;
@@ -15,6 +14,7 @@ use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
 use agent::AccessError;
+use api::Level;
 use directory::epoch::Verified;
 use directory::publishing::{PublishError, Store};
 use directory::reading;

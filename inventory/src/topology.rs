@@ -7,7 +7,6 @@ use crate::topology_file::{self, TopologyFile, is_name};
 use crate::tree::{Cable, Tree, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
-use petgraph::unionfind::UnionFind;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -145,15 +144,23 @@ impl Topology {
         let attached: HashSet<&str> = carrying.iter().map(|l| l.b.as_str()).collect();
         let hosts: Vec<&str> = self.of(NodeKind::Host).filter(|h| attached.contains(h)).collect();
         let numbers: HashMap<&str, usize> = self.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
-        let mut parts = UnionFind::new(self.nodes.len());
+        let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for link in &carrying {
             if let (Some(&a), Some(&b)) = (numbers.get(link.a.as_str()), numbers.get(link.b.as_str())) {
-                parts.union(a, b);
+                neighbours[a].push(b);
+                neighbours[b].push(a);
             }
         }
-        let inhabited: HashSet<usize> = hosts.iter().map(|h| parts.find(numbers[h])).collect();
+        // A switch counts where a host is reached from it.
+        let mut inhabited = vec![false; self.nodes.len()];
+        let mut reached: Vec<usize> = hosts.iter().map(|h| numbers[h]).collect();
+        while let Some(node) = reached.pop() {
+            if !std::mem::replace(&mut inhabited[node], true) {
+                reached.extend(&neighbours[node]);
+            }
+        }
         let inner = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
-        let switches: Vec<&str> = inner.filter(|s| inhabited.contains(&parts.find(numbers[s]))).collect();
+        let switches: Vec<&str> = inner.filter(|s| inhabited[numbers[s]]).collect();
         let known: HashSet<&str> = hosts.iter().chain(&switches).copied().collect();
         let cables: Vec<Cable<'_>> = carrying
             .iter()

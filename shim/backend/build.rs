@@ -1,17 +1,41 @@
-//! Tells the crate which MPI it is compiled for (`cfg(open_mpi)` or `cfg(mpich)`, from `$MPICC`), and
-//! compiles the constants that no binding generator can express.
+//! Says which MPI the package is for (`cfg(open_mpi)` or `cfg(mpich)`), compiles the constants that only mpi.h knows,
+//! and lets the C compiler compare src/abi with mpi.h.
+use std::mem::{align_of, offset_of, size_of};
+
+#[allow(dead_code, non_camel_case_types)] // compared, not used; MPI's names
+#[path = "src/abi/mpich.rs"]
+mod mpich;
+#[allow(dead_code, non_camel_case_types)]
+#[path = "src/abi/open_mpi.rs"]
+mod open_mpi;
+
+/// What src/abi says of one MPI, under the names that constants.c has for it.
+macro_rules! layout {
+    ($mpi:ident) => {
+        [
+            ("HANDLE_SIZE", size_of::<$mpi::MpiHandle>()),
+            ("STATUS_SIZE", size_of::<$mpi::MPI_Status>()),
+            ("STATUS_ALIGNMENT", align_of::<$mpi::MPI_Status>()),
+            ("STATUS_ERROR_OFFSET", offset_of!($mpi::MPI_Status, error)),
+        ]
+    };
+}
+
 fn main() {
-    println!("cargo:rerun-if-env-changed=MPICC");
-    println!("cargo:rerun-if-changed=src/constants.c");
+    println!("cargo:rerun-if-changed=../src/constants.c");
+    println!("cargo:rerun-if-changed=../src/abi");
     println!("cargo:rustc-check-cfg=cfg(open_mpi, mpich)");
+    let package = std::env::var("CARGO_PKG_NAME").expect("cargo names the package");
+    let (mpi, wanted, layout) = match package.as_str() {
+        "openmpi" => ("open_mpi", "WANT_OPEN_MPI", layout!(open_mpi)),
+        "mpich" => ("mpich", "WANT_MPICH", layout!(mpich)),
+        _ => panic!("no MPI is known for the package {package}"),
+    };
+    println!("cargo:rustc-cfg={mpi}");
     let mut c = cc::Build::new();
-    c.compiler(std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into())).file("src/constants.c");
-    let expanded = c.clone().define("WHICH", None).expand();
-    let expanded = String::from_utf8_lossy(&expanded);
-    let which = expanded.lines().find_map(|l| l.trim().strip_prefix("which_mpi ")).unwrap_or_default();
-    match which {
-        "open_mpi" | "mpich" => println!("cargo:rustc-cfg={which}"),
-        _ => panic!("mpi.h of $MPICC is neither Open MPI's nor MPICH's; heddle has no backend for it"),
+    c.compiler(format!("mpicc.{package}")).file("../src/constants.c").define(wanted, None);
+    for (name, value) in layout {
+        c.define(name, value.to_string().as_str());
     }
     c.compile("heddle_constants");
 }

@@ -5,7 +5,7 @@ use crate::moves;
 use crate::panels::{PANELS, Panel, View};
 use crate::table::{Key, Table};
 use crate::theme::{Palette, Theme};
-use controller::api::Snapshot;
+use api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use inventory::Millis;
 use inventory::topology::Topology;

@@ -2,7 +2,7 @@
 use crate::figures;
 use crate::panels::View;
 use crate::table::put;
-use controller::api::JobPoint;
+use api::JobPoint;
 use inventory::units::milliseconds;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

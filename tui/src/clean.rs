@@ -1,5 +1,5 @@
 //! Whatever comes from the controller is made harmless ([`inventory::plain`]) before it can reach the terminal.
-use controller::api::Snapshot;
+use api::Snapshot;
 use inventory::plain;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ mod tests {
     fn every_string_of_a_snapshot_is_cleaned() {
         let mut s = Snapshot { version: "\u{1b}]0;x\u{7}".into(), ..Snapshot::default() };
         s.topology.root_bridge = Some("a\u{202e}b".into());
-        s.alarms.push(controller::api::AlarmLine { about: "x\u{9b}".into(), text: "line\nbreak".into() });
+        s.alarms.push(api::AlarmLine { about: "x\u{9b}".into(), text: "line\nbreak".into() });
         let s = snapshot(&serde_json::to_string(&s).unwrap()).unwrap();
         assert_eq!(s.version, "␛]0;x␇");
         assert_eq!(s.topology.root_bridge.as_deref(), Some("a\u{fffd}b"));

@@ -5,7 +5,7 @@ use crate::panels::{PANELS, View};
 use crate::table::put;
 use crate::wrap::wrap;
 use crate::{ascii, figures};
-use controller::api::Snapshot;
+use api::Snapshot;
 use inventory::topology::NodeKind;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;

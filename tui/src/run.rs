@@ -4,7 +4,7 @@ use crate::clean;
 use crate::screen::Screen;
 use crate::source::{self, Source};
 use crate::theme::Theme;
-use controller::api::Snapshot;
+use api::Snapshot;
 use crossterm::event::{self, Event};
 use inventory::Millis;
 use jiff::tz::TimeZone;

@@ -2,7 +2,7 @@
 #[allow(dead_code, reason = "each test file needs its own part of the pictures")]
 mod fixture;
 
-use controller::api::Snapshot;
+use api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use inventory::Millis;
 use ratatui::Terminal;
@@ -81,7 +81,7 @@ fn frozen_ignores_news_until_it_thaws() {
     let mut app = app(false);
     keys(&mut app, "f");
     let mut next = fixture::cluster();
-    next.epochs.push(controller::api::EpochInfo { number: 42, ..next.epochs[2].clone() });
+    next.epochs.push(api::EpochInfo { number: 42, ..next.epochs[2].clone() });
     show(&mut app, next);
     assert!(screen(&mut app).contains("epoch 41") && screen(&mut app).contains("FROZEN"));
     press(&mut app, KeyCode::Char(' '));

@@ -2,7 +2,7 @@
 #[allow(dead_code, reason = "each test file needs its own part of the pictures")]
 mod fixture;
 
-use controller::api::Snapshot;
+use api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use inventory::Millis;
 use ratatui::Terminal;

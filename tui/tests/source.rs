@@ -51,7 +51,7 @@ fn stream(events: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}0\r\n\r\n")
 }
 
-fn event(snapshot: &controller::api::Snapshot) -> String {
+fn event(snapshot: &api::Snapshot) -> String {
     format!("event: snapshot\ndata: {}\n\n", serde_json::to_string(snapshot).unwrap())
 }
 

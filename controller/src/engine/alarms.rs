@@ -1,7 +1,7 @@
 //! What the controller itself has to tell an operator, beside what the inference found. The words exist in `Display` only.
 use super::tree_doubt::TreeDoubt;
 use super::trouble::TroubleArea;
-use crate::api::AlarmLine;
+use api::AlarmLine;
 use inventory::alarm::AlarmSubject;
 use inventory::{Mac, Millis};
 use std::fmt;

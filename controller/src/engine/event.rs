@@ -1,8 +1,8 @@
 //! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
 use super::directions::Rota;
 use super::trouble::TroubleArea;
-use crate::api::{EpochInfo, EventLine};
 use crate::triggers::TrapKind;
+use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{Fact, Observation, Table};

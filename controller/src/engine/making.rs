@@ -2,7 +2,7 @@
 use super::candidate::{Candidate, Settled};
 use super::event::{Effect, Order, PlanSummary};
 use super::hold_down::Belief;
-use crate::api::{EpochInfo, Stages};
+use api::{EpochInfo, Stages};
 use inventory::Millis;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What the controller knows, for viewers.
 use super::Core;
 use super::alarms::ControllerAlarm;
-use crate::api::{AgentStatus, AlarmLine, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
 use crate::loads::Rate;
+use api::{AgentStatus, AlarmLine, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
 use inventory::host_report::Path;
 use inventory::topology::{Link, LinkState};
 use inventory::view::View;

@@ -3,7 +3,7 @@ use super::alarms::stays;
 use super::candidate::Settled;
 use super::event::Effect;
 use super::trouble::TroubleArea;
-use crate::api::{AlarmLine, EpochInfo, EventLine, Level};
+use api::{AlarmLine, EpochInfo, EventLine, Level};
 use directory::job_record::JobRecord;
 use inventory::Millis;
 use std::collections::{BTreeMap, VecDeque};

@@ -9,7 +9,6 @@ mod cluster;
 
 use inventory::TopologyFile;
 use inventory::topology::LinkState;
-use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, VecDeque};
 
 pub use cluster::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, random_cluster};
@@ -115,13 +114,25 @@ impl Graph {
     fn at_random(&self, random: &mut Random) -> Vec<bool> {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         random.shuffle(&mut order);
-        let (mut in_tree, mut parts) = (vec![false; self.links.len()], UnionFind::new(self.near.len()));
+        // Each switch with the next one towards the first of its part; that one with itself.
+        let (mut in_tree, mut towards) = (vec![false; self.links.len()], Vec::from_iter(0..self.near.len()));
         for link in order {
             let (_, a, b) = self.links[link];
-            in_tree[link] = parts.union(a, b);
+            let [a, b] = [a, b].map(|switch| first_of_part(&mut towards, switch));
+            in_tree[link] = a != b;
+            towards[a] = b;
         }
         in_tree
     }
+}
+
+/// The first switch of a switch's part. The way to it is halved for the next time.
+fn first_of_part(towards: &mut [usize], mut switch: usize) -> usize {
+    while towards[switch] != switch {
+        towards[switch] = towards[towards[switch]];
+        switch = towards[switch];
+    }
+    switch
 }
 
 #[cfg(test)]

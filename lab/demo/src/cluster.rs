@@ -1,6 +1,6 @@
 //! The demo's moving parts: the lab, the controller on its head node, a job across its hosts.
 use anyhow::{Context, bail, ensure};
-use controller::api::Snapshot;
+use api::Snapshot;
 use inventory::TopologyFile;
 use lab::mpi::{Job, Mpi};
 use lab::plan::CONTROL;

@@ -1,7 +1,7 @@
 //! The story: discover, plan, run, recable, follow. Each step is checked, not only told.
 use super::cluster::{BenchProgram, DemoCluster};
 use anyhow::{Context, ensure};
-use controller::api::{EpochInfo, JobStatus, Snapshot};
+use api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};

@@ -1,10 +1,10 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
+use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::data::Data;
 use crate::datatype::{Shape, size_if_valid};
 use crate::mpi::mpi;
 use crate::quiet::quietly;
 use crate::result::{Failed, Result, check};
-use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use selection::table::Collective;
 use std::ffi::{c_int, c_void};
 
@@ -198,7 +198,7 @@ impl Outgoing {
             let (block, begin) = (blocks.of_rank(rank), bytes.len());
             let room = pack_size(block, call.comm)?;
             if bytes.try_reserve(room).is_err() {
-                return Err(Failed(::mpi::ffi::MPI_ERR_NO_MEM as c_int));
+                return Err(Failed::no_memory());
             }
             bytes.resize(begin + room, 0);
             let mut position = 0;

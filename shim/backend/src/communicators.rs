@@ -4,6 +4,7 @@
 //! A communicator costs next to nothing until the calls on it are worth a look ([`runtime::worth`]). A duplicate shares what its parent has,
 //! count and process set alike, because all calls on both are made by the same ranks in one order; only threads that
 //! call at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is on its own.
+use crate::abi::MPI_Comm;
 use crate::call::{Amount, Call};
 use crate::mpi::{SUCCESS, mpi};
 use crate::process_set::{self, ProcessSet};
@@ -11,7 +12,6 @@ use crate::quiet::quietly;
 use crate::result::{Failed, Result, check};
 use crate::within::Within;
 use crate::{registry, root_rank};
-use ::mpi::ffi::MPI_Comm;
 use runtime::worth::{Step, Worth};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

@@ -1,14 +1,46 @@
-/* MPI constants that are casts, which binding generators do not express. None may refer to a symbol of the
+/* What only mpi.h knows: constants that are casts or differ between libraries. None may refer to a symbol of the
    library: the backend links no MPI. Open MPI's handles are addresses in the library and are looked up. */
 #include <mpi.h>
+#include <stddef.h>
 
-#ifdef WHICH
-#if defined(OPEN_MPI)
-which_mpi open_mpi
-#elif defined(MPICH)
-which_mpi mpich
+#if !(defined(WANT_OPEN_MPI) && defined(OPEN_MPI)) && !(defined(WANT_MPICH) && defined(MPICH))
+#error "this mpi.h is not the one of the MPI that the backend is for"
 #endif
+
+/* src/abi against mpi.h; build.rs gives the macros that are not here, as Rust has them. */
+#define SAME(theirs, ours) _Static_assert((theirs) == (ours), "src/abi differs from mpi.h")
+
+#ifdef OPEN_MPI
+/* Only a pointer gives a `void *` here. */
+#define IS_HANDLE(type) _Static_assert(_Generic(0 ? (void *)1 : (type)0, void *: 1, default: 0), "src/abi: " #type " is no address")
 #else
+#define IS_HANDLE(type) _Static_assert(_Generic((type)0, int: 1, default: 0), "src/abi: " #type " is no int")
+#endif
+#define HANDLE(type) IS_HANDLE(type); SAME(sizeof(type), HANDLE_SIZE)
+HANDLE(MPI_Comm);
+HANDLE(MPI_Datatype);
+HANDLE(MPI_Errhandler);
+HANDLE(MPI_Group);
+HANDLE(MPI_Request);
+
+SAME(sizeof(MPI_Status), STATUS_SIZE);
+SAME(_Alignof(MPI_Status), STATUS_ALIGNMENT);
+SAME(offsetof(MPI_Status, MPI_ERROR), STATUS_ERROR_OFFSET);
+SAME(sizeof(((MPI_Status *)0)->MPI_ERROR), sizeof(int));
+
+/* MPI_Count is an i64, MPI_Aint an isize. */
+SAME(sizeof(MPI_Count), 8);
+SAME((MPI_Count)-1 < 0, 1);
+SAME(sizeof(MPI_Aint), sizeof(void *));
+SAME((MPI_Aint)-1 < 0, 1);
+
+/* src/mpi.rs: SUCCESS */
+SAME(MPI_SUCCESS, 0);
+
+const int HEDDLE_ERR_COUNT = MPI_ERR_COUNT;
+const int HEDDLE_ERR_NO_MEM = MPI_ERR_NO_MEM;
+const int HEDDLE_ERR_OTHER = MPI_ERR_OTHER;
+const int HEDDLE_ERR_TYPE = MPI_ERR_TYPE;
 
 void *const HEDDLE_IN_PLACE = MPI_IN_PLACE;
 MPI_Status *const HEDDLE_STATUS_IGNORE = MPI_STATUS_IGNORE;
@@ -25,6 +57,4 @@ const MPI_Comm HEDDLE_COMM_WORLD = MPI_COMM_WORLD;
 const MPI_Group HEDDLE_GROUP_NULL = MPI_GROUP_NULL;
 const MPI_Request HEDDLE_REQUEST_NULL = MPI_REQUEST_NULL;
 const MPI_Errhandler HEDDLE_ERRORS_RETURN = MPI_ERRORS_RETURN;
-#endif
-
 #endif

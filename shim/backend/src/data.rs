@@ -1,9 +1,9 @@
 //! Elements in memory, and copying them within this rank.
+use crate::abi::MPI_Datatype;
 use crate::datatype::Shape;
 use crate::mpi::mpi;
 use crate::quiet::quietly;
 use crate::result::{Result, check};
-use ::mpi::ffi::MPI_Datatype;
 use std::ffi::{c_int, c_void};
 
 /// Elements at an address, as MPI's functions take them.

@@ -1,8 +1,8 @@
 //! What heddle asks about the application's datatypes. A question that fails is heddle's own trouble: the call then goes to the
 //! library, which raises what there is to raise.
+use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::mpi::{SUCCESS, mpi};
 use crate::result::{Failed, Result, check};
-use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use std::ffi::c_int;
 
 /// Octets of an element; `None` for what cannot be a datatype. `comm` is the call's.
@@ -35,7 +35,7 @@ fn size(datatype: MPI_Datatype) -> Result<u64> {
     let mut size = 0;
     // SAFETY: a datatype of the application and a place for the result.
     let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };
-    if code == SUCCESS { u64::try_from(size).map_err(|_| Failed(::mpi::ffi::MPI_ERR_TYPE as c_int)) } else { Err(Failed(code)) }
+    if code == SUCCESS { u64::try_from(size).map_err(|_| Failed::datatype()) } else { Err(Failed(code)) }
 }
 
 /// How elements of a type lie in memory.

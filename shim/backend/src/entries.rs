@@ -1,10 +1,10 @@
 //! What the front calls: the collectives under their C signatures, each in the form of the standard and in the one with large
 //! counts, which also a library without large counts can be called by.
+use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::call::{Call, Counts, Side};
 use crate::mpi::mpi;
-use crate::result::{Result, check};
+use crate::result::{Failed, Result, check};
 use crate::serve;
-use ::mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use selection::table::Collective;
 use std::ffi::{c_int, c_void};
 
@@ -133,7 +133,7 @@ entry!(
 
 /// A call narrowed to the `int` form, in a library that has no other; counts that do not fit are an error.
 fn narrowed(call: impl FnOnce() -> Option<c_int>) -> c_int {
-    call().unwrap_or(::mpi::ffi::MPI_ERR_COUNT as c_int)
+    call().unwrap_or(Failed::count().0)
 }
 
 fn int(count: MPI_Count) -> Option<c_int> {

@@ -2,7 +2,7 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`mpi`], [`result`] | the library's functions, handles and codes |
+//! | [`abi`], [`mpi`], [`result`] | the library's types, its functions and handles, its codes |
 //! | [`entries`] | what the front calls |
 //! | [`call`], [`data`], [`datatype`] | one call of the application, block by block, and what its datatypes are |
 //! | [`quiet`] | heddle's own errors never reach the application's handlers |
@@ -22,6 +22,7 @@
 #![allow(unsafe_code)] // it is called from C and calls MPI
 
 mod aapc;
+mod abi;
 mod call;
 mod communicators;
 mod data;

@@ -7,11 +7,11 @@
 //!
 //! Where some rank never comes, barrier and vote stay under way for good; its own non-blocking collectives on this communicator no
 //! longer match those of the others.
+use crate::abi::MPI_Request;
 use crate::mpi::mpi;
 use crate::quiet::quietly;
 use crate::result::{Result, check};
 use crate::within::Within;
-use ::mpi::ffi::MPI_Request;
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,9 @@
 //! The MPI library of the process: its profiling functions and a few handles, looked up by the front.
 //!
-//! Types and error classes come from the `mpi` crate's bindings of the MPI this is compiled for. Functions
-//! do not: linking them would name a library file, and the process may run the same MPI under another name.
+//! Looked up, not linked: linking would name a library file, and the process may run the same MPI under another name.
 #![allow(non_snake_case)] // MPI's names
 
-use mpi::ffi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Request, MPI_Status};
+use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Request, MPI_Status};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -14,7 +13,7 @@ pub(crate) type CopyAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_voi
 pub(crate) type DeleteAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// What every MPI function returns when all went well.
-pub(crate) const SUCCESS: c_int = mpi::ffi::MPI_SUCCESS as c_int;
+pub(crate) const SUCCESS: c_int = 0;
 
 unsafe extern "C" {
     /// `MPI_IN_PLACE`

@@ -123,13 +123,9 @@ pub(crate) fn octets_of(octets: &[u8]) -> Data {
     Data { at: octets.as_ptr().cast_mut().cast(), count: octets.len() as c_int, datatype: mpi().handle.packed }
 }
 
-pub(crate) fn no_memory() -> Failed {
-    Failed(::mpi::ffi::MPI_ERR_NO_MEM as c_int)
-}
-
 pub(crate) fn room(octets: usize) -> Result<Vec<u8>> {
     let mut room = Vec::new();
-    room.try_reserve_exact(octets).map_err(|_| no_memory())?;
+    room.try_reserve_exact(octets).map_err(|_| Failed::no_memory())?;
     room.resize(octets, 0);
     Ok(room)
 }

@@ -3,9 +3,9 @@
 //! heddle asks the library many things about handles of the application, and its ranks agree with each other over the
 //! application's communicators. What fails there is heddle's own trouble, but the library would tell the handler of the
 //! communicator, which ends the job as a rule. So while such a call lasts, the communicator's handler is the one that only returns codes.
+use crate::abi::{MPI_Comm, MPI_Errhandler};
 use crate::mpi::mpi;
 use crate::result::check;
-use ::mpi::ffi::{MPI_Comm, MPI_Errhandler};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A communicator that is quiet now, for how many calls, and its own handler.

@@ -1,11 +1,11 @@
 //! Process sets that live: a program that makes the same communicator again and again finds what it had before, and the hosts of
 //! processes are asked for once.
+use crate::abi::MPI_Group;
 use crate::mpi::mpi;
 use crate::process_set::{self, ProcessSet};
 use crate::quiet::quietly;
 use crate::result::{Result, check};
 use crate::within::Within;
-use ::mpi::ffi::MPI_Group;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Messages under way on the runtime's own communicators.
+use crate::abi::{MPI_Request, MPI_Status};
 use crate::mpi::{SUCCESS, mpi};
 use crate::result::{Failed, Result};
-use ::mpi::ffi::{MPI_Request, MPI_Status};
 use std::ffi::c_int;
 
 /// Requests under way, each with what it means to the caller.
@@ -49,7 +49,7 @@ impl<T: Copy + Ord> Requests<T> {
         let code = unsafe { (mpi.call.Waitsome)(under_way as c_int, requests, &mut count, indices, statuses) };
         if code != SUCCESS {
             // "See the statuses": say what failed, not that something did.
-            let told = self.statuses.iter().take(count.max(0) as usize).map(|s| s.MPI_ERROR).find(|&e| e != SUCCESS);
+            let told = self.statuses.iter().take(count.max(0) as usize).map(|s| s.error).find(|&e| e != SUCCESS);
             self.failed.get_or_insert(Failed(told.unwrap_or(code)));
         }
         // Not what `indices` says: where one has failed, Open MPI frees each other that has, and does not tell.
@@ -61,7 +61,7 @@ impl<T: Copy + Ord> Requests<T> {
         }
         if completed.is_empty() {
             // Nothing moves on any more.
-            return Err(self.failed.unwrap_or(Failed(::mpi::ffi::MPI_ERR_OTHER as c_int)));
+            return Err(self.failed.unwrap_or(Failed::other()));
         }
         completed.sort_unstable();
         Ok(())

@@ -2,9 +2,39 @@
 use crate::mpi::SUCCESS;
 use std::ffi::c_int;
 
+// Constants of constants.c: the codes differ between libraries.
+unsafe extern "C" {
+    safe static HEDDLE_ERR_COUNT: c_int;
+    safe static HEDDLE_ERR_NO_MEM: c_int;
+    safe static HEDDLE_ERR_OTHER: c_int;
+    safe static HEDDLE_ERR_TYPE: c_int;
+}
+
 /// A code other than success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failed(pub(crate) c_int);
+
+impl Failed {
+    /// `MPI_ERR_COUNT`
+    pub(crate) fn count() -> Failed {
+        Failed(HEDDLE_ERR_COUNT)
+    }
+
+    /// `MPI_ERR_NO_MEM`
+    pub(crate) fn no_memory() -> Failed {
+        Failed(HEDDLE_ERR_NO_MEM)
+    }
+
+    /// `MPI_ERR_OTHER`
+    pub(crate) fn other() -> Failed {
+        Failed(HEDDLE_ERR_OTHER)
+    }
+
+    /// `MPI_ERR_TYPE`
+    pub(crate) fn datatype() -> Failed {
+        Failed(HEDDLE_ERR_TYPE)
+    }
+}
 
 pub(crate) type Result<T> = std::result::Result<T, Failed>;
 

@@ -3,12 +3,12 @@
 //!
 //! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call first goes over the library's
 //! point-to-point, and serves all communicators of a process set. A process has [`MOST`] of them at once.
+use crate::abi::{MPI_Comm, MPI_Request};
 use crate::data::Data;
 use crate::mpi::{SUCCESS, mpi};
 use crate::quiet::quietly;
 use crate::result::{Result, check};
 use crate::within::Within;
-use ::mpi::ffi::{MPI_Comm, MPI_Request};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

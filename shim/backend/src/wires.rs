@@ -8,7 +8,6 @@ use runtime::tcp::greeting::Secret;
 use runtime::tcp::{Broken, Door, Mesh, descriptors};
 use runtime::{say, settings};
 use schedules::slice::Step;
-use std::ffi::c_int;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
@@ -134,5 +133,5 @@ pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, ri
 /// What has begun cannot be undone: the application hears of it as of any failure of its MPI library.
 fn failed(broken: &Broken) -> Failed {
     say::line(&format!("TCP path: {broken}; the call failed"));
-    Failed(::mpi::ffi::MPI_ERR_OTHER as c_int)
+    Failed::other()
 }

@@ -1,9 +1,9 @@
 //! The application's communicator during a call on it: its ranks agree on things by collectives of heddle's own, which the library
 //! keeps apart from the application's messages. All ranks make the same calls on it in the same order, so none is mistaken for another.
+use crate::abi::{MPI_Comm, MPI_Datatype};
 use crate::mpi::{SUCCESS, mpi};
 use crate::quiet::quietly;
 use crate::result::{Result, check};
-use ::mpi::ffi::{MPI_Comm, MPI_Datatype};
 use runtime::watch;
 use std::ffi::c_int;
 

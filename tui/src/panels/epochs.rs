@@ -2,7 +2,7 @@
 use super::{Panel, View, detail};
 use crate::figures;
 use crate::table::{Key, Row, Table, left, right};
-use controller::api::{EpochInfo, Stages};
+use api::{EpochInfo, Stages};
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 

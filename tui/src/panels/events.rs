@@ -2,7 +2,7 @@
 use super::{Panel, View, detail};
 use crate::figures;
 use crate::table::{Key, Row, Table, left};
-use controller::api::{EventLine, Level};
+use api::{EventLine, Level};
 use ratatui::style::Style;
 use ratatui::text::Line;
 

@@ -2,7 +2,7 @@
 use super::{Panel, View, detail};
 use crate::table::{Key, Row, Table, left, right};
 use crate::{chart, figures};
-use controller::api::{JobPoint, JobStatus};
+use api::{JobPoint, JobStatus};
 use directory::job_record::CallTotal;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -8,7 +8,7 @@ mod topology;
 
 use crate::table::{Key, Table};
 use crate::theme::Palette;
-use controller::api::Snapshot;
+use api::Snapshot;
 use inventory::Millis;
 use inventory::topology::Link;
 use jiff::tz::TimeZone;

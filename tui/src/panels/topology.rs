@@ -3,7 +3,7 @@ use super::{Panel, View, detail, find_link, link_key};
 use crate::figures;
 use crate::table::{Hang, Key, Row, Table, gauge, left, right};
 use crate::tree::{Branch, ports, walk};
-use controller::api::{AgentStatus, Way};
+use api::{AgentStatus, Way};
 use inventory::BitsPerSec;
 use inventory::topology::{LinkState, NodeKind};
 use ratatui::text::{Line, Span};

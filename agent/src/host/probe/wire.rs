@@ -2,10 +2,10 @@
 //!
 //! An echo is known again by identifier and sequence number, a UDP probe by its two ports: an error message quotes the
 //! header of the datagram it is about and at least eight octets more (RFC 792; RFC 4443, 2.4 c), which hold them.
-use pnet::packet::ip::{IpNextHeaderProtocol, IpNextHeaderProtocols};
-use pnet::packet::ipv4::Ipv4Packet;
-use pnet::packet::ipv6::Ipv6Packet;
-use pnet::packet::{icmp, icmpv6};
+use pnet_packet::ip::{IpNextHeaderProtocol, IpNextHeaderProtocols};
+use pnet_packet::ipv4::Ipv4Packet;
+use pnet_packet::ipv6::Ipv6Packet;
+use pnet_packet::{icmp, icmpv6};
 use std::net::IpAddr;
 
 /// What tells an echo from all others.
@@ -75,7 +75,7 @@ pub fn echo_request(echo: Echo, ipv6: bool) -> Vec<u8> {
     message.extend(echo.sequence.to_be_bytes());
     message.extend_from_slice(TEXT);
     if !ipv6 {
-        let sum = pnet::packet::util::checksum(&message, 1);
+        let sum = pnet_packet::util::checksum(&message, 1);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
     }
     message
@@ -174,7 +174,7 @@ mod tests {
     fn writes_an_echo_request() {
         let request = echo_request(ECHO, false);
         assert_eq!((&request[..2], &request[4..8], &request[8..]), (&[8, 0][..], &[0x12, 0x34, 0, 7][..], TEXT));
-        assert_eq!(pnet::packet::util::checksum(&request, usize::MAX), 0, "with its checksum all words sum up to nothing (RFC 1071)");
+        assert_eq!(pnet_packet::util::checksum(&request, usize::MAX), 0, "with its checksum all words sum up to nothing (RFC 1071)");
         assert_eq!(echo_request(ECHO, true)[..4], [128, 0, 0, 0]);
     }
 

@@ -1,0 +1,14 @@
+//! As MPICH has them.
+use std::ffi::c_int;
+
+pub(crate) type MpiHandle = c_int;
+
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct MPI_Status {
+    _count_low: c_int,
+    _count_high_and_cancelled: c_int,
+    _source: c_int,
+    _tag: c_int,
+    pub(crate) error: c_int,
+}
