@@ -1,7 +1,7 @@
 //! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and nothing is lost.
-mod common;
-
-use common::daemon::{Daemon, wait};
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use crate::common::daemon::{Daemon, wait};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -30,7 +30,7 @@ fn controller(dir: &Path, more: &[&str]) -> Daemon {
     file("inventory.yaml", INVENTORY);
     file("token", TOKEN);
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"", FILES.0, FILES.1), "sh", env!("CARGO_BIN_EXE_heddle")]);
+    command.args(["-c", &format!("ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"", FILES.0, FILES.1), "sh", HEDDLE]);
     command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(dir.join("inventory.yaml"));
     command.arg("--dir").arg(dir.join("shared")).arg("--agent-token-file").arg(dir.join("token")).args(more);
     Daemon::run(command)
@@ -132,6 +132,7 @@ fn recovers(daemon: &Daemon, calm: usize) {
 
 #[test]
 fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let daemon = controller(dir.path(), &[]);
     let limits = fs::read_to_string(format!("/proc/{}/limits", daemon.id())).unwrap();
@@ -158,6 +159,7 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
 
 #[test]
 fn silent_handshakes_keep_nobody_out() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let key = rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let [cert, secret] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name).display().to_string());

@@ -1,15 +1,15 @@
 //! No secret shows anywhere: a controller with every kind of them, working and failing, is searched for their texts.
-mod common;
-
-use common::daemon::{Daemon, wait};
+use crate::common::HEDDLE;
+use crate::common::daemon::{Daemon, wait};
+use crate::common::killed::KilledAtEnd;
+use crate::common::until::until;
 use controller::core::{Core, Options};
 use inventory::inventory_file::Inventory;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 const COMMUNITY: &str = "c0mmunity-Of-s0";
 const WRONG_COMMUNITY: &str = "c0mmunity-gu3ssed";
@@ -22,7 +22,7 @@ const AGENTS: &str = "agents-T0ken-0123456789abcdef";
 const SECRETS: [&str; 7] = [COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, WRONG_AUTH, WHOLE, AGENTS];
 
 /// net-snmp's agent on four addresses, killed when dropped.
-struct Snmpd(Child);
+struct Snmpd(KilledAtEnd);
 
 impl Snmpd {
     /// Starts it at a port that all four addresses have free. Somebody else may take it first, which ends snmpd: then at another.
@@ -37,15 +37,11 @@ impl Snmpd {
 
     /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp); not so where it ends.
     fn listens(&mut self, port: u16) -> bool {
-        let end = Instant::now() + Duration::from_secs(60);
-        while self.0.try_wait().unwrap().is_none() {
-            if fs::read_to_string("/proc/net/udp").unwrap().contains(&format!(" 0400007F:{port:04X} ")) {
-                return true;
-            }
-            assert!(Instant::now() < end, "snmpd does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        false
+        until("snmpd listens or ends", || {
+            let has_ended = self.0.try_wait().unwrap().is_some();
+            let listens = fs::read_to_string("/proc/net/udp").unwrap().contains(&format!(" 0400007F:{port:04X} "));
+            (has_ended || listens).then_some(!has_ended)
+        })
     }
 
     fn at(folder: &Path, port: u16) -> Snmpd {
@@ -62,14 +58,7 @@ impl Snmpd {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        Snmpd(command.spawn().unwrap())
-    }
-}
-
-impl Drop for Snmpd {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        Snmpd(KilledAtEnd(command.spawn().unwrap()))
     }
 }
 
@@ -134,7 +123,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     let (file, journal) = (dir.path().join("inventory.yaml"), dir.path().join("journal"));
     fs::write(&file, inventory(dir.path(), port)).unwrap();
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let mut command = Command::new(HEDDLE);
     command
         .args(["controller", "--listen", "127.0.0.1:0", "--log", "trace,async_snmp=trace", "--inventory"])
         .arg(&file)
@@ -222,7 +211,7 @@ fn what_cannot_be_read_is_told_without_its_content() {
     let file = dir.path().join("inventory.yaml");
     let started = |snmp: &str, flags: &[&str]| {
         fs::write(&file, format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut command = Command::new(HEDDLE);
         command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&file).arg("--dir").arg(dir.path().join("shared"));
         let output = command.args(flags).env_remove("CREDENTIALS_DIRECTORY").env("SHORT", "sh0rt").output().unwrap();
         assert_eq!(output.status.code(), Some(64));
