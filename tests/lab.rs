@@ -2,7 +2,7 @@
 //! and says which command gives it; so do these tests.
 use crate::common::HEDDLE;
 use crate::common::lab::LabName;
-use crate::common::until::{LIMIT, until_or_why, until_so};
+use crate::common::until::until_or_why;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yaml");
 
-/// No command of these tests takes longer, even on a busy machine.
-const LONGEST_COMMAND: Duration = Duration::from_secs(150);
+/// No command of these tests takes longer, even on a busy machine, and nothing is waited for longer.
+const LIMIT: Duration = Duration::from_secs(150);
 
 /// Runs a command to its end, or kills it and fails after the limit.
 fn run(command: &mut Command) -> Output {
@@ -28,13 +28,13 @@ fn run(command: &mut Command) -> Output {
         })
     };
     let (out, err) = (read(Box::new(out)), read(Box::new(err)));
-    let end = Instant::now() + LONGEST_COMMAND;
+    let end = Instant::now() + LIMIT;
     let status = loop {
         match child.try_wait().unwrap() {
             Some(status) => break status,
             None if Instant::now() > end => {
                 child.kill().unwrap();
-                panic!("{command:?} (process {pid}) took longer than {LONGEST_COMMAND:?}");
+                panic!("{command:?} (process {pid}) took longer than {LIMIT:?}");
             }
             None => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -218,7 +218,7 @@ fn agents_answer_with_the_real_network() {
     });
     // dot1dTpFdbStatus: every host announces itself, so the far switch has learned all four.
     let learned = || lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.4.3.1.3").iter().filter(|s| *s == "3").count();
-    until_so("s0 has learned four stations", || learned() >= 4);
+    until_or_why("s0 has learned four stations", LIMIT, || Some(learned()).filter(|n| *n >= 4).ok_or_else(learned));
     // ifHighSpeed tells the shaped rate.
     assert_eq!(lab.walk("10.78.1.1", ".1.3.6.1.2.1.31.1.1.1.15").iter().filter(|s| *s == "20").count(), 3);
     // SNMPv3 authPriv.
@@ -237,7 +237,10 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
     assert!(said.contains("n1: from s0 swp3 to s1 swp4"), "{said}");
     lab.await_cable("n1", "s1", "forwarding");
     assert_eq!(lab.cable("n1", "s0"), "none");
-    until_so("both switches count the change", || changes("10.78.1.1") != before.0 && changes("10.78.1.2") != before.1);
+    until_or_why("both switches count the change", LIMIT, || {
+        let now = (changes("10.78.1.1"), changes("10.78.1.2"));
+        if now.0 != before.0 && now.1 != before.1 { Ok(()) } else { Err(format!("{now:?}")) }
+    });
     // Its own interface and address are still there, and so is the way to the others: MAC of n0 behind s1's trunk.
     assert!(lab.exec("n1", &["ip", "-br", "addr", "show", "eth0"]).contains("10.77.0.2/16"));
     lab.ok(&["cut", "s0-s1"]);

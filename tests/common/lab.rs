@@ -82,8 +82,9 @@ impl Drop for LabName {
 pub(crate) struct Up {
     pub(crate) lab: Lab,
     pub(crate) file: TopologyFile,
-    pub(crate) folder: TempDir,
+    // Dropped before the folder, into which the lab's programs write.
     named: LabName,
+    pub(crate) folder: TempDir,
 }
 
 impl Up {
@@ -92,7 +93,7 @@ impl Up {
         let named = LabName::new(test);
         let file = TopologyFile::parse("topology", text).unwrap();
         let lab = Lab::up(&named.name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
-        Up { lab, file, folder: tempfile::tempdir().unwrap(), named }
+        Up { lab, file, named, folder: tempfile::tempdir().unwrap() }
     }
 
     /// Where a file of this name goes in the folder.
@@ -133,7 +134,7 @@ impl Up {
             let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5))?;
             stream.set_read_timeout(Some(Duration::from_secs(20)))?;
             let length = body.len();
-            write!(stream, "{request} HTTP/1.1\r\nHost: c\r\n{header}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
+            write!(stream, "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
             let mut answer = String::new();
             stream.read_to_string(&mut answer)?;
             Ok(answer)
