@@ -1,5 +1,4 @@
 //! The whole way: `heddle demo` as text, which emulates, discovers, plans, runs, recables, and checks each step itself.
-
 use crate::common::HEDDLE;
 use crate::common::lab::LabName;
 use crate::common::runtime::lib;

@@ -1,7 +1,7 @@
 //! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and nothing is lost.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
-use crate::common::daemon::{Daemon, wait};
+use crate::common::daemon::{Daemon, lldp_report, wait};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -84,13 +84,6 @@ fn is_open(stream: &mut TcpStream) -> bool {
     matches!(stream.read(&mut [0; 64]), Err(e) if e.kind() == ErrorKind::WouldBlock)
 }
 
-fn report(host: &str, port: u8) -> String {
-    format!(
-        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
-        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
-    )
-}
-
 /// The answer to a request. Who shares the flood's address may have to make room for it a time or two, and asks again.
 fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
     let ask = || {
@@ -116,7 +109,7 @@ fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
 fn agents_report(daemon: &Daemon) {
     for (host, port) in [("n0", 1), ("n1", 2)] {
         let headers = format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
-        let answer = asked(daemon.api, &format!("POST /v1/hosts/{host}/report"), &headers, &report(host, port));
+        let answer = asked(daemon.api, &format!("POST /v1/hosts/{host}/report"), &headers, &lldp_report(host, port));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }

@@ -2,7 +2,6 @@
 //! end of the process, and each rank 0 of a communicator says so in one line.
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs mount
-
 use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, publish, records};
 use crate::common::job::{BOTH, Job, compiled};

@@ -3,7 +3,6 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
-
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
 use crate::common::job::BOTH;

@@ -3,7 +3,6 @@
 //!
 //! Slurm runs here, on four emulated hosts (network, process and UTS namespaces, which takes root).
 //! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules openmpi-bin mpich gcc
-
 use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, calls, shared, ways};
 use crate::common::job::BOTH;

@@ -3,7 +3,6 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
-
 use crate::common::epochs::{AT_ONCE, BUNDLED, FORCED, OVER_TCP, TREE, calls, publish, records, shared, ways};
 use crate::common::job::{BOTH, Job, Said, compiled};
 use crate::common::runtime::lib;

@@ -1,7 +1,6 @@
 //! A PMPI profiler beside the runtime, preloaded before it and after it: the profiler sees every call, and every call is served.
 //!
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py eztrace otf2-tools
-
 use crate::common::epochs::{FORCED, TREE, calls, shared};
 use crate::common::job::{BOTH, Job, Said, compiled};
 use crate::common::runtime::lib;

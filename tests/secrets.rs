@@ -1,6 +1,6 @@
 //! No secret shows anywhere: a controller with every kind of them, working and failing, is searched for their texts.
 use crate::common::HEDDLE;
-use crate::common::daemon::{Daemon, wait};
+use crate::common::daemon::{Daemon, lldp_report, wait};
 use crate::common::killed::KilledAtEnd;
 use crate::common::until::until;
 use controller::core::{Core, Options};
@@ -90,14 +90,6 @@ hosts: [n0, n1]
     )
 }
 
-/// A host that hears the switch by LLDP.
-fn report(host: &str, port: u8) -> String {
-    format!(
-        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
-        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
-    )
-}
-
 fn assert_silent(about: &str, text: &str) {
     for secret in SECRETS {
         assert!(!text.contains(secret), "{about} shows {secret}: {text}");
@@ -138,7 +130,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
 
     // It works: two switches let it in, two do not, two hosts report, and an epoch is published.
     for (host, n) in [("n0", 1), ("n1", 2)] {
-        let answer = daemon.ask(&format!("POST /v1/hosts/{host}/report"), &bearer(AGENTS), &report(host, n));
+        let answer = daemon.ask(&format!("POST /v1/hosts/{host}/report"), &bearer(AGENTS), &lldp_report(host, n));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert_silent("the answer to a report", &answer);
     }
@@ -158,7 +150,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
         }
     }
     assert_silent("a refused report", &daemon.ask("POST /v1/hosts/n0/report", &bearer(AGENTS), "{\"host\":"));
-    assert_silent("a refused token", &daemon.ask("POST /v1/hosts/n0/report", &bearer("wrong"), &report("n0", 1)));
+    assert_silent("a refused token", &daemon.ask("POST /v1/hosts/n0/report", &bearer("wrong"), &lldp_report("n0", 1)));
     fs::remove_file(credentials.join("priv")).unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("credential \"user\": credential priv: No such file or directory");

@@ -3,7 +3,6 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root). What a suite
 //! finds wrong with an MPI library it finds with the runtime too: only differences fail here.
-
 use crate::common::epochs::{FORCED, OVER_TCP, TREE, calls, shared};
 use crate::common::job::{BOTH, Job};
 use crate::common::runtime::lib;

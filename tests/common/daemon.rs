@@ -100,3 +100,11 @@ pub(crate) fn wait(part: &str, look: impl Fn() -> String) {
         if seen.contains(part) { Ok(()) } else { Err(seen) }
     });
 }
+
+/// The report of a host that hears the switch s0 by LLDP.
+pub(crate) fn lldp_report(host: &str, port: u8) -> String {
+    format!(
+        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
+        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
+    )
+}
