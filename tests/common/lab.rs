@@ -121,10 +121,10 @@ impl Up {
     }
 
     /// A controller on the head node, with the lab's inventory and shared directory. What it says goes into a file of the folder.
-    pub(crate) fn start_controller<A: AsRef<str>>(&self, log: &str, more: &[A]) -> Child {
+    pub(crate) fn start_controller(&self, log: &str, more: &[&str]) -> Child {
         let (inventory, shared) = (self.lab.inventory_path(), self.lab.shared_dir());
         let paths = [inventory.to_str().unwrap(), "--dir", shared.to_str().unwrap()];
-        let arguments = [HEDDLE, "controller", "--inventory"].into_iter().chain(paths).chain(more.iter().map(AsRef::as_ref));
+        let arguments = [HEDDLE, "controller", "--inventory"].into_iter().chain(paths).chain(more.iter().copied());
         self.start(CONTROL, log, arguments)
     }
 
