@@ -47,8 +47,8 @@ test-many:
 stress:
 	@scripts/need-root "make stress"
 	shim/build.sh debug
-	STRESS_TROUBLES=$(STRESS_TROUBLES) $(CARGO) test --locked --test stress -- --nocapture
-	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test mpi -- --nocapture epochs_change
+	STRESS_TROUBLES=$(STRESS_TROUBLES) $(CARGO) test --locked --test all stress:: -- --nocapture
+	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test all mpi::epochs_change -- --nocapture
 
 test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }
@@ -58,7 +58,7 @@ test-suites: packages
 	@scripts/need-root "make test-suites"
 	@test -d "$(SUITES)" || { echo "heddle: SUITES names no folder; say where the sources are: make test-suites SUITES=FOLDER" >&2; exit 1; }
 	scripts/build-suites $(SUITES)
-	$(CARGO) test --locked --no-fail-fast --features suites --test suites -- --nocapture --test-threads 1
+	$(CARGO) test --locked --no-fail-fast --features suites --test all suites:: -- --nocapture --test-threads 1
 
 build: packages
 	shim/build.sh release heddle

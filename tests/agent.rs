@@ -1,32 +1,17 @@
 //! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as tests/lab.rs does.
-mod common;
-
-use common::lab::Up;
+use crate::common::HEDDLE;
+use crate::common::killed::KilledAtEnd;
+use crate::common::lab::Up;
+use crate::common::until::until;
 use inventory::host_report::{HostReport, Nic, Protocol, Said};
 use inventory::observation::Id;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::Duration;
 
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
 const TOKEN: &str = "agents-show-this-and-nobody-sees-it";
-
-/// Nothing here takes longer, even on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Waits until there is something.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + LIMIT;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "{what}: not so after {LIMIT:?}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
 
 /// A lab with a token for agents and one for viewers.
 fn cluster(test: &str, topology: &str) -> Up {
@@ -37,29 +22,26 @@ fn cluster(test: &str, topology: &str) -> Up {
 }
 
 impl Up {
-    fn start(&self, node: &str, log: &str, arguments: &[&str]) -> Daemon {
-        let log = self.path(log);
-        let mut command = self.lab.exec(node, [&[HEDDLE], arguments].concat());
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap()).spawn().unwrap();
-        Daemon { child, log, mark: self.folder.path().display().to_string() }
+    fn daemon(&self, child: Child, log: &str) -> AgentDaemon {
+        AgentDaemon { child: KilledAtEnd(child), log: self.path(log), mark: self.folder.path().display().to_string() }
     }
 
-    fn controller(&self) -> Daemon {
+    /// A controller that wants a token of agents, and one of viewers.
+    fn guarded_controller(&self) -> AgentDaemon {
         let (token, viewers, journal) = (self.path("token"), self.path("viewers"), self.path("journal"));
-        let shared = self.lab.shared_dir();
-        let inventory = self.lab.inventory_path();
-        let [token, viewers, journal, shared, inventory] = [&token, &viewers, &journal, &shared, &inventory].map(|p| p.to_str().unwrap());
+        let [token, viewers, journal] = [&token, &viewers, &journal].map(|p| p.to_str().unwrap());
         let tokens = ["--token-file", viewers, "--agent-token-file", token];
-        let files = [&["--inventory", inventory, "--dir", shared, "--journal", journal][..], &tokens].concat();
-        let daemon = self.start("ctl", "controller.log", &[&["controller", "--listen", "10.78.255.254:7171"][..], &files].concat());
+        let more = [&["--listen", "10.78.255.254:7171", "--journal", journal][..], &tokens].concat();
+        let daemon = self.daemon(self.start_controller("controller.log", &more), "controller.log");
         daemon.await_word("API on");
         daemon
     }
 
-    fn agent(&self, host: &str, more: &[&str]) -> Daemon {
+    fn agent(&self, host: &str, more: &[&str]) -> AgentDaemon {
         let token = self.path("token");
-        let common = ["agent", "--controller", "http://10.78.255.254:7171", "--token-file", token.to_str().unwrap()];
-        self.start(host, &format!("{host}.log"), &[&common[..], more].concat())
+        let common = [HEDDLE, "agent", "--controller", "http://10.78.255.254:7171", "--token-file", token.to_str().unwrap()];
+        let log = format!("{host}.log");
+        self.daemon(self.start(host, &log, [&common[..], more].concat()), &log)
     }
 
     /// One look of a host, without a controller.
@@ -77,21 +59,14 @@ impl Up {
 }
 
 /// A program under test, killed when dropped.
-struct Daemon {
-    child: Child,
+struct AgentDaemon {
+    child: KilledAtEnd,
     log: PathBuf,
     /// What its command line has and no other's.
     mark: String,
 }
 
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Daemon {
+impl AgentDaemon {
     fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
@@ -141,7 +116,7 @@ fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
 #[test]
 fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     let cluster = cluster("agent", include_str!("../lab/topologies/two.yaml"));
-    let controller = cluster.controller();
+    let controller = cluster.guarded_controller();
     let agent = cluster.agent("n3", &["--slots", "7"]);
     let plan = cluster.lab.plan().unwrap();
     let node = plan.node("n3").unwrap();
@@ -188,7 +163,7 @@ fn reason(line: &str) -> &str {
 #[test]
 fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
     let cluster = cluster("lives", include_str!("../lab/topologies/two.yaml"));
-    let controller = cluster.controller();
+    let controller = cluster.guarded_controller();
     let agent = cluster.agent("n0", &[]);
     until("the first report", || cluster.reported("n0"));
 
@@ -200,11 +175,11 @@ fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
     controller.await_word("host \"n0\": its agent reports again");
 
     let before = agent.said().len();
-    let since = |agent: &Daemon| agent.said()[before..].to_owned();
+    let since = |agent: &AgentDaemon| agent.said()[before..].to_owned();
     drop(controller);
     until("the agent misses the controller", || since(&agent).contains("the newest report waits").then_some(()));
     std::thread::sleep(Duration::from_secs(3));
-    let _controller = cluster.controller();
+    let _controller = cluster.guarded_controller();
     until("the agent is heard again", || since(&agent).contains("takes reports again").then_some(()));
     until("a report to the new controller", || cluster.reported("n0"));
     let told = since(&agent);
@@ -244,7 +219,7 @@ fn hosts_behind_a_router_are_told_with_their_way_and_time() {
     assert!(far.round_trip.unwrap().min_us >= 20_000, "10 ms each way: {far:?}");
     assert_eq!((gone.reached, &gone.hops[..], gone.round_trip), (false, &[][..], None));
 
-    let _controller = cluster.controller();
+    let _controller = cluster.guarded_controller();
     let _agents = ["n0", "n3"].map(|host| cluster.agent(host, &["--no-announce"]));
     let told = until("the controller asks and hears how far the other segment is", || {
         cluster.reported("n0")?.paths.into_iter().find(|p| p.reached && p.round_trip.is_some())

@@ -1,7 +1,6 @@
 //! `heddle check` from the outside, against what the lab's `demo.yaml` once answered.
-mod common;
-
-use common::golden::{check, folder, transcript};
+use crate::common::HEDDLE;
+use crate::common::golden::{check, folder, transcript};
 use std::fs;
 use std::process::Command;
 
@@ -39,7 +38,7 @@ fn a_network_that_does_not_answer_is_not_compared() {
         "switches: {{s0: {{address: \"{closed}\"}}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\ntiming: {{timeout: 100ms, retries: 0}}\n"
     );
     fs::write(inventory.path(), text).unwrap();
-    let mut heddle = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let mut heddle = Command::new(HEDDLE);
     let output =
         heddle.arg("check").arg("--inventory").arg(inventory.path()).arg("--plan").arg(folder("check").join("trunks.dot")).output();
     let output = output.unwrap();
@@ -64,7 +63,7 @@ fn ports_are_found_by_their_description_where_the_plan_asks_for_it() {
         fs::write(walks.path().join(path.file_name().unwrap()), text).unwrap();
     }
     let heddle = |args: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_heddle")).args(args).arg("--walks").arg(walks.path()).output().unwrap();
+        let output = Command::new(HEDDLE).args(args).arg("--walks").arg(walks.path()).output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
     let (_, drawing) = heddle(&["discover", "--format", "dot"]);

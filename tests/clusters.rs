@@ -1,17 +1,15 @@
 //! Clusters told from the emulated network: by SNMP alone, with host agents' reports, and as the operator states them. Needs root, as
 //! tests/lab.rs does.
-mod common;
-
-use common::lab::Up;
+use crate::common::HEDDLE;
+use crate::common::lab::Up;
+use crate::common::until::{LIMIT, until_or_why};
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::{Cluster, NodeKind, Topology};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
 const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
 const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
 /// One spanning tree with a long link inside.
@@ -19,22 +17,18 @@ const LONG: &str = "switches: [s0, s1]
 hosts: {n0: {switch: s0, rate: 20M}, n1: {switch: s0, rate: 20M}, n2: {switch: s1, rate: 20M}, n3: {switch: s1, rate: 20M}}
 links: [{a: s0, b: s1, rate: 20M, delay: 20ms}]\n";
 
-/// Nothing here takes longer, even on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
-
 impl Up {
     /// What is found once every host has its place and the tree is whole as `fits` wants it.
     fn found(&self, inventory: &Path, more: &[&str], fits: impl Fn(&Topology) -> bool) -> Topology {
-        let end = Instant::now() + LIMIT;
-        loop {
+        until_or_why("every host has its place", LIMIT, || {
             let found: Topology = serde_json::from_str(&self.discover(inventory, "json", more)).unwrap();
             let hosts = found.of(NodeKind::Host).count();
             if found.clusters.iter().map(|c| c.hosts.len()).sum::<usize>() == hosts && fits(&found) {
-                return found;
+                Ok(found)
+            } else {
+                Err(format!("{found:#?}"))
             }
-            assert!(Instant::now() < end, "{found:#?}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        })
     }
 
     /// Lets every host's agent look at its ways to all others, all at once; gives the folder of their reports.

@@ -1,19 +1,24 @@
 //! `heddle controller`, `publish` and `history` from the outside: clear refusals, and nothing published is ever lost.
-mod common;
-
-use common::daemon::Daemon;
-use common::golden::{check, folder, transcript};
-use common::lab::Up;
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use crate::common::daemon::Daemon;
+use crate::common::golden::{check, folder, transcript};
+use crate::common::killed::KilledAtEnd;
+use crate::common::lab::Up;
+use crate::common::until::until_or_why;
 use directory::epoch::Epoch;
 use directory::reading::{current, current_epoch, numbers};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// An epoch of the lab may take as long on a busy machine.
+const LIMIT: Duration = Duration::from_secs(90);
+
 fn heddle() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_heddle"))
+    Command::new(HEDDLE)
 }
 
 #[test]
@@ -109,6 +114,7 @@ fn history_tells_of_a_current_epoch_that_cannot_be_read() {
 
 #[test]
 fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
+    let _alone = alone(); // The moments are parts of the time that a whole run takes.
     let dir = tempfile::tempdir().unwrap();
     let shared = dir.path().join("shared");
     let files = [false, true].map(|odd| {
@@ -206,7 +212,7 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
     let dir = tempfile::tempdir().unwrap(); // Another user must be able to read the file and run the program.
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     let (file, shared, program) = (dir.path().join("t.yaml"), dir.path().join("shared"), dir.path().join("heddle"));
-    fs::copy(env!("CARGO_BIN_EXE_heddle"), &program).unwrap();
+    fs::copy(HEDDLE, &program).unwrap();
     fs::write(&file, topology(4, false)).unwrap();
     assert!(publish(&file, &shared).status.success());
     let before = Published::of(&shared);
@@ -362,17 +368,13 @@ fn a_token_guards_the_api() {
 }
 
 impl Up {
-    /// Starts a controller on the lab's head node.
-    fn controller(&self, journal: &Path) -> Child {
-        let (inventory, shared) = (self.lab.inventory_path(), self.lab.shared_dir());
-        let files = [("--inventory", inventory.as_path()), ("--dir", &shared), ("--journal", journal)];
-        let files = files.iter().flat_map(|(flag, path)| [flag, path.to_str().unwrap()]);
-        let command = [env!("CARGO_BIN_EXE_heddle"), "controller", "--log", "warn"].into_iter().chain(files);
-        self.lab.exec("ctl", command).spawn().unwrap()
+    /// Starts a controller that keeps a journal.
+    fn journaling_controller(&self, journal: &Path) -> KilledAtEnd {
+        KilledAtEnd(self.start_controller("controller.log", &["--log", "warn", "--journal", journal.to_str().unwrap()]))
     }
 
     /// Kills whoever took a controller to the head node, with whom it dies; waits until it is gone and its lock with it.
-    fn kill(&self, mut daemon: Child) {
+    fn kill(&self, mut daemon: KilledAtEnd) {
         let shared = self.lab.shared_dir().display().to_string();
         let line = |process: &Path| String::from_utf8_lossy(&fs::read(process.join("cmdline")).unwrap_or_default()).into_owned();
         let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
@@ -380,13 +382,13 @@ impl Up {
         daemon.kill().unwrap();
         daemon.wait().unwrap();
         let lives = |process: &&PathBuf| fs::read_to_string(process.join("status")).is_ok_and(|s| !s.contains("State:\tZ"));
-        until("the killed one is gone", || its.iter().find(lives).map_or(Ok(()), |p| Err(p.display().to_string())));
+        until_or_why("the killed one is gone", LIMIT, || its.iter().find(lives).map_or(Ok(()), |p| Err(p.display().to_string())));
     }
 
     /// Waits for an epoch that has every host, and this one on that switch; gives its number.
     fn await_place(&self, host: &str, switch: &str) -> u64 {
         let shared = self.lab.shared_dir();
-        until(&format!("{host} on {switch}"), || match current_epoch(&shared) {
+        until_or_why(&format!("{host} on {switch}"), LIMIT, || match current_epoch(&shared) {
             Ok(Some(Epoch { number, topology, .. }))
                 if topology.hosts.len() == self.file.hosts.len() && topology.hosts[host].switch == switch =>
             {
@@ -397,30 +399,18 @@ impl Up {
     }
 }
 
-/// Waits until something is so, or gives why it is not.
-fn until<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(90);
-    loop {
-        match look() {
-            Ok(found) => return found,
-            Err(why) => assert!(Instant::now() < deadline, "{what}: not so after 90 s: {why}"),
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
 #[test]
 fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
     let up = Up::new("controller", &fs::read_to_string(folder("controller").join("two.yaml")).unwrap());
-    let daemon = up.controller(&up.path("journal"));
+    let daemon = up.journaling_controller(&up.path("journal"));
     let first = up.await_place("n3", "s1");
     up.lab.move_host("n3", "s0").unwrap();
     assert_eq!(up.await_place("n3", "s0"), first + 1);
     up.kill(daemon);
 
     let journal = up.path("again.journal");
-    let mut again = up.controller(&journal);
-    until("both switches are looked at again", || {
+    let mut again = up.journaling_controller(&journal);
+    until_or_why("both switches are looked at again", LIMIT, || {
         assert!(again.try_wait().unwrap().is_none(), "the killed one's lock is free again");
         let text = fs::read_to_string(&journal).unwrap_or_default();
         let read = |switch: &str, table: &str| text.lines().any(|l| l.contains(&format!("\"reporter\":\"{switch}\"")) && l.contains(table));

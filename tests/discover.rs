@@ -1,15 +1,12 @@
 //! `heddle discover` on the lab: real bridges, snmpd, lldpd. Without root or a program the lab needs, `heddle lab up` fails and
 //! says which command gives it; so do these tests.
-mod common;
-
-use common::lab::Up;
+use crate::common::HEDDLE;
+use crate::common::lab::Up;
+use crate::common::until::{LIMIT, until_or_why};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
 
 impl Up {
     /// The inventory that came up with the lab.
@@ -29,15 +26,10 @@ impl Up {
 
     /// Looks until the network is as expected; links move, ports learn, STP settles.
     fn until(&self, inventory: &str, what: &str, fits: impl Fn(&Value, &str) -> bool) -> (Value, String) {
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
+        until_or_why(what, LIMIT, || {
             let (found, messages) = self.look(inventory);
-            if fits(&found, &messages) {
-                return (found, messages);
-            }
-            assert!(Instant::now() < end, "not within a minute: {what}; {messages}{found:#}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
+            if fits(&found, &messages) { Ok((found, messages)) } else { Err(format!("{messages}{found:#}")) }
+        })
     }
 }
 

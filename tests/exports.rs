@@ -1,8 +1,7 @@
 //! What `heddle discover` writes for other programs, read by them: Graphviz.
-mod common;
-
-use common::golden::folder;
-use common::walks::demo_walks;
+use crate::common::HEDDLE;
+use crate::common::golden::folder;
+use crate::common::walks::demo_walks;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +30,7 @@ fn taken(program: &mut Command, text: &str) -> String {
 }
 
 fn discovered(walks: &Path, format: &str) -> String {
-    taken(Command::new(env!("CARGO_BIN_EXE_heddle")).args(["discover", "--format", format, "--walks"]).arg(walks), "")
+    taken(Command::new(HEDDLE).args(["discover", "--format", format, "--walks"]).arg(walks), "")
 }
 
 /// Names of nodes, and ends of links.
@@ -67,7 +66,7 @@ fn graphviz_reads_every_node_and_link_and_check_the_same_file() {
 
         let plan = tempfile::NamedTempFile::new().unwrap();
         fs::write(plan.path(), &file).unwrap();
-        let mut check = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut check = Command::new(HEDDLE);
         let report = taken(check.arg("check").arg("--plan").arg(plan.path()).arg("--walks").arg(&walks), "");
         assert!(report.ends_with("ok: 16 cables as planned\n"), "{report}");
     }

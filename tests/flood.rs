@@ -1,7 +1,7 @@
 //! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and nothing is lost.
-mod common;
-
-use common::daemon::{Daemon, wait};
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use crate::common::daemon::{Daemon, lldp_report, wait};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -30,7 +30,7 @@ fn controller(dir: &Path, more: &[&str]) -> Daemon {
     file("inventory.yaml", INVENTORY);
     file("token", TOKEN);
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"", FILES.0, FILES.1), "sh", env!("CARGO_BIN_EXE_heddle")]);
+    command.args(["-c", &format!("ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"", FILES.0, FILES.1), "sh", HEDDLE]);
     command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(dir.join("inventory.yaml"));
     command.arg("--dir").arg(dir.join("shared")).arg("--agent-token-file").arg(dir.join("token")).args(more);
     Daemon::run(command)
@@ -84,13 +84,6 @@ fn is_open(stream: &mut TcpStream) -> bool {
     matches!(stream.read(&mut [0; 64]), Err(e) if e.kind() == ErrorKind::WouldBlock)
 }
 
-fn report(host: &str, port: u8) -> String {
-    format!(
-        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
-        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
-    )
-}
-
 /// The answer to a request. Who shares the flood's address may have to make room for it a time or two, and asks again.
 fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
     let ask = || {
@@ -116,7 +109,7 @@ fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
 fn agents_report(daemon: &Daemon) {
     for (host, port) in [("n0", 1), ("n1", 2)] {
         let headers = format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
-        let answer = asked(daemon.api, &format!("POST /v1/hosts/{host}/report"), &headers, &report(host, port));
+        let answer = asked(daemon.api, &format!("POST /v1/hosts/{host}/report"), &headers, &lldp_report(host, port));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }
@@ -132,6 +125,7 @@ fn recovers(daemon: &Daemon, calm: usize) {
 
 #[test]
 fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let daemon = controller(dir.path(), &[]);
     let limits = fs::read_to_string(format!("/proc/{}/limits", daemon.id())).unwrap();
@@ -158,6 +152,7 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
 
 #[test]
 fn silent_handshakes_keep_nobody_out() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let key = rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let [cert, secret] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name).display().to_string());

@@ -2,30 +2,17 @@
 //! end of the process, and each rank 0 of a communicator says so in one line.
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs mount
-#[path = "common/epochs.rs"]
-#[allow(dead_code)]
-mod epochs;
-#[path = "common/job.rs"]
-#[allow(dead_code)]
-mod job;
-#[path = "common/runtime.rs"]
-mod runtime;
-#[allow(dead_code)]
-#[path = "common/stalled.rs"]
-mod stalled;
-
-use epochs::{FORCED, TREE, publish, records};
-use job::{Job, alone, compiled};
-use stalled::{StallableFolder, Storage};
+use crate::common::alone::alone;
+use crate::common::epochs::{FORCED, TREE, publish, records};
+use crate::common::job::{BOTH, Job, compiled};
+use crate::common::stalled::{StallableFolder, Storage};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::MutexGuard;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const BOTH: [&str; 2] = ["openmpi", "mpich"];
 const STORAGES: [Storage; 2] = [Storage::Disk, Storage::Server];
 /// Processes of the job that are rank 0 of a communicator, and of those each says it once: ranks 0 and 1, which leads the odd half.
 const ROOTS: usize = 1;
@@ -53,7 +40,6 @@ struct Running<'a> {
     child: Child,
     /// What it says, and the file it lives as long as.
     beside: TempDir,
-    _alone: MutexGuard<'static, ()>,
 }
 
 impl<'a> Running<'a> {
@@ -65,9 +51,8 @@ impl<'a> Running<'a> {
         let lives = beside.path().join("lives");
         let mut command = job.command(&program, &["250", lives.to_str().expect("a plain path"), "5"]);
         command.stdout(file("out")).stderr(file("err"));
-        let alone = alone();
         let child = command.spawn().expect("timeout, of coreutils");
-        Running { what: format!("{mpi}, {storage:?}"), folder, child, beside, _alone: alone }
+        Running { what: format!("{mpi}, {storage:?}"), folder, child, beside }
     }
 
     fn lives(&self) -> PathBuf {
@@ -148,10 +133,12 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Each MPI library over each storage that stalls, with one epoch published.
+/// Each MPI library over each storage that stalls, with one epoch published. The job has the machine before anything stalls: a stall
+/// lasts only so long.
 fn each(check: impl Fn(&str, Storage, &StallableFolder)) {
     for storage in STORAGES {
         for mpi in BOTH {
+            let _alone = alone();
             let folder = StallableFolder::new(storage);
             publish(folder.path(), TREE);
             check(mpi, storage, &folder);
@@ -216,6 +203,7 @@ fn a_stalled_folder_keeps_everybody_waiting() {
         Command::new(program).arg(file).spawn().unwrap_or_else(|e| panic!("{program}: {e}"))
     }
     for storage in STORAGES {
+        let _alone = alone();
         let folder = StallableFolder::new(storage);
         let (read, written) = (folder.path().join("read"), folder.path().join("written"));
         fs::write(&read, "").expect("written");

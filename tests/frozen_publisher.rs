@@ -1,30 +1,18 @@
 //! The controller over a shared directory whose file system is really frozen: it says so once, goes on with everything else, and publishes
 //! what is newest once the file system thaws. Needs root.
-mod common;
-#[allow(dead_code)]
-#[path = "common/stalled.rs"]
-mod stalled;
-
-use common::daemon::{Daemon, wait};
-use common::golden::folder;
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use crate::common::daemon::{Daemon, wait};
+use crate::common::golden::folder;
+use crate::common::killed::KilledAtEnd;
+use crate::common::stalled::{StallableFolder, Storage};
 use directory::reading::current_epoch;
 use fleet::network::{Network, Options, generate};
 use fleet::responder::Responder;
-use stalled::{StallableFolder, Storage};
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
-
-/// A process that ends with the test.
-struct KilledAtEnd(Child);
-
-impl Drop for KilledAtEnd {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// The inventory without the first hosts.
 fn write_inventory(to: &Path, network: &Network, devices: &Responder, without: usize) {
@@ -38,6 +26,7 @@ fn hosts_published(shared: &Path) -> String {
 
 #[test]
 fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_when_it_thaws() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk: while that is frozen, it could not end.
     let daemon;
@@ -73,6 +62,7 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
 
 #[test]
 fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_thaws() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk: while that is frozen, it could not end.
     let mut controller;
@@ -80,7 +70,7 @@ fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_tha
     let inventory = dir.path().join("inventory.yaml");
     fs::write(&inventory, fs::read_to_string(folder("controller").join("good.yaml")).unwrap()).unwrap();
     let log = dir.path().join("log");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let mut command = Command::new(HEDDLE);
     command.args(["controller", "--listen", "127.0.0.1:0", "--dir"]).arg(disk.path()).arg("--inventory").arg(&inventory);
     command.stderr(fs::File::create(&log).unwrap());
     disk.stall();
@@ -88,6 +78,6 @@ fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_tha
     wait("the controller starts once it answers", || fs::read_to_string(&log).unwrap());
     disk.go_on();
     wait("API on", || fs::read_to_string(&log).unwrap());
-    assert!(Command::new("kill").args(["-TERM", &controller.0.id().to_string()]).status().unwrap().success());
-    assert!(controller.0.wait().unwrap().success());
+    assert!(Command::new("kill").args(["-TERM", &controller.id().to_string()]).status().unwrap().success());
+    assert!(controller.wait().unwrap().success());
 }

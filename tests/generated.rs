@@ -3,18 +3,15 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
-#[path = "common/mpirun.rs"]
-mod mpirun;
-#[path = "common/runtime.rs"]
-mod runtime;
-
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use crate::common::job::BOTH;
+use crate::common::mpirun::mpirun;
+use crate::common::runtime::lib;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
 use tempfile::TempDir;
-
-const BOTH: [&str; 2] = ["openmpi", "mpich"];
 
 /// Three switches in a row.
 const CHAIN: &str = "switches: [s0, s1, s2]
@@ -84,7 +81,7 @@ impl Routines {
     fn generate(&self, collective: &str, topology: &str, flags: &str, name: &str) {
         let file = self.folder.path().join("topology.yaml");
         fs::write(&file, topology).expect("written");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut command = Command::new(HEDDLE);
         command.args(["schedule", collective, "--format", "c"]).args(flags.split(' ')).arg("--topology").arg(&file);
         let text = done(&mut command, "heddle schedule").stdout;
         fs::write(self.folder.path().join(name).with_extension("c"), text).expect("written");
@@ -118,9 +115,8 @@ impl Routines {
     /// Runs the check program, one job at a time on this machine, and insists that it finds every byte right and leaves nothing.
     /// Gives the number of tokens.
     fn run(&self, mpi: &str, program: &Path, ranks: usize, per_host: usize, arguments: &[&str]) -> u64 {
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut command = mpirun::mpirun(mpi, ranks, &runtime::lib().join("libheddle-idle.so"));
+        let _alone = alone();
+        let mut command = mpirun(mpi, ranks, &lib().join("libheddle-idle.so"));
         command.env("PER_HOST", per_host.to_string()).arg("shim/tests/host.sh").arg(program).args(arguments);
         let said = done(&mut command, "timeout, of coreutils").stdout;
         let said = String::from_utf8_lossy(&said);

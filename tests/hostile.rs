@@ -1,11 +1,11 @@
 //! Names that try to take over a terminal, a file or another program's syntax, through everything heddle writes: exports, logs,
 //! API, metrics, history, epoch files, the terminal interface. The network is the demo's, with some of its names replaced.
-mod common;
-
+use crate::common::HEDDLE;
+use crate::common::daemon::Daemon;
+use crate::common::golden::folder;
+use crate::common::until::{LIMIT, until_or_why};
+use crate::common::walks::demo_walks;
 use agent::recording::read_folder;
-use common::daemon::Daemon;
-use common::golden::folder;
-use common::walks::demo_walks;
 use fleet::responder::Responder;
 use inventory::view::{View, Views, apply};
 use inventory::{Mac, Millis, plain};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the demo's devices call things, and what they call them here: hosts, ports, a description.
 fn names(longest: usize) -> [(&'static str, String); 7] {
@@ -56,7 +56,7 @@ fn is_plain_json(what: &str, json: &str) -> Value {
 }
 
 fn heddle(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_heddle")).args(arguments).output().unwrap()
+    Command::new(HEDDLE).args(arguments).output().unwrap()
 }
 
 /// What a command says on both its outputs; it has to end well.
@@ -155,11 +155,9 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
     fs::write(at("token"), "agents-show-this-one").unwrap();
     let more = ["--journal", &journal, "--log", "debug", "--agent-token-file", &at("token")];
     let daemon = Daemon::start(Path::new(&inventory), Path::new(&shared), &more);
-    let end = Instant::now() + Duration::from_secs(60);
-    while !Path::new(&at("shared/current")).exists() {
-        assert!(Instant::now() < end, "nothing published: {}", daemon.get("/v1/snapshot", ""));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until_or_why("an epoch is published", LIMIT, || {
+        if Path::new(&at("shared/current")).exists() { Ok(()) } else { Err(daemon.get("/v1/snapshot", "")) }
+    });
     fs::write(at("shared/jobs/\u{1b}[2J\u{202e}.json"), "{}").unwrap();
     daemon.wait_for("of its files are no job records");
 

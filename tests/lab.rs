@@ -1,20 +1,19 @@
 //! The lab on the real kernel, with real snmpd, lldpd and both MPIs. Without root or a program it needs, `heddle lab up` fails
 //! and says which command gives it; so do these tests.
-mod common;
-
-use common::lab::turn;
+use crate::common::HEDDLE;
+use crate::common::lab::LabName;
+use crate::common::until::until_or_why;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
 const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yaml");
 
-/// No command of these tests takes longer, even on a busy machine.
+/// No command of these tests takes longer, even on a busy machine, and nothing is waited for longer.
 const LIMIT: Duration = Duration::from_secs(150);
 
 /// Runs a command to its end, or kills it and fails after the limit.
@@ -47,18 +46,27 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A lab of this test run that is taken down whatever happens.
-struct Lab {
-    name: String,
+/// A lab brought up, asked and taken down by `heddle lab`, which is what these tests are about. All others have [`Up`] do it.
+///
+/// [`Up`]: crate::common::lab::Up
+struct LabCommands {
+    named: LabName,
 }
 
-impl Lab {
-    fn new(test: &str) -> Lab {
-        Lab { name: format!("t{}-{test}", std::process::id()) }
+impl LabCommands {
+    fn new(test: &str) -> LabCommands {
+        LabCommands { named: LabName::new(test) }
     }
 
-    fn up(test: &str, file: &str) -> Lab {
-        let lab = Lab::new(test);
+    fn up(test: &str, file: &str) -> LabCommands {
+        let lab = LabCommands::new(test);
+        lab.ok(&["up", file]);
+        lab
+    }
+
+    /// Another lab for the same test.
+    fn beside(&self, test: &str, file: &str) -> LabCommands {
+        let lab = LabCommands { named: self.named.beside(test) };
         lab.ok(&["up", file]);
         lab
     }
@@ -66,7 +74,7 @@ impl Lab {
     /// `heddle lab COMMAND --name NAME REST...`
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(HEDDLE);
-        command.args(["lab", arguments[0], "--name", &self.name]).args(&arguments[1..]).env_remove("HEDDLE_LAB");
+        command.args(["lab", arguments[0], "--name", &self.named.name]).args(&arguments[1..]).env_remove("HEDDLE_LAB");
         command
     }
 
@@ -110,75 +118,30 @@ impl Lab {
     }
 
     fn await_cable(&self, a: &str, b: &str, state: &str) {
-        let end = Instant::now() + LIMIT;
-        while self.cable(a, b) != state {
-            assert!(Instant::now() < end, "{a}-{b} is {} and does not become {state}", self.cable(a, b));
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-
-    fn directory(&self) -> PathBuf {
-        PathBuf::from("/run/heddle-lab").join(&self.name)
+        until_or_why(&format!("{a}-{b} is {state}"), LIMIT, || {
+            let seen = self.cable(a, b);
+            if seen == state { Ok(()) } else { Err(seen) }
+        });
     }
 
     /// Waits until the head node's init tells who it is: the other nodes are then still to come.
     fn await_head(&self) {
-        let (head, end) = (self.directory().join("nodes/ctl.json"), Instant::now() + LIMIT);
+        let (head, end) = (self.named.directory().join("nodes/ctl.json"), Instant::now() + LIMIT);
         while !head.exists() {
             assert!(Instant::now() < end, "{} does not come", head.display());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Everything on this machine that carries the lab's name.
-    fn left(&self) -> Vec<String> {
-        let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|e| e.path());
-        let mut left: Vec<String> = names.map(|p| p.display().to_string()).filter(|p| self.is_named_in(p)).collect();
-        let directory = self.directory();
-        left.extend(directory.exists().then(|| directory.display().to_string()));
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        left.extend(mounts.lines().filter(|m| self.is_named_in(m)).map(str::to_owned));
-        left.extend(self.processes());
-        left
-    }
-
-    /// Whether a text has the lab's name, and not as the beginning of a longer one.
-    fn is_named_in(&self, text: &str) -> bool {
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        text.match_indices(&self.name).any(|(at, name)| !text[at + name.len()..].starts_with(goes_on))
-    }
-
-    /// Processes of the lab: those whose command line or environment names it.
-    fn processes(&self) -> Vec<String> {
-        let own = std::process::id().to_string();
-        let all = fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
-        let mut found = Vec::new();
-        for process in all.filter(|p| !p.ends_with(&own)) {
-            let line = fs::read(process.join("cmdline")).unwrap_or_default();
-            let environment = fs::read(process.join("environ")).unwrap_or_default();
-            if self.is_named_in(&text(&line)) || self.is_named_in(&text(&environment)) {
-                found.push(format!("{} {}", process.display(), text(&line).replace('\0', " ")));
-            }
-        }
-        found
-    }
-
     fn down(&self) {
         self.ok(&["down"]);
-        assert_eq!(self.left(), Vec::<String>::new());
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = self.command(&["down"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert_eq!(self.named.left(), Vec::<String>::new());
     }
 }
 
 #[test]
 fn a_lab_comes_up_is_what_the_file_says_and_leaves_nothing() {
-    let _turn = turn();
-    let lab = Lab::up("up", DEMO);
+    let lab = LabCommands::up("up", DEMO);
     let status = lab.status();
     assert_eq!(status["up"], true);
     assert_eq!(status["nodes"].as_array().unwrap().len(), 1 + 4 + 12);
@@ -191,7 +154,7 @@ fn a_lab_comes_up_is_what_the_file_says_and_leaves_nothing() {
     assert!(lab.refused(&["exec", "n99", "--", "true"]).contains("no such node; nodes: ctl, s0"));
     assert!(lab.refused(&["up", DEMO]).contains("already up"));
     assert!(lab.refused(&["exec", "ctl", "--", "no-such-program"]).contains("no-such-program"));
-    let inventory = fs::read_to_string(lab.directory().join("inventory.yaml")).unwrap();
+    let inventory = fs::read_to_string(lab.named.directory().join("inventory.yaml")).unwrap();
     inventory::inventory_file::Inventory::parse("inventory.yaml", &inventory).unwrap();
     lab.down();
     assert!(lab.refused(&["status"]).contains("not up"));
@@ -240,8 +203,7 @@ fn names_that_lead_elsewhere_are_refused_and_nothing_is_deleted() {
 
 #[test]
 fn agents_answer_with_the_real_network() {
-    let _turn = turn();
-    let lab = Lab::up("snmp", TWO);
+    let lab = LabCommands::up("snmp", TWO);
     // dot1dStpDesignatedRoot: the first switch of the file is the root bridge, for both.
     let root = lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.2.5");
     assert_eq!((root.len(), &root), (1, &lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.5")));
@@ -249,22 +211,14 @@ fn agents_answer_with_the_real_network() {
     // dot1dStpPortState: three forwarding ports; dot1dBaseBridgeAddress is the root's.
     assert_eq!(lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.15.1.3"), ["5", "5", "5"]);
     // lldpRemSysName and lldpRemPortId, once each neighbour has spoken.
-    let end = Instant::now() + LIMIT;
-    let neighbours = loop {
+    until_or_why("s0 has three neighbours", LIMIT, || {
         let mut names = lab.walk("10.78.1.1", ".1.0.8802.1.1.2.1.4.1.1.9");
         names.sort();
-        if names.len() >= 3 || Instant::now() > end {
-            break names;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    };
-    assert_eq!(neighbours, ["n0", "n1", "s1"]);
+        if names == ["n0", "n1", "s1"] { Ok(()) } else { Err(names.join(" ")) }
+    });
     // dot1dTpFdbStatus: every host announces itself, so the far switch has learned all four.
     let learned = || lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.4.3.1.3").iter().filter(|s| *s == "3").count();
-    while learned() < 4 {
-        assert!(Instant::now() < end, "s0 has learned {} stations", learned());
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    until_or_why("s0 has learned four stations", LIMIT, || Some(learned()).filter(|n| *n >= 4).ok_or_else(learned));
     // ifHighSpeed tells the shaped rate.
     assert_eq!(lab.walk("10.78.1.1", ".1.3.6.1.2.1.31.1.1.1.15").iter().filter(|s| *s == "20").count(), 3);
     // SNMPv3 authPriv.
@@ -276,19 +230,17 @@ fn agents_answer_with_the_real_network() {
 
 #[test]
 fn recabling_is_seen_by_stp_and_by_its_counters() {
-    let _turn = turn();
-    let lab = Lab::up("move", TWO);
+    let lab = LabCommands::up("move", TWO);
     let changes = |address: &str| lab.walk(address, ".1.3.6.1.2.1.17.2.4")[0].parse::<u32>().unwrap();
     let before = (changes("10.78.1.1"), changes("10.78.1.2"));
     let said = lab.ok(&["move", "n1", "s1"]);
     assert!(said.contains("n1: from s0 swp3 to s1 swp4"), "{said}");
     lab.await_cable("n1", "s1", "forwarding");
     assert_eq!(lab.cable("n1", "s0"), "none");
-    let end = Instant::now() + LIMIT;
-    while changes("10.78.1.1") == before.0 || changes("10.78.1.2") == before.1 {
-        assert!(Instant::now() < end, "a change that not both switches count");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    until_or_why("both switches count the change", LIMIT, || {
+        let now = (changes("10.78.1.1"), changes("10.78.1.2"));
+        if now.0 != before.0 && now.1 != before.1 { Ok(()) } else { Err(format!("{now:?}")) }
+    });
     // Its own interface and address are still there, and so is the way to the others: MAC of n0 behind s1's trunk.
     assert!(lab.exec("n1", &["ip", "-br", "addr", "show", "eth0"]).contains("10.77.0.2/16"));
     lab.ok(&["cut", "s0-s1"]);
@@ -309,8 +261,7 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
 
 #[test]
 fn a_switch_port_holds_as_many_bytes_as_asked() {
-    let _turn = turn();
-    let lab = Lab::new("buffer");
+    let lab = LabCommands::new("buffer");
     lab.ok(&["up", TWO, "--port-buffer", "40000"]);
     // The raw form shows the limit itself instead of the time it takes to send.
     let limit = |node: &str, port: &str| lab.exec(node, &["tc", "-s", "-raw", "qdisc", "show", "dev", port]);
@@ -326,8 +277,7 @@ fn a_switch_port_holds_as_many_bytes_as_asked() {
 
 #[test]
 fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
-    let _turn = turn();
-    let lab = Lab::new("kill");
+    let lab = LabCommands::new("kill");
     let killed = |moment: &dyn Fn()| {
         let mut up = lab.command(&["up", TWO]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         moment();
@@ -339,13 +289,9 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
     }
     lab.ok(&["down"]);
     // An init on its way to its node finds that it is gone, and ends by itself.
-    let end = Instant::now() + LIMIT;
-    while !lab.left().is_empty() {
-        assert!(Instant::now() < end, "left over: {:#?}", lab.left());
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    nothing_of("the killed labs", || lab.named.left());
     killed(&|| lab.await_head());
-    assert_ne!(lab.left(), Vec::<String>::new(), "the last was killed in the middle of its work");
+    assert_ne!(lab.named.left(), Vec::<String>::new(), "the last was killed in the middle of its work");
     lab.ok(&["up", TWO]);
     assert_eq!(lab.exec("n3", &["hostname"]), "n3\n");
     lab.down();
@@ -353,44 +299,42 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
 
 #[test]
 fn an_up_that_fails_leaves_nothing() {
-    let _turn = turn();
     let directory = tempfile::tempdir().unwrap();
     for daemon in ["snmpd", "lldpd"] {
         // Found, but not to be started: its interpreter is missing.
         fs::write(directory.path().join(daemon), "#!/no/such/interpreter\n").unwrap();
         fs::set_permissions(directory.path().join(daemon), fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let lab = Lab::new("fail");
+    let lab = LabCommands::new("fail");
     let output = run(lab.command(&["up", TWO]).env("PATH", directory.path()));
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(64), "{said}");
     assert!(said.contains(": starting snmpd: No such file") || said.contains(": starting lldpd: No such file"), "{said}");
-    assert_eq!(lab.left(), Vec::<String>::new());
+    assert_eq!(lab.named.left(), Vec::<String>::new());
 }
 
 #[test]
 fn a_demo_that_is_interrupted_takes_its_half_built_lab_down() {
-    let _turn = turn();
-    let lab = Lab::new("sig");
+    let lab = LabCommands::new("sig");
     let mut command = Command::new(HEDDLE);
-    command.args(["demo", "--text", "--name", &lab.name]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["demo", "--text", "--name", &lab.named.name]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut demo = command.spawn().unwrap();
     lab.await_head();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &demo.id().to_string()]).status().unwrap().success());
     signal("-STOP");
-    let state: Value = serde_json::from_slice(&fs::read(lab.directory().join("state.json")).unwrap()).unwrap();
+    let state: Value = serde_json::from_slice(&fs::read(lab.named.directory().join("state.json")).unwrap()).unwrap();
     assert_eq!(state["complete"], false, "the signal is to come while the lab is built");
     signal("-INT");
     signal("-CONT");
     assert!(demo.wait().unwrap().success());
-    assert_eq!(lab.left(), Vec::<String>::new());
+    assert_eq!(lab.named.left(), Vec::<String>::new());
 }
 
 #[test]
 fn two_labs_stand_side_by_side() {
-    let _turn = turn();
     // The name of one is the beginning of the other's, as far as it goes.
-    let (one, other) = (Lab::up("one", TWO), Lab::up("one-s0", TWO));
+    let one = LabCommands::up("one", TWO);
+    let other = one.beside("one-s0", TWO);
     one.ok(&["cut", "s0-s1"]);
     assert_eq!((one.cable("s0", "s1").as_str(), other.cable("s0", "s1").as_str()), ("down", "forwarding"));
     assert_eq!(one.exec("ctl", &["hostname"]), other.exec("ctl", &["hostname"]));
@@ -402,7 +346,6 @@ fn two_labs_stand_side_by_side() {
 
 #[test]
 fn forty_switches_come_up() {
-    let _turn = turn();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("forty.yaml");
     let names: Vec<String> = (0..40).map(|i| format!("s{i}")).collect();
@@ -415,7 +358,7 @@ fn forty_switches_come_up() {
         topology += &format!("  - {{a: s{}, b: s{i}, rate: 100M}}\n", (i - 1) / 3);
     }
     fs::write(&file, topology).unwrap();
-    let lab = Lab::up("forty", file.to_str().unwrap());
+    let lab = LabCommands::up("forty", file.to_str().unwrap());
     assert_eq!(lab.status()["nodes"].as_array().unwrap().len(), 1 + 40 + 8);
     assert_eq!(lab.walk("10.78.1.40", ".1.3.6.1.2.1.1.5"), ["s39"]);
     lab.down();
@@ -458,9 +401,8 @@ fn hello(directory: &Path, mpi: &str) -> String {
 
 #[test]
 fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
-    let _turn = turn();
     let directory = tempfile::tempdir().unwrap();
-    let lab = Lab::up("mpi", TWO);
+    let lab = LabCommands::up("mpi", TWO);
     for mpi in ["openmpi", "mpich"] {
         let program = hello(directory.path(), mpi);
         let mut lines: Vec<String> = lab.hello(mpi, &[], &[&program]);
@@ -487,7 +429,7 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
     lab.down();
 }
 
-impl Lab {
+impl LabCommands {
     fn hello(&self, mpi: &str, flags: &[&str], program: &[&str]) -> Vec<String> {
         let arguments = [&["mpirun", "--mpi", mpi, "--no-shim", "--timeout", "100"], flags, &["--"], program].concat();
         let output = run(self.command(&arguments).env("HEDDLE_VERBOSE", "1"));
@@ -497,15 +439,15 @@ impl Lab {
 
     /// No process of the job is left: launcher, agents, daemons, ranks.
     fn await_no_rank(&self, program: &str) {
-        let end = Instant::now() + LIMIT;
         let job = |p: &String| ["mpirun", "mpiexec", "orted", "hydra", "agent", "session", program].iter().any(|w| p.contains(w));
-        loop {
-            let left: Vec<String> = self.processes().into_iter().filter(job).collect();
-            if left.is_empty() {
-                return;
-            }
-            assert!(Instant::now() < end, "left over: {left:#?}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        nothing_of("the job", || self.named.processes().into_iter().filter(job).collect());
     }
+}
+
+/// Waits until nothing is left.
+fn nothing_of(what: &str, left: impl Fn() -> Vec<String>) {
+    until_or_why(&format!("nothing of {what} is left"), LIMIT, || {
+        let left = left();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+    });
 }

@@ -1,25 +1,16 @@
 //! Jobs that span clusters follow LG, under both MPI libraries: on this machine with many shapes of clusters, and in a lab whose clusters are
 //! a long way apart. Needs root and what tests/mpi.rs and tests/lab.rs need.
-mod common;
-#[allow(dead_code)] // what other test files use
-#[path = "common/job.rs"]
-mod job;
-#[path = "common/runtime.rs"]
-mod runtime;
-
-use common::lab::Up;
-use directory::job_record::JobRecord;
-use job::{Job, Said, compiled};
+use crate::common::HEDDLE;
+use crate::common::epochs::{publish, shared, ways};
+use crate::common::job::{BOTH, Job, Said, compiled};
+use crate::common::lab::Up;
+use crate::common::runtime::lib;
 use lab::mpi::Mpi;
-use runtime::lib;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use tempfile::TempDir;
 
-const BOTH: [&str; 2] = ["openmpi", "mpich"];
 const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
 
 /// Three clusters of unequal size, the middle one on two switches.
@@ -29,31 +20,8 @@ links: [{a: s0, b: s1, rate: 100M}, {a: s1, b: s2}, {a: s2, b: s3, rate: 100M}]
 clusters: {west: [n0, n1, n2], middle: [n3, n4], east: [n5, n6, n7]}
 ";
 
-fn publish(dir: &Path, topology: &Path) {
-    let heddle = env!("CARGO_BIN_EXE_heddle");
-    let done = Command::new(heddle).arg("publish").arg("--topology").arg(topology).arg("--dir").arg(dir).output().expect(heddle);
-    assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// A shared directory with one epoch.
-fn shared(topology: &str) -> TempDir {
-    let dir = TempDir::new().expect("a temporary directory");
-    let file = dir.path().join("topology.yaml");
-    fs::write(&file, topology).expect("written");
-    publish(dir.path(), &file);
-    dir
-}
-
-/// The collectives and ways of all calls, by job records; those of nothing left out.
-fn ways(dir: &Path) -> BTreeSet<String> {
-    let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
-    let records = files.map(|file| serde_json::from_slice::<JobRecord>(&fs::read(&file).expect("a record")).expect("a job record"));
-    let calls = records.flat_map(|record| record.calls).filter(|call| call.block > 0);
-    calls.map(|call| format!("{} {}", call.collective, call.way)).collect()
-}
-
-fn set(ways: &[&str]) -> BTreeSet<String> {
-    ways.iter().map(|way| (*way).to_owned()).collect()
+fn has_gone(dir: &Path, way: &str) -> bool {
+    ways(dir).iter().any(|gone| gone == way)
 }
 
 #[test]
@@ -66,8 +34,8 @@ fn every_datatype_and_communicator_gives_the_same_bytes() {
             let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env("HEDDLE_FORCE", "lg").run(&program, &[]);
             assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
             assert!(bare.out.lines().count() > 10, "{}", bare.out);
-            let ways = ways(dir.path());
-            assert!(ways.contains("alltoall lg") && ways.contains("allgather native"), "{source} x {ranks} on {mpi}: {ways:?}");
+            let gone = has_gone(dir.path(), "alltoall lg") && has_gone(dir.path(), "allgather native");
+            assert!(gone, "{source} x {ranks} on {mpi}: {:?}", ways(dir.path()));
         }
     }
 }
@@ -78,7 +46,7 @@ fn a_rank_with_too_little_room_hears_of_it_and_nobody_hangs() {
         let dir = shared(THREE);
         let job = Job::new(mpi, 6).dir(dir.path()).env("HEDDLE_FORCE", "lg");
         assert_eq!(job.run(&compiled("mismatch.c", mpi, &[]), &["alltoall", "return"]).out, "truncated\n", "{mpi}");
-        assert!(ways(dir.path()).contains("alltoall lg"), "{mpi}");
+        assert!(has_gone(dir.path(), "alltoall lg"), "{mpi}");
     }
 }
 
@@ -91,11 +59,10 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
         let with = forced(5).run(&compiled("vectors.c", mpi, &[]), &[]);
         assert_eq!(with.out, bare.out, "{mpi}");
         assert!(with.heddle.iter().any(|line| line.contains("; lg among 2 clusters, ")), "{:?}", with.heddle);
-        assert!(ways(dir.path()).contains("alltoallv native"), "{:?}", ways(dir.path()));
+        assert!(has_gone(dir.path(), "alltoallv native"), "{:?}", ways(dir.path()));
         let west = forced(3).run(&lib().join(format!("bench-{mpi}")), &["--size", "100", "--iterations", "2", "--check"]);
         assert!(west.heddle.iter().any(|line| line.contains("; no lg: all hosts are in one cluster, west")), "{:?}", west.heddle);
-        let doctor =
-            Command::new(env!("CARGO_BIN_EXE_heddle")).args(["doctor", "--mpi", "--dir"]).arg(dir.path()).output().expect("heddle");
+        let doctor = Command::new(HEDDLE).args(["doctor", "--mpi", "--dir"]).arg(dir.path()).output().expect("heddle");
         let said = String::from_utf8_lossy(&doctor.stdout);
         assert!(said.lines().any(|line| line == "clusters   west (3), middle (2), east (3): jobs that span them can go by lg"), "{said}");
     }
@@ -105,11 +72,11 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
 #[test]
 fn clusters_a_long_way_apart() {
     let up = Up::new("lg", TWO);
-    let folder = Path::new("/run/heddle-lab").join(up.lab.name());
+    let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         let dir = folder.join("shared");
         let _ = fs::remove_dir_all(&dir);
-        publish(&dir, &folder.join("topology.yaml"));
+        publish(&dir, &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"));
         let run = |shim: bool, program: &Path, arguments: &[&str]| {
             let job = lab::mpi::Job { shim, timeout: Some(Duration::from_secs(300)), ..lab::mpi::Job::new(library) };
             let words = std::iter::once(program.to_str().expect("a plain path")).chain(arguments.iter().copied());
@@ -120,7 +87,7 @@ fn clusters_a_long_way_apart() {
         };
         let program = compiled("communicators.c", mpi, &[]);
         assert_eq!(run(true, &program, &[]).out, run(false, &program, &[]).out, "{mpi}");
-        assert_eq!(ways(&dir), set(&["allgather native", "alltoall lg", "alltoall native"]), "{mpi}");
+        assert_eq!(ways(&dir), ["allgather native", "alltoall lg", "alltoall native"], "{mpi}");
         let bench = ["--size", "1,1000,30000", "--iterations", "3", "--check"];
         let said = run(true, &lib().join(format!("bench-{mpi}")), &bench);
         assert_eq!(said.out.matches("every byte checked").count(), 3, "{}", said.out);

@@ -1,9 +1,14 @@
 //! A living cluster of the lab under the controller: agents that stop, and a spanning tree that changes its mind. Needs root.
+use crate::common::killed::KilledAtEnd;
+use crate::common::lab::Up;
+use crate::common::until::{LIMIT, until_or_why};
+use lab::plan::CONTROL;
 use serde_json::Value;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::net::Ipv4Addr;
+use std::time::Instant;
 
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
+/// Where a controller listens that is not told where.
+const API: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 7171);
 
 /// A ring, so that one link is blocked until it is needed.
 const RING: &str = "switches: [s0, s1, s2]
@@ -11,69 +16,34 @@ hosts: {n0: {switch: s0, rate: 20M}, n1: {switch: s1, rate: 20M}, n2: {switch: s
 links: [{a: s0, b: s1, rate: 20M}, {a: s0, b: s2, rate: 20M}, {a: s1, b: s2, rate: 20M, state: blocked}]
 ";
 
-/// A lab with a controller on its head node, gone when dropped.
+/// A lab with a controller on its head node.
 struct Live {
-    name: String,
-    controller: Option<Child>,
+    _controller: KilledAtEnd,
+    up: Up,
 }
 
 impl Live {
     fn up(name: &str) -> Live {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("ring.yaml");
-        std::fs::write(&file, RING).unwrap();
-        let mut live = Live { name: format!("live{name}{}", std::process::id()), controller: None };
-        live.lab(&["up", file.to_str().unwrap()]);
-        let at = format!("/run/heddle-lab/{}", live.name);
-        let (inventory, shared) = (format!("{at}/inventory.yaml"), format!("{at}/shared"));
-        let daemon = [HEDDLE, "controller", "--inventory", &inventory, "--dir", &shared, "--log", "warn"];
-        let inside =
-            Command::new(HEDDLE).args(["lab", "exec", "--name", &live.name, "ctl", "--"]).args(daemon).stderr(Stdio::null()).spawn();
-        live.controller = Some(inside.unwrap());
-        live
-    }
-
-    fn lab(&self, arguments: &[&str]) -> String {
-        let output = Command::new(HEDDLE).args(["lab", arguments[0], "--name", &self.name]).args(&arguments[1..]).output().unwrap();
-        let Output { status, stdout, stderr } = output;
-        assert!(status.success(), "heddle lab {arguments:?} (it needs root: `sudo -E make test`): {}", String::from_utf8_lossy(&stderr));
-        String::from_utf8(stdout).unwrap()
+        let up = Up::new(name, RING);
+        Live { _controller: KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"])), up }
     }
 
     /// Sends a signal to the SNMP agent of a switch, and to nothing else: its process namespace is its own.
     fn signal(&self, switch: &str, signal: &str) {
-        self.lab(&["exec", switch, "--", "sh", "-c", &format!("kill -{signal} $(pidof snmpd)")]);
+        self.up.exec(switch, &["sh", "-c", &format!("kill -{signal} $(pidof snmpd)")]);
     }
 
     fn snapshot(&self) -> Option<Value> {
-        let get =
-            "import urllib.request,sys; sys.stdout.write(urllib.request.urlopen('http://127.0.0.1:7171/v1/snapshot').read().decode())";
-        let output = Command::new(HEDDLE).args(["lab", "exec", "--name", &self.name, "ctl", "--", "python3", "-c", get]).output().unwrap();
-        serde_json::from_slice(&output.stdout).ok()
+        let answer = self.up.ask(CONTROL, API.into(), "GET /v1/snapshot", "", "")?;
+        serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
     }
 
     /// Waits until the snapshot is as wanted.
     fn wait(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let began = Instant::now();
-        let mut last = None;
-        while began.elapsed() < Duration::from_secs(60) {
-            last = self.snapshot().or(last);
-            if let Some(snapshot) = last.as_ref().filter(|s| wanted(s)) {
-                return snapshot.clone();
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        panic!("no {what}: {}", last.map_or_else(|| "no answer".to_owned(), |s| s["alarms"].to_string() + &s["epochs"].to_string()));
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        let _ = Command::new(HEDDLE).args(["lab", "down", "--name", &self.name]).output();
-        if let Some(mut controller) = self.controller.take() {
-            let _ = controller.kill();
-            let _ = controller.wait();
-        }
+        until_or_why(what, LIMIT, || {
+            let snapshot = self.snapshot().ok_or("no answer")?;
+            if wanted(&snapshot) { Ok(snapshot) } else { Err(format!("{} {}", snapshot["alarms"], snapshot["epochs"])) }
+        })
     }
 }
 
@@ -93,7 +63,7 @@ fn state<'s>(snapshot: &'s Value, a: &str, b: &str) -> &'s str {
 
 #[test]
 fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
-    let live = Live::up("a");
+    let live = Live::up("live");
     // An epoch with less than everything may come before, where a switch answers late.
     let first = live.wait("epoch with everything", |s| {
         let hosts = s["epochs"].as_array().unwrap().last().is_some_and(|e| e["hosts"] == 3);
@@ -114,7 +84,7 @@ fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     // The way between s0 and s1 is cut: STP finds the other one, which becomes one epoch.
     assert_eq!(state(&back, "s1", "s2"), "blocked");
     let cut = Instant::now();
-    live.lab(&["cut", "s0-s1"]);
+    live.up.lab.cut("s0", "s1").unwrap();
     let other = live.wait("other way", |s| epoch(s) == base + 1);
     eprintln!("cut to epoch, STP's own time included: {:.1} s", cut.elapsed().as_secs_f32());
     assert_eq!(state(&other, "s1", "s2"), "forwarding");

@@ -3,24 +3,18 @@
 //!
 //! Slurm runs here, on four emulated hosts (network, process and UTS namespaces, which takes root).
 //! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules openmpi-bin mpich gcc
-#[path = "common/epochs.rs"]
-#[allow(dead_code)]
-mod epochs;
-#[path = "common/runtime.rs"]
-mod runtime;
-
-use epochs::{FORCED, TREE, calls, shared};
-use runtime::lib;
+use crate::common::alone::alone;
+use crate::common::epochs::{FORCED, TREE, calls, shared, ways};
+use crate::common::job::BOTH;
+use crate::common::runtime::lib;
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
 use tempfile::TempDir;
 
 const GUIDE: &str = include_str!("../docs/loading.md");
-const BOTH: [&str; 2] = ["openmpi", "mpich"];
 /// What a job of the benchmark program leaves in the records where it was served.
 const SERVED: [&str; 2] = ["allgather ring", "alltoall aapc"];
 
@@ -83,8 +77,7 @@ impl Site {
 
     /// Runs a script in a Slurm cluster, one cluster at a time; gives what it wrote.
     fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> Said {
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _alone = alone();
         let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
         let tools = cluster.path().join("tools");
         fs::create_dir(&tools).expect("a folder");
@@ -126,7 +119,7 @@ impl Site {
 
     /// What the jobs of this site went by.
     fn ways(&self) -> Vec<String> {
-        if self.shared.path().join("jobs").exists() { calls(self.shared.path()).into_keys().collect() } else { Vec::new() }
+        if self.shared.path().join("jobs").exists() { ways(self.shared.path()) } else { Vec::new() }
     }
 }
 

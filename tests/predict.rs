@@ -1,7 +1,5 @@
 //! `heddle predict` from the outside.
-mod common;
-
-use common::golden::{check, folder, transcript};
+use crate::common::golden::{check, folder, transcript};
 
 #[test]
 fn transcripts() {

@@ -1,24 +1,13 @@
 //! A PMPI profiler beside the runtime, preloaded before it and after it: the profiler sees every call, and every call is served.
 //!
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py eztrace otf2-tools
-#[path = "common/epochs.rs"]
-#[allow(dead_code)]
-mod epochs;
-#[path = "common/job.rs"]
-#[allow(dead_code)]
-mod job;
-#[path = "common/runtime.rs"]
-mod runtime;
-
-use epochs::{FORCED, TREE, calls, shared};
-use job::{Job, Said, compiled};
-use runtime::lib;
+use crate::common::epochs::{FORCED, TREE, calls, shared};
+use crate::common::job::{BOTH, Job, Said, compiled};
+use crate::common::runtime::lib;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-
-const BOTH: [&str; 2] = ["openmpi", "mpich"];
 
 /// The two orders of loading.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,7 @@
 //! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs root, as tests/lab.rs does.
-mod common;
-
-use common::lab::Up;
+use crate::common::lab::Up;
+use crate::common::until::{LIMIT, until_or_why, until_so};
 use inventory::{Topology, TopologyFile};
-use lab::Lab;
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, recvfrom, setsockopt, socket};
 use nix::sys::time::TimeVal;
@@ -17,44 +15,12 @@ use std::time::{Duration, Instant};
 const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
 const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
 
-/// Nothing here takes longer, even on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
 const MS: Duration = Duration::from_millis(1);
 /// How long a packet that is to arrive is waited for, and one that is not.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl Up {
-    /// Takes it down and sees that nothing of its name is left.
-    fn down(self) {
-        let name = self.lab.name().to_owned();
-        Lab::down(&name).unwrap();
-        let entries = ["/run/netns", "/run/heddle-lab"].into_iter().flat_map(|d| fs::read_dir(d).into_iter().flatten().flatten());
-        let left: Vec<String> = entries.map(|e| e.path().display().to_string()).filter(|p| p.contains(&name)).collect();
-        let named = |p: &fs::DirEntry| fs::read(p.path().join("cmdline")).is_ok_and(|l| String::from_utf8_lossy(&l).contains(&name));
-        let living: Vec<fs::DirEntry> = fs::read_dir("/proc").unwrap().flatten().filter(named).collect();
-        assert!(left.is_empty() && living.is_empty(), "{left:?} {living:?}");
-    }
-
-    fn address(&self, node: &str) -> Ipv4Addr {
-        self.lab.plan().unwrap().node(node).unwrap().data.unwrap()
-    }
-
-    /// State of the cable between two nodes.
-    fn cable(&self, a: &str, b: &str) -> String {
-        let status = self.lab.status().unwrap();
-        let joins = |c: &lab::status::CableStatus| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a);
-        status.cables.iter().find(|c| joins(c)).unwrap().state.clone()
-    }
-
-    fn await_cable(&self, a: &str, b: &str, state: &str) {
-        let end = Instant::now() + LIMIT;
-        while self.cable(a, b) != state {
-            assert!(Instant::now() < end, "{a}-{b} is {} and does not become {state}", self.cable(a, b));
-            std::thread::sleep(100 * MS);
-        }
-    }
-
     /// A socket of a node, at a port of its own choice.
     fn socket(&self, node: &str, patience: Duration) -> UdpSocket {
         let open = || {
@@ -123,8 +89,8 @@ impl Up {
     fn is_found_exactly(&self) {
         let plan = self.lab.plan().unwrap();
         let expected: BTreeSet<(String, u64)> = plan.cables.iter().map(|c| (named(&c.a, &c.b), c.rate.0)).collect();
-        let (inventory, end) = (self.inventory("", ""), Instant::now() + LIMIT);
-        let found = loop {
+        let inventory = self.inventory("", "");
+        let found = until_or_why("the plan is found", LIMIT, || {
             let found: Topology = serde_json::from_str(&self.discover(&inventory, "json", &[])).unwrap();
             let ends = |l: &inventory::topology::Link| {
                 let end = |node: &str, port: &str| lab::plan::End { node: node.into(), port: port.into() };
@@ -132,11 +98,11 @@ impl Up {
             };
             let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
             if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries) {
-                break found;
+                Ok(found)
+            } else {
+                Err(format!("{:#?}", found.links))
             }
-            assert!(Instant::now() < end, "{:#?}", found.links);
-            std::thread::sleep(200 * MS);
-        };
+        });
         let kind = |kind| found.of(kind).map(str::to_owned).collect::<Vec<_>>();
         use inventory::topology::NodeKind::{Host, Router, Switch};
         let hosts: Vec<String> = self.file.hosts.keys().cloned().collect();
@@ -308,13 +274,9 @@ fn datagram(number: u32) -> Vec<u8> {
 /// A switch takes its port down; the one at the far end of the cable sees no link, until it is back.
 fn link_is_lost_at_both_ends(up: &Up) {
     let carrier = || up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"]).trim() == "1";
-    let end = Instant::now() + LIMIT;
     for link in [false, true] {
         up.exec("s0", &["ip", "link", "set", "swp1", if link { "up" } else { "down" }]);
-        while carrier() != link {
-            assert!(Instant::now() < end, "the far end has link: {}", !link);
-            std::thread::sleep(20 * MS);
-        }
+        until_so(&format!("the far end has link: {link}"), || carrier() == link);
     }
     up.await_cable("s0", "s1", "forwarding");
     up.is_as_far("n0", "n1", 21 * MS);

@@ -1,7 +1,6 @@
 //! `heddle schedule` and `heddle verify` from the outside.
-mod common;
-
-use common::golden::{check, folder, transcript};
+use crate::common::HEDDLE;
+use crate::common::golden::{check, folder, transcript};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -67,14 +66,14 @@ fn transcripts() {
 }
 
 fn schedule(args: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_heddle")).arg("schedule").args(args).current_dir(folder("schedule")).output().unwrap();
+    let output = Command::new(HEDDLE).arg("schedule").args(args).current_dir(folder("schedule")).output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
 /// Exit status and standard output of `heddle verify`.
 fn verify(topology: &str, schedule: &Path) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let mut command = Command::new(HEDDLE);
     let output = command.args(["verify", "--topology", topology]).arg(schedule).current_dir(folder("schedule")).output().unwrap();
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }

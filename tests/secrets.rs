@@ -1,15 +1,15 @@
 //! No secret shows anywhere: a controller with every kind of them, working and failing, is searched for their texts.
-mod common;
-
-use common::daemon::{Daemon, wait};
+use crate::common::HEDDLE;
+use crate::common::daemon::{Daemon, lldp_report, wait};
+use crate::common::killed::KilledAtEnd;
+use crate::common::until::until;
 use controller::engine::{Core, Options};
 use inventory::inventory_file::Inventory;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 const COMMUNITY: &str = "c0mmunity-Of-s0";
 const WRONG_COMMUNITY: &str = "c0mmunity-gu3ssed";
@@ -22,7 +22,7 @@ const AGENTS: &str = "agents-T0ken-0123456789abcdef";
 const SECRETS: [&str; 7] = [COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, WRONG_AUTH, WHOLE, AGENTS];
 
 /// net-snmp's agent on four addresses, killed when dropped.
-struct Snmpd(Child);
+struct Snmpd(KilledAtEnd);
 
 impl Snmpd {
     /// Starts it at a port that all four addresses have free. Somebody else may take it first, which ends snmpd: then at another.
@@ -37,15 +37,11 @@ impl Snmpd {
 
     /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp); not so where it ends.
     fn listens(&mut self, port: u16) -> bool {
-        let end = Instant::now() + Duration::from_secs(60);
-        while self.0.try_wait().unwrap().is_none() {
-            if fs::read_to_string("/proc/net/udp").unwrap().contains(&format!(" 0400007F:{port:04X} ")) {
-                return true;
-            }
-            assert!(Instant::now() < end, "snmpd does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        false
+        until("snmpd listens or ends", || {
+            let has_ended = self.0.try_wait().unwrap().is_some();
+            let listens = fs::read_to_string("/proc/net/udp").unwrap().contains(&format!(" 0400007F:{port:04X} "));
+            (has_ended || listens).then_some(!has_ended)
+        })
     }
 
     fn at(folder: &Path, port: u16) -> Snmpd {
@@ -62,14 +58,7 @@ impl Snmpd {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        Snmpd(command.spawn().unwrap())
-    }
-}
-
-impl Drop for Snmpd {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        Snmpd(KilledAtEnd(command.spawn().unwrap()))
     }
 }
 
@@ -101,14 +90,6 @@ hosts: [n0, n1]
     )
 }
 
-/// A host that hears the switch by LLDP.
-fn report(host: &str, port: u8) -> String {
-    format!(
-        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
-        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
-    )
-}
-
 fn assert_silent(about: &str, text: &str) {
     for secret in SECRETS {
         assert!(!text.contains(secret), "{about} shows {secret}: {text}");
@@ -134,7 +115,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     let (file, journal) = (dir.path().join("inventory.yaml"), dir.path().join("journal"));
     fs::write(&file, inventory(dir.path(), port)).unwrap();
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let mut command = Command::new(HEDDLE);
     command
         .args(["controller", "--listen", "127.0.0.1:0", "--log", "trace,async_snmp=trace", "--inventory"])
         .arg(&file)
@@ -149,7 +130,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
 
     // It works: two switches let it in, two do not, two hosts report, and an epoch is published.
     for (host, n) in [("n0", 1), ("n1", 2)] {
-        let answer = daemon.ask(&format!("POST /v1/hosts/{host}/report"), &bearer(AGENTS), &report(host, n));
+        let answer = daemon.ask(&format!("POST /v1/hosts/{host}/report"), &bearer(AGENTS), &lldp_report(host, n));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert_silent("the answer to a report", &answer);
     }
@@ -169,7 +150,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
         }
     }
     assert_silent("a refused report", &daemon.ask("POST /v1/hosts/n0/report", &bearer(AGENTS), "{\"host\":"));
-    assert_silent("a refused token", &daemon.ask("POST /v1/hosts/n0/report", &bearer("wrong"), &report("n0", 1)));
+    assert_silent("a refused token", &daemon.ask("POST /v1/hosts/n0/report", &bearer("wrong"), &lldp_report("n0", 1)));
     fs::remove_file(credentials.join("priv")).unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("credential \"user\": credential priv: No such file or directory");
@@ -222,7 +203,7 @@ fn what_cannot_be_read_is_told_without_its_content() {
     let file = dir.path().join("inventory.yaml");
     let started = |snmp: &str, flags: &[&str]| {
         fs::write(&file, format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut command = Command::new(HEDDLE);
         command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&file).arg("--dir").arg(dir.path().join("shared"));
         let output = command.args(flags).env_remove("CREDENTIALS_DIRECTORY").env("SHORT", "sh0rt").output().unwrap();
         assert_eq!(output.status.code(), Some(64));

@@ -3,24 +3,14 @@
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root). What a suite
 //! finds wrong with an MPI library it finds with the runtime too: only differences fail here.
-#[path = "common/epochs.rs"]
-#[allow(dead_code)]
-mod epochs;
-#[path = "common/job.rs"]
-#[allow(dead_code)]
-mod job;
-#[path = "common/runtime.rs"]
-mod runtime;
-
-use epochs::{FORCED, OVER_TCP, TREE, calls, shared};
-use job::Job;
-use runtime::lib;
+use crate::common::epochs::{FORCED, OVER_TCP, TREE, calls, shared};
+use crate::common::job::{BOTH, Job};
+use crate::common::runtime::lib;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-const BOTH: [&str; 2] = ["openmpi", "mpich"];
 /// Names of the tests a run is narrowed to, with commas: `ONLY=alltoallv,icalltoall`.
 const ONLY: &str = "ONLY";
 /// The MPI library a run is narrowed to: `ONLY_MPI=mpich`.

@@ -1,7 +1,6 @@
 //! HTTPS between controller, viewer and whoever else comes, with authorities made here.
-mod common;
-
-use common::daemon::{Daemon, wait};
+use crate::common::HEDDLE;
+use crate::common::daemon::{Daemon, wait};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,7 +119,7 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
     ] {
         fs::write(dir.path().join("cert.pem"), cert).unwrap();
         fs::write(dir.path().join("key.pem"), key).unwrap();
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut command = std::process::Command::new(HEDDLE);
         command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(dir.path().join("shared"));
         command.arg("--tls-cert").arg(dir.path().join("cert.pem")).arg("--tls-key").arg(dir.path().join("key.pem"));
         let output = command.output().unwrap();
@@ -145,7 +144,7 @@ fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
     let daemon = Daemon::start(Path::new(&inventory), &dir.path().join("shared"), &more);
     let agent = |ca: &Path| {
         let log = dir.path().join("agent.log");
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut command = std::process::Command::new(HEDDLE);
         command.args(["agent", "--name", "n0", "--interface", "none0", "--no-announce", "--no-probe", "--token-file", &token]);
         command.args(["--controller", &format!("https://{}", daemon.api), "--ca"]).arg(ca);
         (command.stderr(fs::File::create(&log).unwrap()).spawn().expect("a program that was built"), log)

@@ -1,23 +1,20 @@
 //! Traps at a real controller, about a real snmpd: what they cost, and whose are believed.
 //!
 //! Needs: apt-get install snmp snmpd
-mod common;
 #[path = "../agent/tests/real/mod.rs"]
 mod real;
-#[path = "common/traps.rs"]
-mod traps;
 
-use common::daemon::Daemon;
+use crate::common::alone::alone;
+use crate::common::daemon::Daemon;
+use crate::common::traps::trap;
+use crate::common::until::{LIMIT, until_so};
 use real::Snmpd;
 use std::cell::Cell;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use traps::trap;
 
-/// Nothing is waited for longer, even on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
 /// What the inventory of these tests asks for is quiet in between: no polls, and no host that would be searched for.
 const QUIET: &str = "hosts: []\ntiming: {poll: 600s, full: 3600s, timeout: 10s}\n";
 const SECURE: &str = "{version: 3, user: monsha, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}";
@@ -36,19 +33,11 @@ fn controller(folder: &Path, snmpd: &Snmpd, credential: &str) -> (Daemon, Socket
     std::fs::write(&file, text).unwrap();
     let journal = folder.join("journal");
     let daemon = Daemon::start(&file, &folder.join("shared"), &["--journal", journal.to_str().unwrap()]);
-    wait_until("the controller hears traps", || {
+    until_so("the controller hears traps", || {
         let wanted = format!(" {:08X}:{:04X} ", u32::from_le_bytes([127, 0, 0, 1]), listen.port());
         std::fs::read_to_string("/proc/net/udp").unwrap().contains(&wanted)
     });
     (daemon, listen)
-}
-
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + LIMIT;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}: not within {} s", LIMIT.as_secs());
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Counts what a snmpd is asked by others.
@@ -102,6 +91,7 @@ fn flood(datagram: &[u8], to: SocketAddr, times: u32) -> Duration {
 
 #[test]
 fn a_flood_of_traps_costs_a_look_a_second() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let snmpd = Snmpd::start();
     let (_daemon, listen) = controller(folder.path(), &snmpd, "{version: 2c, community: c0mmunity}");
@@ -109,7 +99,7 @@ fn a_flood_of_traps_costs_a_look_a_second() {
     let counter = Counter::new(&snmpd);
     let before = counter.at_rest();
     flood(&link_down, listen, 1);
-    wait_until("a trap is looked after", || counter.messages() > before);
+    until_so("a trap is looked after", || counter.messages() > before);
     let one = counter.at_rest();
     let look = one - before;
     let lasted = flood(&link_down, listen, 150);
@@ -121,6 +111,7 @@ fn a_flood_of_traps_costs_a_look_a_second() {
 
 #[test]
 fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let snmpd = Snmpd::start();
     let (daemon, listen) = controller(folder.path(), &snmpd, SECURE);
@@ -128,7 +119,7 @@ fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
     daemon.wait_for("traps: 10 traps in the name of switch \\\"s0\\\" (127.0.0.1)");
     flood(&trap(&SIGNED), listen, 1);
     let journal = || std::fs::read_to_string(folder.path().join("journal")).unwrap_or_default();
-    wait_until("a signed trap is heard", || journal().contains("\"trap\":{"));
+    until_so("a signed trap is heard", || journal().contains("\"trap\":{"));
     assert_eq!(journal().matches("\"trap\":{").count(), 1, "one of those without a signature was heard");
     let log = daemon.stop();
     assert_eq!(log.matches("in the name of switch").count(), 2, "told at the first and the tenth: {log}");

@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "the fixture serves several test files")]
 mod fixture;
 
+use crate::common::HEDDLE;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::thread::sleep;
@@ -90,7 +91,7 @@ impl Tmux {
     }
 
     fn start(&self, flags: &str) {
-        self.type_line(&format!("{} tui --snapshot {} {flags}", env!("CARGO_BIN_EXE_heddle"), self.snapshot().display()));
+        self.type_line(&format!("{} tui --snapshot {} {flags}", HEDDLE, self.snapshot().display()));
         self.wait("epoch 41");
     }
 
@@ -193,7 +194,7 @@ fn a_closed_window_ends_it() {
 #[test]
 fn prints_one_picture_without_a_terminal() {
     let t = Tmux::new("print");
-    let heddle = |flags: &[&str]| Command::new(env!("CARGO_BIN_EXE_heddle")).arg("tui").args(flags).output().unwrap();
+    let heddle = |flags: &[&str]| Command::new(HEDDLE).arg("tui").args(flags).output().unwrap();
     let file = t.snapshot().display().to_string();
     let printed = heddle(&["--snapshot", &file, "--print", "100x30"]);
     let text = String::from_utf8(printed.stdout).unwrap();

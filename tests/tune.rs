@@ -3,14 +3,13 @@
 //!
 //! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
-#[path = "common/mpirun.rs"]
-mod mpirun;
-#[path = "common/runtime.rs"]
-mod runtime;
-
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use crate::common::epochs::publish;
+use crate::common::mpirun::mpirun;
+use crate::common::runtime::lib;
 use directory::reading::current_epoch;
 use inventory::Bytes;
-use runtime::lib;
 use selection::table::{Collective, Mpi, Way};
 use std::fs;
 use std::path::Path;
@@ -23,7 +22,7 @@ links: [{a: s0, b: s1}]
 ";
 
 fn heddle(arguments: &[&str]) -> (i32, String, String) {
-    said(&Command::new(env!("CARGO_BIN_EXE_heddle")).args(arguments).output().expect("heddle runs"))
+    said(&Command::new(HEDDLE).args(arguments).output().expect("heddle runs"))
 }
 
 fn said(output: &Output) -> (i32, String, String) {
@@ -31,23 +30,16 @@ fn said(output: &Output) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-fn publish(dir: &Path, topology: &str) {
-    let file = dir.with_extension("yaml");
-    fs::write(&file, topology).expect("written");
-    let (code, _, err) = heddle(&["publish", "--topology", file.to_str().expect("a path"), "--dir", dir.to_str().expect("a path")]);
-    assert_eq!(code, 0, "{err}");
-}
-
 /// The launcher of a job of four ranks on four hosts, in words.
 fn launcher(mpi: &str) -> Command {
-    let mut command = mpirun::mpirun(mpi, 4, &lib().join("libheddle-idle.so"));
+    let mut command = mpirun(mpi, 4, &lib().join("libheddle-idle.so"));
     command.arg("shim/tests/host.sh");
     command
 }
 
 fn tune(mpi: &str, dir: &Path, more: &[&str]) -> (i32, String, String) {
     let launcher = launcher(mpi);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+    let mut command = Command::new(HEDDLE);
     command.args(["tune", "--mpi", mpi, "--size", "1k,16k,64k,256k", "--launches", "1", "--seconds", "0.1", "--dir"]).arg(dir).args(more);
     command.arg("--").arg(launcher.get_program()).args(launcher.get_args());
     command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -56,6 +48,7 @@ fn tune(mpi: &str, dir: &Path, more: &[&str]) -> (i32, String, String) {
 
 #[test]
 fn every_way_is_measured_and_the_next_epoch_has_the_table() {
+    let _alone = alone();
     let scratch = TempDir::new().expect("a temporary directory");
     let dir = scratch.path().join("shared");
     let shared = dir.to_str().expect("a path");

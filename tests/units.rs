@@ -1,9 +1,8 @@
 //! The systemd units in docs: systemd takes them, and heddle takes the flags in them.
+use crate::common::HEDDLE;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
 
 fn check(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/systemd").join(name);

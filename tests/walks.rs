@@ -1,7 +1,6 @@
 //! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds what the lab's `demo.yaml` once answered.
-mod common;
-
-use common::golden::{check, folder, transcript};
+use crate::common::HEDDLE;
+use crate::common::golden::{check, folder, transcript};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -41,7 +40,7 @@ fn cables_without(subtrees: &[&str]) -> Vec<String> {
 }
 
 fn discover(walks: &Path) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_heddle")).args(["discover", "--format", "json", "--walks"]).arg(walks).output().unwrap();
+    let output = Command::new(HEDDLE).args(["discover", "--format", "json", "--walks"]).arg(walks).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -1,15 +1,17 @@
 //! A `heddle controller` under test.
+use super::HEDDLE;
+use super::killed::KilledAtEnd;
+use super::until::{LIMIT, until_or_why};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 /// Killed when dropped.
 pub(crate) struct Daemon {
-    child: Child,
+    child: KilledAtEnd,
     /// Where its API listens.
     pub(crate) api: SocketAddr,
     log: Arc<Mutex<String>>,
@@ -19,14 +21,14 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts it on a free port of loopback, and waits until its API is there.
     pub(crate) fn start(inventory: &Path, dir: &Path, more: &[&str]) -> Daemon {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
+        let mut command = Command::new(HEDDLE);
         command.args(["controller", "--listen", "127.0.0.1:0"]).args(more).arg("--inventory").arg(inventory).arg("--dir").arg(dir);
         Daemon::run(command)
     }
 
     /// The same with a command of the test's own.
     pub(crate) fn run(mut command: Command) -> Daemon {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = KilledAtEnd(command.stderr(Stdio::piped()).spawn().unwrap());
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let log = Arc::new(Mutex::new(String::new()));
         let api = loop {
@@ -93,20 +95,16 @@ fn keep(lines: &mut BufReader<ChildStderr>, log: &Mutex<String>) -> Option<Strin
 
 /// Waits until `look` shows a text.
 pub(crate) fn wait(part: &str, look: impl Fn() -> String) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
+    until_or_why(part, LIMIT, || {
         let seen = look();
-        if seen.contains(part) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "no {part} in {seen}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        if seen.contains(part) { Ok(()) } else { Err(seen) }
+    });
 }
 
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The report of a host that hears the switch s0 by LLDP.
+pub(crate) fn lldp_report(host: &str, port: u8) -> String {
+    format!(
+        r#"{{"host":"{host}","slots":1,"nics":[{{"name":"eth0","mac":"02:00:00:00:00:0{port}","addresses":[],"rate":1000000000,"up":true,"in_octets":0,"out_octets":0}}],
+        "heard":[{{"nic":"eth0","at":5,"said":{{"neighbour":{{"protocol":"lldp","chassis":{{"text":"s0"}},"port":{{"text":"swp{port}"}},"port_descr":"","name":"s0","capabilities":null}}}}}}],"paths":[]}}"#
+    )
 }

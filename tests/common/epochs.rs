@@ -1,4 +1,5 @@
 //! A shared directory with an epoch for jobs on this machine, and the job records they leave in it.
+use super::HEDDLE;
 use directory::job_record::JobRecord;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +16,11 @@ links: [{a: s0, b: s1}, {a: s1, b: s2}]
 /// Each way at every size, so that small programs take the runtime's own.
 pub(crate) const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
 /// The table decides from the first call on, which a program of few calls would not live to see.
-#[allow(dead_code, reason = "not each test file needs it")]
 pub(crate) const AT_ONCE: (&str, &str) = ("HEDDLE_AFTER", "0");
 /// The same over the runtime's own connections.
 pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
+/// One message for each pair of hosts.
+pub(crate) const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
 
 /// A shared directory with one epoch.
 pub(crate) fn shared(topology: &str) -> TempDir {
@@ -30,9 +32,14 @@ pub(crate) fn shared(topology: &str) -> TempDir {
 pub(crate) fn publish(dir: &Path, topology: &str) {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     fs::write(file.path(), topology).expect("written");
-    let heddle = env!("CARGO_BIN_EXE_heddle");
+    let heddle = HEDDLE;
     let done = Command::new(heddle).arg("publish").arg("--topology").arg(file.path()).arg("--dir").arg(dir).output().expect(heddle);
     assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The collectives and ways of those calls.
+pub(crate) fn ways(dir: &Path) -> Vec<String> {
+    calls(dir).into_keys().collect()
 }
 
 /// Calls per collective and way, of all communicators that wrote a job record; those of nothing left out.

@@ -1,4 +1,5 @@
 //! Golden files: what was printed once and looked right. `UPDATE_GOLDEN=1` writes them anew; look at the difference.
+use super::HEDDLE;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 /// Runs `heddle` in `folder` and tells what a person at a terminal would have seen.
 pub(crate) fn transcript(folder: &Path, args: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_heddle")).args(args).current_dir(folder).output().expect("heddle runs");
+    let output = Command::new(HEDDLE).args(args).current_dir(folder).output().expect("heddle runs");
     let mut text = format!("$ heddle {}\n", args.join(" "));
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {

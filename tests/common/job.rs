@@ -1,12 +1,13 @@
 //! Test programs as MPI jobs on this machine, with the runtime loaded or without.
-#[path = "mpirun.rs"]
-mod mpirun;
-
+use super::alone::alone;
+use super::mpirun::mpirun;
 use super::runtime::lib;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard};
+
+/// The MPI libraries.
+pub(crate) const BOTH: [&str; 2] = ["openmpi", "mpich"];
 
 /// A program of shim/tests, compiled for an MPI.
 pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
@@ -17,7 +18,7 @@ pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
     let compiler = if source.ends_with(".F90") { "mpifort" } else { "mpicc" };
     let mut command = Command::new(format!("{compiler}.{mpi}"));
     command.args(["-O1", "-w", "-o"]).arg(&fresh).args(flags).arg(Path::new("shim/tests").join(source)).arg("-lpthread");
-    let done = command.output().unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see the packages at the top of tests/mpi.rs"));
+    let done = command.output().unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see scripts/packages"));
     assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
     fresh.persist(&made).expect("the program in its place");
     made
@@ -71,10 +72,10 @@ impl<'a> Job<'a> {
         self.command(program, arguments).output().expect("timeout, of coreutils")
     }
 
-    /// The command that runs it; whoever does holds [`alone`].
+    /// The command that runs it; whoever does has the machine.
     pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let idle = lib().join("libheddle-idle.so");
-        let mut command = mpirun::mpirun(self.mpi, self.ranks, &idle);
+        let mut command = mpirun(self.mpi, self.ranks, &idle);
         command.arg("shim/tests/host.sh").arg(program).args(arguments);
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "HEDDLE_AFTER", "LD_PRELOAD"] {
             command.env_remove(name);
@@ -84,12 +85,6 @@ impl<'a> Job<'a> {
         command.envs(self.env.iter().copied());
         command
     }
-}
-
-/// While this is held, no other job of these tests runs on this machine.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What a job said.

@@ -1,36 +1,99 @@
 //! A lab of a test. Needs root and the programs of the lab; without them it does not come up and says which command gives them.
+use super::HEDDLE;
+use super::alone::{Alone, alone};
+use super::until::{LIMIT, until_or_why};
 use inventory::TopologyFile;
+use lab::plan::CONTROL;
 use lab::{Lab, Options};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
 
-const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");
-
-/// Labs come up one after the other: two cores carry one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// Waits for the other labs of this test file to be down.
-pub(crate) fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// A lab's name that no other has, and the machine for it. What has come up under this name is taken down whatever happens.
+pub(crate) struct LabName {
+    pub(crate) name: String,
+    _alone: Option<Alone>,
 }
 
-/// A lab that is taken down whatever happens, what it was built from, and a folder for what is written about it.
+impl LabName {
+    pub(crate) fn new(test: &str) -> LabName {
+        LabName::of(test, Some(alone()))
+    }
+
+    /// Another one for the same test, which has the machine for both.
+    pub(crate) fn beside(&self, test: &str) -> LabName {
+        LabName::of(test, None)
+    }
+
+    fn of(test: &str, _alone: Option<Alone>) -> LabName {
+        LabName { name: format!("t{}-{test}", std::process::id()), _alone }
+    }
+
+    /// Where the lab has its state.
+    pub(crate) fn directory(&self) -> PathBuf {
+        Path::new("/run/heddle-lab").join(&self.name)
+    }
+
+    /// Everything on this machine that carries the name.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut left: Vec<String> = names.map(|path| path.display().to_string()).filter(|path| self.is_named_in(path)).collect();
+        let directory = self.directory();
+        left.extend(directory.exists().then(|| directory.display().to_string()));
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        left.extend(mounts.lines().filter(|mount| self.is_named_in(mount)).map(str::to_owned));
+        left.extend(self.processes());
+        left
+    }
+
+    /// Whether a text has the name, and not as the beginning of a longer one.
+    fn is_named_in(&self, text: &str) -> bool {
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        text.match_indices(&self.name).any(|(at, name)| !text[at + name.len()..].starts_with(goes_on))
+    }
+
+    /// Processes of the lab: those whose command line or environment names it.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let own = std::process::id().to_string();
+        let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let mut found = Vec::new();
+        for process in all.filter(|process| !process.ends_with(&own)) {
+            let read = |what: &str| String::from_utf8_lossy(&fs::read(process.join(what)).unwrap_or_default()).into_owned();
+            let line = read("cmdline");
+            if self.is_named_in(&line) || self.is_named_in(&read("environ")) {
+                found.push(format!("{} {}", process.display(), line.replace('\0', " ")));
+            }
+        }
+        found
+    }
+}
+
+impl Drop for LabName {
+    fn drop(&mut self) {
+        let _ = Lab::down(&self.name);
+    }
+}
+
+/// A lab, what it was built from, and a folder for what is written about it.
 pub(crate) struct Up {
     pub(crate) lab: Lab,
     pub(crate) file: TopologyFile,
-    pub(crate) folder: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
+    // Dropped before the folder, into which the lab's programs write.
+    named: LabName,
+    pub(crate) folder: TempDir,
 }
 
 impl Up {
     /// Brings up a topology file's text.
     pub(crate) fn new(test: &str, text: &str) -> Up {
-        let _turn = turn();
+        let named = LabName::new(test);
         let file = TopologyFile::parse("topology", text).unwrap();
-        let name = format!("t{}-{test}", std::process::id());
-        let lab = Lab::up(&name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
-        Up { lab, file, folder: tempfile::tempdir().unwrap(), _turn }
+        let lab = Lab::up(&named.name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
+        Up { lab, file, named, folder: tempfile::tempdir().unwrap() }
     }
 
     /// Where a file of this name goes in the folder.
@@ -57,15 +120,64 @@ impl Up {
         said
     }
 
+    /// A controller on the head node, with the lab's inventory and shared directory. What it says goes into a file of the folder.
+    pub(crate) fn start_controller(&self, log: &str, more: &[&str]) -> Child {
+        let (inventory, shared) = (self.lab.inventory_path(), self.lab.shared_dir());
+        let paths = [inventory.to_str().unwrap(), "--dir", shared.to_str().unwrap()];
+        let arguments = [HEDDLE, "controller", "--inventory"].into_iter().chain(paths).chain(more.iter().copied());
+        self.start(CONTROL, log, arguments)
+    }
+
+    /// What a controller answers a node to a request, which begins with its method: head and body. None where there is no answer.
+    pub(crate) fn ask(&self, node: &str, api: SocketAddr, request: &str, header: &str, body: &str) -> Option<String> {
+        let asked = self.lab.within_network(node, || {
+            let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5))?;
+            stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+            let length = body.len();
+            write!(stream, "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        });
+        asked.ok()
+    }
+
+    /// Starts a program on a node; what it says goes into a file of the folder.
+    pub(crate) fn start<'a>(&self, node: &str, log: &str, program: impl IntoIterator<Item = &'a str>) -> Child {
+        let mut command: Command = self.lab.exec(node, program);
+        let log = File::create(self.path(log)).unwrap();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
     /// What `heddle discover` finds from the head node.
     pub(crate) fn discover(&self, inventory: &Path, format: &str, more: &[&str]) -> String {
         let look = [HEDDLE, "discover", "--inventory", inventory.to_str().unwrap(), "--format", format];
-        self.exec("ctl", &[&look, more].concat())
+        self.exec(CONTROL, &[&look, more].concat())
     }
-}
 
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _ = Lab::down(self.lab.name());
+    /// The address of a node's card.
+    pub(crate) fn address(&self, node: &str) -> Ipv4Addr {
+        self.lab.plan().unwrap().node(node).unwrap().data.unwrap()
+    }
+
+    /// State of the cable between two nodes.
+    fn cable(&self, a: &str, b: &str) -> String {
+        let status = self.lab.status().unwrap();
+        let joins = |c: &lab::status::CableStatus| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a);
+        status.cables.iter().find(|c| joins(c)).unwrap().state.clone()
+    }
+
+    /// Waits until the cable between two nodes is in a state.
+    pub(crate) fn await_cable(&self, a: &str, b: &str, state: &str) {
+        until_or_why(&format!("{a}-{b} is {state}"), LIMIT, || {
+            let seen = self.cable(a, b);
+            if seen == state { Ok(()) } else { Err(seen) }
+        });
+    }
+
+    /// Takes it down and sees that nothing of its name is left.
+    pub(crate) fn down(self) {
+        Lab::down(self.lab.name()).unwrap();
+        assert_eq!(self.named.left(), Vec::<String>::new());
     }
 }

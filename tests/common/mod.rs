@@ -1,9 +1,18 @@
-//! What several end-to-end tests share; each test file uses its part.
-#[allow(dead_code)]
+//! What several tests share.
+pub(crate) mod alone;
 pub(crate) mod daemon;
-#[allow(dead_code)]
+pub(crate) mod epochs;
 pub(crate) mod golden;
-#[allow(dead_code)]
+pub(crate) mod job;
+pub(crate) mod killed;
 pub(crate) mod lab;
-#[allow(dead_code)]
+pub(crate) mod mpirun;
+pub(crate) mod runtime;
+pub(crate) mod same_bytes;
+pub(crate) mod stalled;
+pub(crate) mod traps;
+pub(crate) mod until;
 pub(crate) mod walks;
+
+/// The program under test.
+pub(crate) const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");

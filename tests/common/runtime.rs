@@ -1,4 +1,5 @@
 //! The runtime the tests load, built from this tree.
+use super::HEDDLE;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -7,7 +8,7 @@ use std::sync::OnceLock;
 pub(crate) fn lib() -> &'static Path {
     static LIB: OnceLock<PathBuf> = OnceLock::new();
     LIB.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_BIN_EXE_heddle")).parent().expect("a binary is in a folder");
+        let folder = Path::new(HEDDLE).parent().expect("a binary is in a folder");
         let target = folder.parent().expect("target/debug is in target");
         let profile = folder.file_name().expect("a profile's name");
         let built = Command::new("shim/build.sh").arg(profile).env("CARGO_TARGET_DIR", target).output().expect("shim/build.sh");

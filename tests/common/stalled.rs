@@ -1,11 +1,11 @@
 //! File systems that stop answering: a disk that is frozen, where changes wait and reading goes on, and a server that is stopped, where
 //! both wait. Takes root.
+use super::until::until_so;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// What holds the shared directory.
@@ -77,11 +77,7 @@ impl StallableFolder {
         let mut server = Command::new("bindfs");
         server.args(["-f", "-o", "direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0"]).arg(served).arg(&self.mount);
         self.server = Some(server.stdout(Stdio::null()).spawn().expect("bindfs; see scripts/packages"));
-        let began = Instant::now();
-        while !mounted(&self.mount) {
-            assert!(began.elapsed() < Duration::from_secs(60), "bindfs has mounted nothing");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until_so("bindfs mounts", || mounted(&self.mount));
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -1,18 +1,20 @@
 //! The lab with its controller, which dies and comes again, and the shared directory on a file system that stalls.
-use super::common::lab::Up;
 use super::directory::Views;
-use super::stalled::{StallableFolder, Storage};
-use super::{HANGS, jobs, runtime};
+use super::{HANGS, jobs};
+use crate::common::HEDDLE;
+use crate::common::killed::KilledAtEnd;
+use crate::common::lab::Up;
+use crate::common::runtime::lib;
+use crate::common::stalled::{StallableFolder, Storage};
 use directory::job_record::JobRecord;
 use directory::reading::current_epoch;
 use lab::plan::CONTROL;
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Instant;
 
 pub(crate) const HOSTS: [&str; 4] = ["n0", "n1", "n2", "n3"];
 pub(crate) const SWITCHES: [&str; 3] = ["s0", "s1", "s2"];
@@ -29,7 +31,7 @@ const API: u16 = 7171;
 /// A lab, its controller, and each host's view of the shared directory.
 pub(crate) struct Cluster {
     pub(crate) up: Up,
-    controller: Option<Child>,
+    controller: Option<KilledAtEnd>,
     /// How often a controller was started; each has a journal of its own.
     pub(crate) controllers: u32,
     pub(crate) views: Views,
@@ -41,7 +43,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Up, with its first epoch.
     pub(crate) fn up(topology: &str) -> Cluster {
-        runtime::lib();
+        lib();
         // Nodes see what is mounted before they are there.
         let shared = StallableFolder::new(Storage::Disk);
         let mirror = StallableFolder::mirror(shared.path());
@@ -85,22 +87,18 @@ impl Cluster {
         }
         self.controllers += 1;
         let limited = format!("ulimit -Sn {FILES} && ulimit -Hn {FILES} && exec \"$@\"");
-        let mut command =
-            self.up.lab.exec(CONTROL, ["sh", "-c", &limited, "sh", env!("CARGO_BIN_EXE_heddle"), "controller", "--log", "info"]);
+        let mut command = self.up.lab.exec(CONTROL, ["sh", "-c", &limited, "sh", HEDDLE, "controller", "--log", "info"]);
         command.arg("--inventory").arg(self.up.lab.inventory_path()).arg("--dir").arg(self.shared.path());
         command.arg("--listen").arg(self.api().to_string()).arg("--journal").arg(self.journal(self.controllers));
         command.arg("--token-file").arg(self.up.path("viewers")).arg("--agent-token-file").arg(self.up.path("agents"));
         let log = fs::OpenOptions::new().create(true).append(true).open(self.up.path("controller.log")).unwrap();
-        self.controller = Some(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        self.controller = Some(KilledAtEnd(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()));
         super::wait("the controller's API", &[], || self.is_well());
     }
 
     /// At once, whatever it is doing: its end is that of the process that entered the node for it.
     pub(crate) fn kill_controller(&mut self) {
-        if let Some(mut controller) = self.controller.take() {
-            controller.kill().unwrap();
-            controller.wait().unwrap();
-        }
+        self.controller = None;
     }
 
     /// Where the controller listens.
@@ -121,17 +119,8 @@ impl Cluster {
 
     /// What it answers to a request, which begins with its method; empty where there is no answer.
     fn ask(&self, node: &str, request: &str, token: &str, body: &str) -> String {
-        let api = self.api();
-        let head = format!("Host: c\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\nConnection: close");
-        let asked = self.up.lab.within_network(node, || {
-            let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5))?;
-            stream.set_read_timeout(Some(Duration::from_secs(20)))?;
-            write!(stream, "{request} HTTP/1.1\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer)?;
-            Ok(answer)
-        });
-        asked.unwrap_or_default()
+        let header = format!("Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n");
+        self.up.ask(node, self.api(), request, &header, body).unwrap_or_default()
     }
 
     /// Whether the controller answers who asks for its health.

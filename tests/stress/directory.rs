@@ -1,6 +1,6 @@
 //! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
 use super::cluster::{Cluster, HOSTS};
-use super::stalled::StallableFolder;
+use crate::common::stalled::StallableFolder;
 use directory::pointer::Pointer;
 use schedules::random::Random;
 use std::fs;

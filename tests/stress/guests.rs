@@ -1,6 +1,8 @@
 //! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job records, or kill it.
 use super::cluster::{AGENTS, Cluster, HOSTS, SWITCHES};
-use super::{rubbish, traps};
+use super::rubbish;
+use crate::common::HEDDLE;
+use crate::common::traps::trap;
 use inventory::Millis;
 use inventory::host_report::{Heard, HostReport, Protocol, Said};
 use inventory::observation::Id;
@@ -71,7 +73,7 @@ impl GuestTrouble {
                 return held;
             }
             GuestTrouble::Traps(switch) => {
-                let datagram = traps::trap(&["-v2c", "-c", "any"]);
+                let datagram = trap(&["-v2c", "-c", "any"]);
                 let to = SocketAddr::new(cluster.api().ip(), 162);
                 let flood = || {
                     let socket = UdpSocket::bind("0.0.0.0:0")?;
@@ -120,7 +122,7 @@ fn half_requests(api: SocketAddr, random: &mut Random) -> Vec<TcpStream> {
 
 /// Lies that are refused, then some that only who has the token can tell, then the truth.
 fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
-    let look = [env!("CARGO_BIN_EXE_heddle"), "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json"];
+    let look = [HEDDLE, "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json"];
     let truth = cluster.up.exec(host, &look);
     let honest: HostReport = serde_json::from_str(&truth).unwrap();
     let tell = |name: &str, token: &str, report: &HostReport| {

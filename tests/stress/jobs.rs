@@ -1,12 +1,14 @@
 //! MPI programs on the lab's hosts: the four that outlive everything, and short ones beside them. Each tells of its checked calls once a
 //! second, so that one that hangs is seen.
+use super::HANGS;
 use super::cluster::Cluster;
-use super::{HANGS, job};
+use crate::common::job::compiled;
+use crate::common::killed::KilledAtEnd;
 use lab::mpi::{Job, Mpi};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -42,7 +44,7 @@ struct Told {
 /// A job under way.
 pub(crate) struct Running {
     pub(crate) name: String,
-    child: Mutex<Child>,
+    child: Mutex<KilledAtEnd>,
     /// It is there after the first calls; without it the job ends.
     alive: PathBuf,
     told: Arc<Mutex<Told>>,
@@ -71,7 +73,7 @@ impl Running {
         let (mpi, ways) = ordered.kind;
         let built = cluster.up.path(&format!("{program}-{}-{mpi}", ordered.source));
         if !built.exists() {
-            fs::copy(job::compiled(ordered.source, mpi, &[]), &built).unwrap();
+            fs::copy(compiled(ordered.source, mpi, &[]), &built).unwrap();
         }
         let alive = cluster.up.path(&format!("{} lives", ordered.name));
         let library = if mpi == "openmpi" { Mpi::OpenMpi } else { Mpi::Mpich };
@@ -83,7 +85,7 @@ impl Running {
         }
         command.env_remove("HEDDLE_FORCE").env_remove("HEDDLE").envs(ways.map(|ways| ("HEDDLE_FORCE", ways)));
         command.env("HEDDLE_AFTER", "0").env("HEDDLE_VERBOSE", "1").env("HEDDLE_WATCHDOG", "2");
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = KilledAtEnd(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
         let told = Arc::new(Mutex::new(Told { calls: 0, at: Instant::now(), beside: String::new() }));
         let streams: [Box<dyn Read + Send>; 2] = [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
         let readers = streams.map(|stream| {
@@ -144,13 +146,5 @@ fn listen(stream: impl Read, told: &Mutex<Told>) {
             Some((counted, _)) => (told.calls, told.at) = (counted.parse().unwrap(), Instant::now()),
             None => told.beside += &(line + "\n"),
         }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _ = child.kill();
-        let _ = child.wait();
     }
 }

@@ -1,6 +1,7 @@
 //! No epoch is lost: whoever looks sees them ascend, the directory has the last ones without a gap, `heddle history` says the same, and
 //! each controller's journal has one publication for each number it used.
 use super::cluster::Cluster;
+use crate::common::HEDDLE;
 use controller::history::Entry;
 use controller::publish::KEEP;
 use directory::reading::{current, numbers};
@@ -57,7 +58,7 @@ pub(crate) fn check(cluster: &Cluster, watcher: Watcher) {
     let kept: Vec<u64> = (last.saturating_sub(KEEP - 1).max(1)..=last).collect();
     assert_eq!(numbers(&shared.join("epochs")).unwrap(), kept, "epochs/ up to {last}");
 
-    let history = Command::new(env!("CARGO_BIN_EXE_heddle")).args(["history", "--format", "json", "--dir"]).arg(shared).output().unwrap();
+    let history = Command::new(HEDDLE).args(["history", "--format", "json", "--dir"]).arg(shared).output().unwrap();
     let history: Vec<Entry> = serde_json::from_slice(&history.stdout).unwrap();
     assert_eq!(history.iter().map(|entry| entry.info.number).collect::<Vec<u64>>(), kept, "heddle history");
     assert!(history.iter().all(|entry| entry.problem.is_none() && entry.current == (entry.info.number == last)), "{history:?}");

@@ -5,25 +5,13 @@
 //! A round has a trouble of the network, two of the directory, one of a program of its own and two or four of guests. What meets whom is given by
 //! the round and `STRESS_SEED`. `make stress` runs it long, over both MPI libraries and both data paths at once. Needs root.
 mod cluster;
-#[path = "../common/mod.rs"]
-mod common;
 mod directory;
 mod guests;
-#[allow(dead_code)]
-#[path = "../common/job.rs"]
-mod job;
 mod jobs;
 mod lineage;
 mod network;
 mod programs;
 mod rubbish;
-#[path = "../common/runtime.rs"]
-mod runtime;
-#[allow(dead_code)]
-#[path = "../common/stalled.rs"]
-mod stalled;
-#[path = "../common/traps.rs"]
-mod traps;
 
 use self::directory::DirectoryTrouble;
 use cluster::Cluster;

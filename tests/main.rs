@@ -1,0 +1,37 @@
+//! All end-to-end tests: one program, so that the crates under test are linked once, and one module for each subject. `cargo test --test
+//! all MODULE::` runs a module's tests. Needs root and what scripts/packages installs.
+mod agent;
+mod check;
+mod clusters;
+mod common;
+mod communicators;
+mod controller;
+mod demo;
+mod discover;
+mod exports;
+mod flood;
+mod frozen;
+mod frozen_publisher;
+mod generated;
+mod hostile;
+mod house;
+mod lab;
+mod lg;
+mod live;
+mod loading;
+mod mpi;
+mod predict;
+mod profilers;
+mod routers;
+mod schedule;
+mod secrets;
+mod stress;
+#[cfg(feature = "suites")]
+mod suites;
+mod tls;
+mod trap_flood;
+mod tui;
+mod tune;
+mod units;
+mod walks;
+mod what_if;
