@@ -17,6 +17,7 @@
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`alltoallv`] | the same for blocks of different sizes |
 //! | [`mod@slice`] | one host's own steps of it |
+//! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
 //! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
@@ -57,6 +58,7 @@ pub mod simulate;
 pub mod slice;
 pub mod sync;
 pub mod table;
+pub mod transfers;
 pub mod tuning;
 pub mod verify;
 pub mod what_if;

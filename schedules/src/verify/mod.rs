@@ -12,9 +12,11 @@
 mod allgather;
 mod alltoall;
 mod alltoallv;
+mod delivery;
 mod lanes;
 mod lg;
 mod order;
+mod room;
 #[cfg(test)]
 mod tests;
 mod violation;
