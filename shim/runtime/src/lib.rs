@@ -14,6 +14,7 @@
 //! | [`view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | `clusters` | which of its ranks form a cluster, for LG |
+//! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
 //! | [`pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
@@ -24,6 +25,7 @@
 mod clusters;
 pub mod decided;
 pub mod directory;
+pub mod exchange;
 pub mod pace;
 pub mod plan;
 pub mod record;
