@@ -48,8 +48,9 @@ impl<'a> Delivery<'a> {
     /// Whether a transfer can be sent at all.
     pub(super) fn can_be_sent(&self, transfer: u32) -> Result<(), DeliveryFault> {
         let (ends, blocks) = (self.schedule.ends()[transfer as usize], self.schedule.blocks(transfer));
-        let mut numbers = blocks.iter().chain([&ends]).flat_map(|block| [block.src, block.dst]);
-        match numbers.find(|&host| host >= self.schedule.hosts()) {
+        let hosts = self.schedule.hosts();
+        let beyond = |pair: &Message| if pair.src >= hosts { Some(pair.src) } else { Some(pair.dst).filter(|&host| host >= hosts) };
+        match blocks.iter().find_map(beyond).or_else(|| beyond(&ends)) {
             Some(host) => Err(DeliveryFault::UnknownHost(host)),
             None if blocks.is_empty() => Err(DeliveryFault::CarriesNothing),
             None if ends.src == ends.dst => Err(DeliveryFault::ToItself),

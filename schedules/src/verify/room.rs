@@ -25,6 +25,7 @@ impl<'a> EdgeRoom<'a> {
     }
 
     /// Takes so much of each edge on a transfer's way; `room` is what an edge has in a phase, if that counts.
+    #[inline]
     pub(super) fn take(&mut self, transfer: u32, amount: u64, room: impl Fn(Edge) -> Option<u64>) -> Result<(), EdgeCollision> {
         let (ends, phase) = (self.schedule.ends()[transfer as usize], self.schedule.phase_of()[transfer as usize]);
         let mut collision = Ok(());
