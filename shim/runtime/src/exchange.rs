@@ -5,6 +5,7 @@
 use crate::watch;
 use schedules::slice::Token;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
+use std::fmt;
 
 /// What a carrier sends or receives at once: a whole transfer, or a block of one that streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,7 +84,12 @@ pub struct ExchangeWindow {
 ///
 /// # Errors
 /// The carrier's.
-pub fn carry_out<C: TransferCarrier>(part: &RankPart, carrier: &mut C, window: ExchangeWindow, call: &str) -> Result<(), C::Failure> {
+pub fn carry_out<C: TransferCarrier>(
+    part: &RankPart,
+    carrier: &mut C,
+    window: ExchangeWindow,
+    call: &dyn fmt::Display,
+) -> Result<(), C::Failure> {
     let first = TransferPiece { transfer: 0, block: 0 };
     let mut pieces = vec![0];
     for receive in &part.receives {
@@ -237,7 +243,7 @@ impl<C: TransferCarrier> Exchange<'_, C> {
     }
 
     /// For the watchdog.
-    fn waits_for(&self, call: &str) -> String {
+    fn waits_for(&self, call: &dyn fmt::Display) -> String {
         let part = self.part;
         let call = format!("rank {} in {call}", part.rank);
         // The first piece that has not come.

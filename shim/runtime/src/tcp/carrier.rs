@@ -37,7 +37,7 @@ impl Mesh {
         let blocks = BlockStore { part, length, outgoing, incoming, aside: HashMap::new() };
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let mut carrier = MeshCarrier { mesh: self, blocks, streams, sending, tokens, expected, events, progress };
-        let outcome = carry_out(part, &mut carrier, window, call);
+        let outcome = carry_out(part, &mut carrier, window, &call);
         if outcome.is_err() {
             self.close();
         }
