@@ -11,6 +11,8 @@
 use crate::lg::Transfer;
 use crate::lg::slice::{self, Slice};
 use crate::message::Message;
+use crate::transfers::TransferSchedule;
+use crate::transfers::part::{self, RankPart};
 
 /// All blocks from one host to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +27,23 @@ struct Route {
 
 /// The part of `rank`, whose host and each other one's `host_of` gives, by phases of an all-to-all among the hosts: first within
 /// each host to those who lead, then between hosts, then within each host to those they are for.
+pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
+    let steps = steps(host_of, phases, rank).unwrap_or_default();
+    part::of(&TransferSchedule::passed_on(host_of.len() as u32, &steps), rank)
+}
+
+/// [`part`] in the form of [`crate::lg`].
 pub fn slice(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Slice {
+    steps(host_of, phases, rank).map_or_else(Slice::default, |steps| slice::of_steps(&steps, rank))
+}
+
+/// The steps as far as they touch the rank or its host.
+fn steps(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Option<Vec<Vec<Transfer>>> {
     let mut ranks: Vec<Vec<u32>> = vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
     (0..).zip(host_of).for_each(|(rank, &host)| ranks[host as usize].push(rank));
     let routes = routes(&ranks, phases);
-    let Some(&host) = host_of.get(rank as usize) else { return Slice::default() };
-    let steps = [collect(&ranks, &routes, host), exchange(&ranks, &routes, rank), spread(&ranks, &routes, host)];
-    slice::of_steps(&steps, rank)
+    let &host = host_of.get(rank as usize)?;
+    Some(vec![collect(&ranks, &routes, host), exchange(&ranks, &routes, rank), spread(&ranks, &routes, host)])
 }
 
 /// The most blocks a message can have, the same for every rank.

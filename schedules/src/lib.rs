@@ -16,6 +16,7 @@
 //! | [`order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`mod@slice`] | one host's own steps of it |
+//! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
 //! | [`random`] | numbers that look random and are the same everywhere |
@@ -39,6 +40,7 @@ pub mod random;
 pub mod root;
 pub mod slice;
 pub mod sync;
+pub mod transfers;
 pub mod verify;
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! LG: who holds which block, what crosses between clusters, no edge inside a cluster beyond its rate, the certificate.
+use super::delivery::{Delivery, DeliveryFault};
+use super::room::{EdgeCollision, EdgeLoad, EdgeRoom, loads};
 use super::{Named, NamedEdge, Names, Violation};
 use crate::bound::Bound;
 use crate::capacities::Capacities;
-use crate::lg::{Lg, Transfer};
+use crate::lg::Lg;
 use crate::message::Message;
+use crate::transfers::TransferSchedule;
 use inventory::tree::{Edge, Node, Tree};
 
 /// The first thing found wrong in an all-to-all by LG. Steps count from 0.
@@ -93,19 +96,22 @@ pub enum LgViolation {
 pub fn lg(tree: &Tree, plan: &Lg) -> Result<(), Violation> {
     let names = Names(tree);
     names.same_hosts(&plan.hosts)?;
-    let sites = Sites::new(names, plan)?;
-    let mut blocks = Blocks::new(tree.hosts());
-    let mut edges = Edges::new(&sites);
+    let schedule = TransferSchedule::from(plan);
+    let sites = Sites::new(names, plan, &schedule)?;
+    let mut delivery = Delivery::new(&schedule);
+    let mut room = EdgeRoom::new(tree, &schedule);
+    let mut busy = Busy { last: vec![None; 2 * tree.hosts() as usize] };
     let mut crossed = vec![0u64; plan.clusters.len() * plan.clusters.len()];
-    for (step, transfers) in plan.steps.iter().enumerate() {
-        for transfer in transfers {
-            blocks.carry(&sites, step, transfer)?;
-            edges.carry(&sites, step, transfer)?;
-            let [from, to] = sites.ends(transfer);
-            crossed[from * plan.clusters.len() + to] += u64::from(from != to);
-        }
+    for transfer in 0..schedule.ends().len() as u32 {
+        carry(&sites, &mut delivery, transfer)?;
+        busy.take(&sites, transfer)?;
+        keep_apart(&sites, &mut room, transfer)?;
+        let [from, to] = sites.clusters(schedule.ends()[transfer as usize]);
+        crossed[from * plan.clusters.len() + to] += u64::from(from != to);
     }
-    blocks.delivered(&sites)?;
+    delivery
+        .undelivered()
+        .map_or(Ok(()), |(block, at)| Err(LgViolation::Undelivered { block: sites.names.of(block), at: tree.name(at).into() }))?;
     as_few_as_can_be(plan, &crossed)?;
     certificate(&sites, plan)?;
     Ok(())
@@ -114,6 +120,7 @@ pub fn lg(tree: &Tree, plan: &Lg) -> Result<(), Violation> {
 /// The clusters, and what is inside them.
 struct Sites<'a> {
     names: Names<'a>,
+    schedule: &'a TransferSchedule,
     /// By host.
     cluster: Vec<usize>,
     /// By node: the cluster its edge upwards is inside of.
@@ -124,7 +131,7 @@ struct Sites<'a> {
 }
 
 impl<'a> Sites<'a> {
-    fn new(names: Names<'a>, plan: &Lg) -> Result<Self, LgViolation> {
+    fn new(names: Names<'a>, plan: &Lg, schedule: &'a TransferSchedule) -> Result<Self, LgViolation> {
         let tree = names.0;
         let wrong = |problem: String| Err(LgViolation::Clusters(problem));
         let mut cluster: Vec<Option<usize>> = vec![None; tree.hosts() as usize];
@@ -155,122 +162,78 @@ impl<'a> Sites<'a> {
             return wrong(format!("host {} is in none", tree.name(outside as Node)));
         }
         let cluster = cluster.into_iter().flatten().collect();
-        Ok(Sites { names, cluster, inside, own_rate, capacities: Capacities::of(tree) })
-    }
-
-    fn hosts(&self) -> u32 {
-        self.names.0.hosts()
+        Ok(Sites { names, schedule, cluster, inside, own_rate, capacities: Capacities::of(tree) })
     }
 
     /// The clusters of a message's ends.
-    fn ends(&self, transfer: &Transfer) -> [usize; 2] {
-        [transfer.from, transfer.to].map(|host| self.cluster[host as usize])
+    fn clusters(&self, ends: Message) -> [usize; 2] {
+        [ends.src, ends.dst].map(|host| self.cluster[host as usize])
     }
 
-    fn of(&self, transfer: &Transfer) -> Named {
-        self.names.of(Message { src: transfer.from, dst: transfer.to })
+    fn step(&self, transfer: u32) -> usize {
+        self.schedule.phase_of()[transfer as usize] as usize
     }
 
-    fn wrong(&self, step: usize, transfer: &Transfer, problem: String) -> LgViolation {
-        LgViolation::Message { step, message: self.of(transfer), problem }
+    fn of(&self, transfer: u32) -> Named {
+        self.names.of(self.schedule.ends()[transfer as usize])
+    }
+
+    fn wrong(&self, transfer: u32, problem: String) -> LgViolation {
+        LgViolation::Message { step: self.step(transfer), message: self.of(transfer), problem }
     }
 }
 
-/// Where every block is.
-struct Blocks {
-    /// By source and destination.
-    at: Vec<Node>,
-    /// The step in which it arrived there, from 1; 0: it was there from the start.
-    since: Vec<u32>,
+/// Moves the blocks of a transfer, each of which crosses only between its own clusters.
+fn carry(sites: &Sites<'_>, delivery: &mut Delivery<'_>, transfer: u32) -> Result<(), LgViolation> {
+    let (tree, ends) = (sites.names.0, sites.schedule.ends()[transfer as usize]);
+    let say = |fault: DeliveryFault| match fault {
+        DeliveryFault::UnknownHost(number) => format!("host number {number} does not exist"),
+        DeliveryFault::CarriesNothing => "it carries no block".to_owned(),
+        DeliveryFault::ToItself => "it does not leave its host".to_owned(),
+        DeliveryFault::StaysAtHome => "never leaves its host".to_owned(),
+        DeliveryFault::Elsewhere { at, .. } => format!("is not at {} but at {}", tree.name(ends.src), tree.name(at)),
+        DeliveryFault::SamePhase => format!("reaches {} in this very step", tree.name(ends.src)),
+    };
+    delivery.can_be_sent(transfer).map_err(|fault| sites.wrong(transfer, say(fault)))?;
+    let way = sites.clusters(ends);
+    for &block in sites.schedule.blocks(transfer) {
+        let wrong = |problem: String| sites.wrong(transfer, format!("block {} {problem}", sites.names.of(block)));
+        delivery.carry(transfer, block).map_err(|fault| wrong(say(fault)))?;
+        if way[0] != way[1] && sites.clusters(block) != way {
+            return Err(wrong("crosses between clusters that are not its own".to_owned()));
+        }
+    }
+    Ok(())
 }
 
-impl Blocks {
-    fn new(hosts: u32) -> Blocks {
-        let at: Vec<Node> = (0..hosts).flat_map(|src| (0..hosts).map(move |_| src)).collect();
-        Blocks { since: vec![0; at.len()], at }
-    }
+/// Takes what a transfer needs of the edges inside clusters.
+fn keep_apart(sites: &Sites<'_>, room: &mut EdgeRoom<'_>, transfer: u32) -> Result<(), LgViolation> {
+    let [from, to] = sites.clusters(sites.schedule.ends()[transfer as usize]);
+    let rate = if from == to { sites.own_rate[from] } else { sites.capacities.rate().0 };
+    let inside = |edge: Edge| sites.inside[edge as usize / 2].map(|_| sites.names.0.rate(edge / 2).0);
+    room.take(transfer, rate, inside).map_err(|EdgeCollision { edge, first, second }| {
+        let (edge, step) = (sites.names.edge(edge), sites.step(transfer));
+        LgViolation::Contention { edge, step, first: sites.of(first), second: sites.of(second) }
+    })
+}
 
-    fn carry(&mut self, sites: &Sites<'_>, step: usize, transfer: &Transfer) -> Result<(), LgViolation> {
-        let (hosts, tree) = (sites.hosts(), sites.names.0);
-        let ends = transfer.blocks.iter().flat_map(|b| [b.src, b.dst]).chain([transfer.from, transfer.to]);
-        if let Some(number) = ends.into_iter().find(|&h| h >= hosts) {
-            return Err(sites.wrong(step, transfer, format!("host number {number} does not exist")));
-        }
-        if transfer.from == transfer.to || transfer.blocks.is_empty() {
-            let problem = if transfer.blocks.is_empty() { "it carries no block" } else { "it does not leave its host" };
-            return Err(sites.wrong(step, transfer, problem.to_owned()));
-        }
-        let [from, to] = sites.ends(transfer);
-        for &block in &transfer.blocks {
-            let index = block.src as usize * hosts as usize + block.dst as usize;
-            let (at, since) = (self.at[index], self.since[index]);
-            let [home, target] = [block.src, block.dst].map(|host| sites.cluster[host as usize]);
-            let problem = if block.src == block.dst {
-                "never leaves its host".to_owned()
-            } else if at != transfer.from {
-                format!("is not at {} but at {}", tree.name(transfer.from), tree.name(at))
-            } else if since as usize == step + 1 {
-                format!("reaches {} in this very step", tree.name(transfer.from))
-            } else if from != to && (home, target) != (from, to) {
-                "crosses between clusters that are not its own".to_owned()
-            } else {
-                (self.at[index], self.since[index]) = (transfer.to, step as u32 + 1);
-                continue;
-            };
-            return Err(sites.wrong(step, transfer, format!("block {} {problem}", sites.names.of(block))));
+/// A host sends one message between clusters in a step, and receives one.
+struct Busy {
+    /// By host, sending, then by host, receiving: the last message between clusters.
+    last: Vec<Option<u32>>,
+}
+
+impl Busy {
+    fn take(&mut self, sites: &Sites<'_>, transfer: u32) -> Result<(), LgViolation> {
+        let ends = sites.schedule.ends()[transfer as usize];
+        let [from, to] = sites.clusters(ends);
+        for end in [ends.src, sites.schedule.hosts() + ends.dst].into_iter().filter(|_| from != to) {
+            let first = self.last[end as usize].replace(transfer).filter(|&first| sites.step(first) == sites.step(transfer));
+            if let Some(first) = first {
+                return Err(LgViolation::Busy { step: sites.step(transfer), first: sites.of(first), second: sites.of(transfer) });
+            }
         }
         Ok(())
-    }
-
-    fn delivered(&self, sites: &Sites<'_>) -> Result<(), LgViolation> {
-        let hosts = sites.hosts();
-        let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
-        let lost = pairs.zip(&self.at).find(|(block, at)| block.src != block.dst && block.dst != **at);
-        lost.map_or(Ok(()), |(block, at)| {
-            Err(LgViolation::Undelivered { block: sites.names.of(block), at: sites.names.0.name(*at).into() })
-        })
-    }
-}
-
-/// What a step has used of everything so far.
-struct Edges<'a> {
-    /// By edge: the step, bit/s taken in it, the latest user.
-    taken: Vec<(usize, u128, Option<&'a Transfer>)>,
-    /// By host, sending, then by host, receiving: the last message between clusters.
-    busy: Vec<Option<(usize, &'a Transfer)>>,
-}
-
-impl<'a> Edges<'a> {
-    fn new(sites: &Sites<'_>) -> Self {
-        Edges { taken: vec![(0, 0, None); sites.names.0.edges() as usize], busy: vec![None; 2 * sites.hosts() as usize] }
-    }
-
-    fn carry(&mut self, sites: &Sites<'_>, step: usize, transfer: &'a Transfer) -> Result<(), LgViolation> {
-        let [from, to] = sites.ends(transfer);
-        if from != to {
-            for end in [transfer.from, sites.hosts() + transfer.to] {
-                if let Some((_, first)) = self.busy[end as usize].replace((step, transfer)).filter(|(when, _)| *when == step) {
-                    return Err(LgViolation::Busy { step, first: sites.of(first), second: sites.of(transfer) });
-                }
-            }
-        }
-        let rate = if from == to { sites.own_rate[from] } else { sites.capacities.rate().0 };
-        let tree = sites.names.0;
-        let mut clash = None;
-        tree.path(transfer.from, transfer.to, |edge| {
-            if sites.inside[edge as usize / 2].is_none() {
-                return;
-            }
-            let (when, sum, first) = self.taken[edge as usize];
-            let sum = if when == step { sum } else { 0 } + u128::from(rate);
-            if sum > u128::from(tree.rate(edge / 2).0) {
-                clash = Some((edge, first.unwrap_or(transfer)));
-            }
-            self.taken[edge as usize] = (step, sum, Some(transfer));
-        });
-        clash.map_or(Ok(()), |(edge, first)| {
-            Err(LgViolation::Contention { edge: sites.names.edge(edge), step, first: sites.of(first), second: sites.of(transfer) })
-        })
     }
 }
 
@@ -289,15 +252,9 @@ fn as_few_as_can_be(plan: &Lg, crossed: &[u64]) -> Result<(), LgViolation> {
 /// Counts from the messages themselves what the backbone's edges carry, and compares.
 fn certificate(sites: &Sites<'_>, plan: &Lg) -> Result<(), LgViolation> {
     let tree = sites.names.0;
-    let mut carried = vec![(0u64, 0u64); tree.edges() as usize];
-    for transfer in plan.steps.iter().flatten() {
-        tree.path(transfer.from, transfer.to, |edge| {
-            let (blocks, messages) = carried[edge as usize];
-            carried[edge as usize] = (blocks + transfer.blocks.len() as u64, messages + 1);
-        });
-    }
-    let between = |edge: &Edge| sites.inside[*edge as usize / 2].is_none() && carried[*edge as usize].0 > 0;
-    let needs = |edge: Edge| carried[edge as usize].0.div_ceil(sites.capacities.width(edge).max(1));
+    let carried = loads(tree, sites.schedule);
+    let between = |edge: &Edge| sites.inside[*edge as usize / 2].is_none() && carried[*edge as usize].blocks > 0;
+    let needs = |edge: Edge| carried[edge as usize].blocks.div_ceil(sites.capacities.width(edge).max(1));
     let most = (0..tree.edges()).filter(between).map(needs).max().unwrap_or(0);
     let Bound { phases, edge: (from, to), load, capacity } = &plan.bound;
     let stated = NamedEdge { from: from.as_str().into(), to: to.as_str().into() };
@@ -306,13 +263,14 @@ fn certificate(sites: &Sites<'_>, plan: &Lg) -> Result<(), LgViolation> {
         _ if *phases != most => format!("the bottleneck edge between clusters asks for {most}"),
         None if most > 0 => "that is no bottleneck edge between clusters".to_owned(),
         None if (*load, plan.messages) != (0, 0) => "nothing crosses between clusters".to_owned(),
-        Some(edge)
-            if (*load, plan.messages, *capacity) != (carried[edge as usize].0, carried[edge as usize].1, sites.capacities.width(edge)) =>
-        {
-            let (blocks, messages) = carried[edge as usize];
-            format!("it carries {blocks} blocks in {messages} messages, capacity {}", sites.capacities.width(edge))
+        Some(edge) => {
+            let (EdgeLoad { blocks, transfers }, capacity) = (carried[edge as usize], sites.capacities.width(edge));
+            if (*load, plan.messages, plan.bound.capacity) == (blocks, transfers, capacity) {
+                return Ok(());
+            }
+            format!("it carries {blocks} blocks in {transfers} messages, capacity {capacity}")
         }
-        _ => return Ok(()),
+        None => return Ok(()),
     };
     let (phases, load, messages, capacity) = (*phases, *load, plan.messages, *capacity);
     Err(LgViolation::Bound { phases, load, messages, capacity, edge: stated, truth })
@@ -322,7 +280,7 @@ fn certificate(sites: &Sites<'_>, plan: &Lg) -> Result<(), LgViolation> {
 mod tests {
     use super::*;
     use crate::lg::tests::runs;
-    use crate::lg::{Cluster, plan};
+    use crate::lg::{Cluster, Transfer, plan};
     use crate::sample::{star, topology};
 
     /// What is said of a plan for 2 + 3 hosts after a change to it.

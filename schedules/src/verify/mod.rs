@@ -11,9 +11,11 @@
 //! Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
+mod delivery;
 mod lanes;
 mod lg;
 mod order;
+mod room;
 #[cfg(test)]
 mod tests;
 mod violation;

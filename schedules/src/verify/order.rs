@@ -1,7 +1,7 @@
 //! Whether the synchronizations of an all-to-all keep every edge within its width.
 //!
 //! Source: aapc-2007 section 5; for edges wider than one message Dilworth's theorem.
-//! Input: an all-to-all whose messages come once each ([`Scheduled`]) and fit the edges phase by phase.
+//! Input: an all-to-all whose messages come once each and fit the edges phase by phase.
 //! Guarantee: on no edge can more messages be under way than it is wide, whatever the pace of the hosts, as far as synchronizations
 //! and the senders' own order tell: a sender starts the messages of a phase when all it sent in earlier phases is over. The
 //! check is exact: `Ok` if and only if that holds.
@@ -13,28 +13,43 @@ mod crowd;
 mod tests;
 mod tokens;
 
-use super::alltoall::{NOWHERE, Scheduled};
+use super::delivery::{Delivery, NOWHERE};
 use super::{Names, Violation};
 use crate::alltoall::Alltoall;
 use crate::capacities::Capacities;
-use crate::message::{Message, Sync};
+use crate::message::Sync;
 use crate::sync::SyncKind;
 use crate::sync::scheme::Scheme;
+use crate::transfers::{TransferSchedule, TransferWait};
 use crowd::{Crowd, History};
 use inventory::tree::{Edge, Tree};
 use tokens::{Carried, Tokens};
 
-/// Checks the synchronizations of `plan`. A scheme that only limits contention, or does nothing, promises no more than it has.
-pub(super) fn kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
-    for sync in &plan.syncs {
-        can_be_carried_out(names, scheduled, sync, plan.scheme)?;
-    }
-    if plan.scheme.keeps_all_apart() { widths_are_kept(names, plan, scheduled, capacities) } else { Ok(()) }
+/// Checks the synchronizations of `plan`, which has the transfers of `schedule`. A scheme that only limits contention, or does nothing,
+/// promises no more than it has.
+pub(super) fn kept(
+    names: &Names<'_>,
+    plan: &Alltoall,
+    schedule: &TransferSchedule,
+    delivery: &Delivery<'_>,
+    capacities: &Capacities,
+) -> Result<(), Violation> {
+    let wait = |sync: &Sync| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
+    let waits = plan.syncs.iter().map(wait).collect::<Result<Vec<_>, _>>()?;
+    let meetings: Vec<usize> = (1..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).collect();
+    if plan.scheme.keeps_all_apart() { widths_are_kept(names, schedule, &waits, &meetings, capacities) } else { Ok(()) }
 }
 
 /// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
-fn can_be_carried_out(names: &Names<'_>, scheduled: &Scheduled, sync: &Sync, scheme: Scheme) -> Result<(), Violation> {
-    let [after, before] = [sync.after, sync.before].map(|m| scheduled.position(m).map(|p| scheduled.phase(p)));
+fn can_be_carried_out(
+    names: &Names<'_>,
+    schedule: &TransferSchedule,
+    delivery: &Delivery<'_>,
+    sync: &Sync,
+    scheme: Scheme,
+) -> Result<TransferWait, Violation> {
+    let ends = [sync.after, sync.before].map(|m| delivery.last(m));
+    let [after, before] = ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
     let problem = match (after, before) {
         (None, _) | (_, None) => "no such message",
         (Some(after), Some(before)) if after >= before => "it does not point to a later phase",
@@ -44,7 +59,10 @@ fn can_be_carried_out(names: &Names<'_>, scheduled: &Scheduled, sync: &Sync, sch
         _ if scheme.tokens() == SyncKind::Receiver && sync.from != sync.after.dst => "the schedule says that receivers tell",
         _ if sync.to != sync.before.src => "awaited by another host than the sender",
         _ if sync.from == sync.to => "a host tells itself",
-        _ => return Ok(()),
+        _ => {
+            let [after, before] = ends.map(|number| number.unwrap_or(NOWHERE));
+            return Ok(TransferWait { after, before, from: sync.from });
+        }
     };
     Err(Violation::Sync {
         after: names.of(sync.after),
@@ -98,21 +116,27 @@ enum Watch {
 
 /// Goes through the messages in order with each sender's clock: how many steps of every slot are over before its message starts.
 /// A token carries the clock of the message it follows.
-fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities) -> Result<(), Violation> {
+fn widths_are_kept(
+    names: &Names<'_>,
+    schedule: &TransferSchedule,
+    waits: &[TransferWait],
+    meetings: &[usize],
+    capacities: &Capacities,
+) -> Result<(), Violation> {
     let tree = names.0;
-    let tokens = Tokens::new(plan, scheduled);
-    let mut senders = Senders::new(tree.hosts(), plan)?;
+    let tokens = Tokens::new(schedule.ends().len(), waits);
+    let mut senders = Senders::new(schedule)?;
     let mut watched = watches(tree, capacities, &senders);
-    let mut carried = Carried::new(senders.slots(), scheduled.phase.len());
-    let history = History::new(plan, &scheduled.phase, &tokens);
+    let mut carried = Carried::new(senders.slots(), schedule.ends().len());
+    let history = History::new(schedule, &tokens);
     let mut path = Vec::new();
-    let mut meeting = (1..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).peekable();
+    let mut meeting = meetings.iter().peekable();
     let mut met = 0;
-    for (m, position) in plan.phases.iter().flatten().copied().zip(0u32..) {
-        while meeting.next_if(|&phase| phase <= scheduled.phase(position)).is_some() {
+    for (m, position) in schedule.ends().iter().copied().zip(0u32..) {
+        while meeting.next_if(|&&phase| phase <= schedule.phase_of()[position as usize] as usize).is_some() {
             met = position;
         }
-        let (slot, step) = senders.start(m.src, scheduled.phase[position as usize]);
+        let (slot, step) = senders.start(m.src, schedule.phase_of()[position as usize]);
         let clock = senders.clock(slot);
         for &after in tokens.to(position) {
             carried.deliver(after, clock);
@@ -127,7 +151,7 @@ fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, ca
                 Watch::Crowd(crowd) => crowd.admit(user, known, &history),
             };
             if let Some(first) = crowding {
-                return Err(unordered(names, plan, scheduled, capacities, edge, [first, position]));
+                return Err(unordered(names, schedule, capacities, edge, [first, position]));
             }
         }
         clock[slot] = step;
@@ -136,17 +160,14 @@ fn widths_are_kept(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, ca
     Ok(())
 }
 
-fn unordered(names: &Names<'_>, plan: &Alltoall, scheduled: &Scheduled, capacities: &Capacities, edge: Edge, of: [u32; 2]) -> Violation {
-    let message =
-        |position: u32| plan.phases.iter().flatten().nth(position as usize).map_or_else(|| names.of(NO_MESSAGE), |&m| names.of(m));
-    let ([first, second], [first_phase, second_phase]) = (of.map(message), of.map(|position| scheduled.phase(position)));
+fn unordered(names: &Names<'_>, schedule: &TransferSchedule, capacities: &Capacities, edge: Edge, of: [u32; 2]) -> Violation {
+    let [first, second] = of.map(|position| names.of(schedule.ends()[position as usize]));
+    let [first_phase, second_phase] = of.map(|position| schedule.phase_of()[position as usize] as usize);
     match capacities.width(edge) {
         1 => Violation::Unordered { edge: names.edge(edge), first, first_phase, second, second_phase },
         width => Violation::Crowded { edge: names.edge(edge), width: width as u32, first, first_phase, second, second_phase },
     }
 }
-
-const NO_MESSAGE: Message = Message { src: NOWHERE, dst: NOWHERE };
 
 fn watches(tree: &Tree, capacities: &Capacities, senders: &Senders) -> Vec<Watch> {
     let mut below: Vec<u64> = (0..tree.nodes()).map(|v| if tree.is_host(v) { senders.width(v) } else { 0 }).collect();
@@ -177,9 +198,13 @@ struct Senders {
 }
 
 impl Senders {
-    fn new(hosts: u32, plan: &Alltoall) -> Result<Senders, Violation> {
+    fn new(schedule: &TransferSchedule) -> Result<Senders, Violation> {
+        let hosts = schedule.hosts();
         let (mut most, mut now) = (vec![0u32; hosts as usize], vec![0u32; hosts as usize]);
-        for messages in &plan.phases {
+        let mut rest = schedule.ends();
+        for of_phase in schedule.phase_of().chunk_by(|a, b| a == b) {
+            let (messages, after) = rest.split_at(of_phase.len());
+            rest = after;
             for m in messages {
                 now[m.src as usize] += 1;
                 most[m.src as usize] = most[m.src as usize].max(now[m.src as usize]);

@@ -12,7 +12,7 @@
 //! | [`root_rank`], [`shared_recorder`] | what rank 0 does beside |
 //! | [`within`] | agreements among the ranks of a call |
 //! | [`twin`], [`requests`] | messages on a communicator of the runtime's own |
-//! | [`aapc`], [`lg`], [`ring`] | the collectives themselves |
+//! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`wires`] | the same over the runtime's own TCP connections |
 //! | [`location`] | where this library lies |
@@ -21,24 +21,22 @@
 //! way back to the library's own routine.
 #![allow(unsafe_code)] // it is called from C and calls MPI
 
-mod aapc;
 mod abi;
 mod call;
 mod communicators;
 mod data;
 mod datatype;
 mod entries;
-mod lg;
 mod location;
 mod meeting;
 mod mpi;
 mod octets;
+mod point_to_point;
 mod process_set;
 mod quiet;
 mod registry;
 mod requests;
 mod result;
-mod ring;
 mod root_rank;
 mod shared_recorder;
 mod twin;

@@ -9,7 +9,7 @@ use crate::root_rank::RootRank;
 use crate::twin::Twin;
 use crate::wires::{self, Wires};
 use crate::within::Within;
-use crate::{aapc, lg, registry, ring};
+use crate::{point_to_point, registry};
 use directory::epoch::Lean;
 use runtime::pace::Pace;
 use runtime::plan::{Follow, Prospect};
@@ -246,8 +246,8 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
-                (Way::Aapc { sync, .. }, Some(mesh), _) => wires::alltoall(call, within, mesh, follow.steps(sync), block)?,
-                (_, Some(mesh), _) => wires::allgather(call, within, mesh, follow.ring(), block)?,
+                (Way::Ring { .. }, Some(mesh), _) => wires::allgather(call, within, mesh, follow.parts(way), block)?,
+                (_, Some(mesh), _) => wires::alltoall(call, within, mesh, follow.parts(way), block)?,
                 (_, None, Messages::Over(twin)) => twin.quietly(|| by_messages(call, within, way, twin, follow, block))?,
                 (_, None, _) => return Ok(call.native()),
             }
@@ -366,13 +366,14 @@ impl ProcessSet {
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn by_messages(call: &Call, within: &Within, way: Way, twin: &Twin, follow: &Follow, block: usize) -> Result<()> {
+    let parts = follow.parts(way);
     // SAFETY: passed on to the caller.
     unsafe {
         match way {
-            Way::Aapc { sync, .. } => aapc::alltoall(call, within, twin, follow.steps(sync)),
-            Way::Lg => lg::alltoall(call, within, twin, follow.lg(), 1, block),
-            Way::Bundled => lg::alltoall(call, within, twin, follow.bundle(), usize::MAX, block),
-            Way::Ring { .. } => ring::allgather(call, twin, follow.ring()),
+            Way::Aapc { .. } => point_to_point::alltoall(call, within, twin, parts),
+            Way::Lg => point_to_point::passed_on(call, within, twin, parts, 1, block),
+            Way::Bundled => point_to_point::passed_on(call, within, twin, parts, usize::MAX, block),
+            Way::Ring { .. } => point_to_point::allgather(call, twin, parts),
             Way::Native => Ok(()),
         }
     }

@@ -29,11 +29,6 @@ impl<T: Copy + Ord> Requests<T> {
         self.requests.is_empty()
     }
 
-    /// What is under way.
-    pub(crate) fn meanings(&self) -> &[T] {
-        &self.meaning
-    }
-
     /// Waits until some are complete and puts their meanings, sorted, into `completed`. One that went wrong, a message longer than its
     /// place perhaps, is complete too: others wait for what this rank does next. [`Requests::outcome`] tells of it.
     pub(crate) fn wait_some(&mut self, completed: &mut Vec<T>) -> Result<()> {

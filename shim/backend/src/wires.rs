@@ -7,7 +7,7 @@ use runtime::plan::Follow;
 use runtime::tcp::greeting::Secret;
 use runtime::tcp::{Broken, Door, Mesh, descriptors};
 use runtime::{say, settings};
-use schedules::slice::Step;
+use schedules::transfers::part::RankPart;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
@@ -100,12 +100,12 @@ fn read(octets: &[u8]) -> Option<SocketAddr> {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, within: &Within, mesh: &mut Mesh, parts: &[Vec<Step>], block: usize) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &Call, within: &Within, mesh: &mut Mesh, parts: &[RankPart], block: usize) -> Result<()> {
     // SAFETY: passed on to the caller.
     unsafe {
         octets::alltoall(call, within, block, |sends, receives| {
-            within.part_by_part(parts, |steps| {
-                mesh.alltoall(steps, sends, receives, &mut || within.progress()).map_err(|broken| failed(&broken))
+            within.part_by_part(parts, |part| {
+                mesh.carry_out(part, sends, receives, &mut || within.progress()).map_err(|broken| failed(&broken))
             })
         })
     }
@@ -113,7 +113,7 @@ pub(crate) unsafe fn alltoall(call: &Call, within: &Within, mesh: &mut Mesh, par
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, ring: &[u32], block: usize) -> Result<()> {
+pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, parts: &[RankPart], block: usize) -> Result<()> {
     let me = within.rank as u32;
     let incoming = call.received()?;
     if !call.in_place() {
@@ -124,7 +124,8 @@ pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, ri
     // SAFETY: passed on to the caller.
     unsafe { places.pack(me) }?;
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not overlap.
-    let outcome = mesh.ring(ring, &mut unsafe { places.blocks() }, &mut || within.progress());
+    let mut blocks = unsafe { places.blocks() };
+    let outcome = parts.iter().try_for_each(|part| mesh.carry_out(part, &[], &mut blocks, &mut || within.progress()));
     outcome.map_err(|broken| failed(&broken))?;
     // SAFETY: passed on to the caller.
     unsafe { places.unpack(me) }

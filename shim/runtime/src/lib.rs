@@ -14,6 +14,7 @@
 //! | [`view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | `clusters` | which of its ranks form a cluster, for LG |
+//! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
 //! | [`pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
@@ -23,6 +24,7 @@
 //! | [`say`] | the few lines it writes to standard error |
 mod clusters;
 pub mod decided;
+pub mod exchange;
 pub mod helper;
 pub mod pace;
 pub mod plan;

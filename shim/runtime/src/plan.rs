@@ -8,9 +8,10 @@ use crate::view::{Problem, View};
 use directory::epoch::Lean;
 use inventory::Bytes;
 use schedules::alltoall::Algorithm;
-use schedules::slice::{self, Step};
 use schedules::sync::SyncKind;
 use schedules::sync::scheme::Scheme;
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart};
 use schedules::verify;
 use schedules::{allgather, alltoall, bundled, lg};
 use selection::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
@@ -80,12 +81,9 @@ pub struct Follow {
     pub summary: String,
     table: Table,
     force: Force,
-    steps: Vec<(Scheme, Vec<Vec<Step>>)>,
-    ring: Vec<u32>,
-    /// Empty where the ranks span no clusters, or neither the table nor the forced way asks for it.
-    lg: lg::slice::Slice,
-    /// Empty where neither asks for it.
-    bundle: lg::slice::Slice,
+    /// By way, over MPI: this rank's part, in as many as the schedule's barriers divide it into. Only the ways that the table or the forced
+    /// way can ask for; LG only where the ranks span clusters.
+    parts: Vec<(Way, Vec<RankPart>)>,
     digest: u64,
 }
 
@@ -107,23 +105,24 @@ impl Follow {
         let mut digest = DefaultHasher::new();
         (epoch, &force, &ring.ring).hash(&mut digest);
         (&table.alltoall, &table.allgather, &table.alltoallv, &table.allgatherv).hash(&mut digest);
-        let mut steps = Vec::new();
+        let over = Carrier::Mpi;
+        let mut parts = vec![(Way::Ring { over }, vec![part::of(&TransferSchedule::from(&ring), rank)])];
         let mut phases = 0;
-        for scheme in schemes(&table, force) {
-            let plan = alltoall::plan(leaves, scheme);
+        for sync in schemes(&table, force) {
+            let plan = alltoall::plan(leaves, sync);
             verify::alltoall(leaves, &plan).map_err(wrong)?;
             (&plan.phases, &plan.syncs).hash(&mut digest);
             phases = plan.phases.len();
-            steps.push((scheme, between_barriers(scheme, phases, slice::of(&plan, rank))));
+            let schedule = TransferSchedule::try_from(&plan);
+            let schedule = schedule.unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+            parts.push((Way::Aapc { sync, over }, part::of(&schedule, rank).between(schedule.meetings())));
         }
-        let mut bundle = lg::slice::Slice::default();
         if ways(&table, force).any(|way| way == Way::Bundled) {
             let phases = alltoall::plan(hosts, SyncKind::None).phases;
             phases.hash(&mut digest);
-            bundle = bundled::slice(host_of, &phases, rank);
+            parts.push((Way::Bundled, vec![bundled::part(host_of, &phases, rank)]));
         }
         let mut summary = format!("epoch {epoch}, {} ranks on {} hosts, {phases} phases", leaves.hosts(), hosts.hosts());
-        let mut lg = lg::slice::Slice::default();
         if ways(&table, force).any(|way| way == Way::Lg) {
             match clusters::of_ranks(&lean.topology, hosts, leaves, host_of) {
                 Ok(clusters) => {
@@ -132,7 +131,7 @@ impl Follow {
                     summary += &format!("; lg among {} clusters, {} steps", plan.clusters.len(), plan.steps.len());
                     // Planned from what is in the digest already: the tree, whose ring it is, and the clusters.
                     plan.clusters.iter().for_each(|cluster| cluster.hosts.hash(&mut digest));
-                    lg = lg::slice::of(&plan, rank);
+                    parts.push((Way::Lg, vec![part::of(&TransferSchedule::from(&plan), rank)]));
                 }
                 Err(reason) => summary += &format!("; no lg: {reason}"),
             }
@@ -141,7 +140,7 @@ impl Follow {
             summary += WIDE;
         }
         let (force, digest) = (force.clone(), digest.finish() | 1);
-        Ok(Follow { view, summary, table, force, steps, ring: ring.ring, lg, bundle, digest })
+        Ok(Follow { view, summary, table, force, parts, digest })
     }
 
     /// The same on all ranks that made the same plan; never 0.
@@ -159,7 +158,7 @@ impl Follow {
     fn can(&self, way: Way, block: u64) -> bool {
         let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
         match way {
-            Way::Lg => self.lg.steps > 0 && together(self.view.host_of.len() as u64),
+            Way::Lg => self.parts(way).iter().any(|part| part.phases > 0) && together(self.view.host_of.len() as u64),
             Way::Bundled => together(bundled::most_blocks(&self.view.host_of)),
             _ => true,
         }
@@ -192,25 +191,10 @@ impl Follow {
         takes_part(&self.table, &self.force, collective)
     }
 
-    /// This rank's steps of the all-to-all, in as many parts as its barriers divide it into; none where the table never asks for that
-    /// scheme.
-    pub fn steps(&self, sync: Scheme) -> &[Vec<Step>] {
-        self.steps.iter().find(|(scheme, _)| *scheme == sync).map_or(&[], |(_, steps)| steps)
-    }
-
-    /// This rank's part where messages are bundled; empty where the table never asks for that.
-    pub fn bundle(&self) -> &lg::slice::Slice {
-        &self.bundle
-    }
-
-    /// This rank's part of the all-to-all by LG; empty where [`Follow::way`] never says so.
-    pub fn lg(&self) -> &lg::slice::Slice {
-        &self.lg
-    }
-
-    /// The ranks in the order of the allgather's ring.
-    pub fn ring(&self) -> &[u32] {
-        &self.ring
+    /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where [`Follow::way`] never says so.
+    pub fn parts(&self, way: Way) -> &[RankPart] {
+        let way = way.over(Carrier::Mpi);
+        self.parts.iter().find(|(known, _)| *known == way).map_or(&[], |(_, parts)| parts)
     }
 }
 
@@ -227,21 +211,6 @@ fn schemes(table: &Table, force: &Force) -> Vec<Scheme> {
     schemes.sort_unstable();
     schemes.dedup();
     schemes
-}
-
-/// Steps in as many parts on every rank: all meet in a barrier between one and the next.
-fn between_barriers(scheme: Scheme, phases: usize, steps: Vec<Step>) -> Vec<Vec<Step>> {
-    let mut parts = vec![Vec::new()];
-    let mut steps = steps.into_iter().peekable();
-    for phase in 0..phases {
-        if scheme.barrier_before(phase) {
-            parts.push(Vec::new());
-        }
-        while let (Some(part), Some(step)) = (parts.last_mut(), steps.next_if(|step| step.phase as usize == phase)) {
-            part.push(step);
-        }
-    }
-    parts
 }
 
 #[cfg(test)]
@@ -264,7 +233,8 @@ mod tests {
     }
 
     fn peers(follow: &Follow) -> Vec<u32> {
-        let mut peers: Vec<u32> = follow.steps(SyncKind::Receiver.into()).iter().flatten().filter_map(|step| step.send_to).collect();
+        let way = Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Tcp };
+        let mut peers: Vec<u32> = follow.parts(way).iter().flat_map(|part| &part.sends).map(|send| send.peer).collect();
         peers.sort_unstable();
         peers
     }
@@ -277,7 +247,8 @@ mod tests {
             assert_eq!(follow.digest(), plans[0].digest());
             assert_eq!(peers(follow), (0..5).filter(|&p| p != rank as u32).collect::<Vec<_>>(), "rank {rank}");
         }
-        let mut ring = plans[0].ring().to_vec();
+        let next = |rank: u32| plans[rank as usize].parts(Way::Ring { over: Carrier::Mpi })[0].sends[0].peer;
+        let mut ring: Vec<u32> = (0..5).scan(0, |rank, _| Some(std::mem::replace(rank, next(*rank)))).collect();
         let place = |rank: u32| ring.iter().position(|&r| r == rank).unwrap() as i32;
         assert!([1, 4].contains(&(place(0) - place(3)).abs()), "ranks of one host are neighbours: {ring:?}");
         ring.sort_unstable();
@@ -335,19 +306,19 @@ mod tests {
             assert_eq!(plans[0].way(Collective::Alltoallv, 8, 0), Way::Native);
             assert_ne!(plans[0].way(Collective::Alltoall, MOST_TOGETHER, 0), Way::Lg, "a message of too many octets");
             assert!(plans[0].summary.contains("; lg among 2 clusters, "), "{}", plans[0].summary);
-            let sent = |rank: usize| plans[rank].lg().sends.iter().map(|s| s.parcel.peer).collect::<Vec<_>>();
+            let sent = |rank: usize| plans[rank].parts(Way::Lg)[0].sends.iter().map(|send| send.peer).collect::<Vec<_>>();
             assert_eq!((0..5).map(|rank| sent(rank).len()).sum::<usize>(), 6 + 2 + 3 + 3, "in west, in east, and across in each direction");
-            let own = plans[3].lg().receives.iter().flat_map(|r| &r.blocks).filter(|b| b.dst == 3);
+            let own = plans[3].parts(Way::Lg)[0].receives.iter().flat_map(|r| &r.blocks).filter(|b| b.dst == 3);
             assert_eq!(own.map(|b| b.src).collect::<std::collections::BTreeSet<_>>(), [0, 1, 2, 4].into());
         }
-        assert!(follow(&both, "ring", declared)[0].lg().sends.is_empty(), "nobody asked");
+        assert!(follow(&both, "ring", declared)[0].parts(Way::Lg).is_empty(), "nobody asked");
         for (hosts, clusters, reason) in [
             (&["w", "x"][..], declared, "no lg: all hosts are in one cluster, west"),
             (&both, "\nclusters: {west: [w, x, y]}", "no lg: host z is in no cluster"),
         ] {
             let plan = &follow(hosts, "lg", clusters)[0];
             assert!(plan.summary.contains(reason), "{}", plan.summary);
-            assert_eq!((plan.way(Collective::Alltoall, 8, 0), plan.lg().steps), (Way::Native, 0));
+            assert_eq!((plan.way(Collective::Alltoall, 8, 0), plan.parts(Way::Lg).len()), (Way::Native, 0));
             assert!(plan.way(Collective::Alltoall, 1 << 20, 0) != Way::Lg, "as the table says");
         }
     }
@@ -362,8 +333,10 @@ mod tests {
             for rank in 0..4 {
                 let follow = plan("1G", force(name), &["w", "x", "y", "z"], rank).unwrap();
                 let Way::Aapc { sync, .. } = follow.way(Collective::Alltoall, 8, 0) else { panic!("{name}") };
-                assert_eq!((follow.steps(sync).len(), follow.steps(sync).iter().flatten().count() >= 3), (parts, true), "{name}");
-                assert!(follow.steps(sync).iter().flatten().map(|step| step.phase).is_sorted());
+                let planned = follow.parts(Way::Aapc { sync, over: Carrier::Mpi });
+                let sends = || planned.iter().flat_map(|part| &part.sends);
+                assert_eq!((planned.len(), sends().count() >= 3), (parts, true), "{name}");
+                assert!(sends().map(|send| send.phase).is_sorted());
             }
         }
     }

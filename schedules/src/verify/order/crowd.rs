@@ -8,10 +8,10 @@
 //! new one. What may be under way lies on the chains whose ends are not over; if they are fewer than the width, all is
 //! well, O(width). Only if not, which a good guess of the chain to continue makes rare, the fewest chains are found: the order
 //! among those in question by going through the messages since the first of them, then a maximum matching.
-use super::super::alltoall::NOWHERE;
+use super::super::delivery::NOWHERE;
 use super::tokens::Tokens;
 use super::{Known, User};
-use crate::alltoall::Alltoall;
+use crate::transfers::TransferSchedule;
 use std::cell::OnceCell;
 
 /// The users of one edge.
@@ -81,22 +81,21 @@ impl Crowd {
 
 /// What follows what directly, for the questions that chains leave open.
 pub(super) struct History<'a> {
-    plan: &'a Alltoall,
-    phase: &'a [u32],
+    schedule: &'a TransferSchedule,
     tokens: &'a Tokens,
     /// By position: that of the sender's message before. Mostly nobody asks.
     former: OnceCell<Vec<u32>>,
 }
 
 impl<'a> History<'a> {
-    pub(super) fn new(plan: &'a Alltoall, phase: &'a [u32], tokens: &'a Tokens) -> History<'a> {
-        History { plan, phase, tokens, former: OnceCell::new() }
+    pub(super) fn new(schedule: &'a TransferSchedule, tokens: &'a Tokens) -> History<'a> {
+        History { schedule, tokens, former: OnceCell::new() }
     }
 
     fn former(&self, position: u32) -> u32 {
         let all = self.former.get_or_init(|| {
-            let mut latest = vec![NOWHERE; self.plan.hosts.len()];
-            let senders = self.plan.phases.iter().flatten().map(|m| m.src as usize);
+            let mut latest = vec![NOWHERE; self.schedule.hosts() as usize];
+            let senders = self.schedule.ends().iter().map(|m| m.src as usize);
             senders.zip(0u32..).map(|(src, position)| std::mem::replace(&mut latest[src], position)).collect()
         });
         all[position as usize]
@@ -136,7 +135,7 @@ impl<'a> History<'a> {
     /// What a message follows by tokens and its sender's own order.
     fn direct(&self, position: u32, mut visit: impl FnMut(u32)) {
         self.tokens.to(position).iter().for_each(|&after| visit(after));
-        let phase = |at: u32| self.phase.get(at as usize);
+        let phase = |at: u32| self.schedule.phase_of().get(at as usize);
         let mut at = self.former(position);
         while at != NOWHERE && phase(at) == phase(position) {
             at = self.former(at);

@@ -1,8 +1,7 @@
 //! Synchronizations by message, and the clocks they carry.
-use super::super::alltoall::{NOWHERE, Scheduled};
+use super::super::delivery::NOWHERE;
 use super::{Count, join};
-use crate::alltoall::Alltoall;
-use crate::message::Sync;
+use crate::transfers::TransferWait;
 
 /// The synchronizations by message.
 pub(super) struct Tokens {
@@ -13,19 +12,17 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    pub(super) fn new(plan: &Alltoall, scheduled: &Scheduled) -> Tokens {
-        let messages = scheduled.phase.len();
-        let ends = |s: &Sync| scheduled.position(s.after).zip(scheduled.position(s.before));
+    pub(super) fn new(messages: usize, waits: &[TransferWait]) -> Tokens {
         let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
-        for (after, before) in plan.syncs.iter().filter_map(ends) {
+        for &TransferWait { after, before, .. } in waits {
             first[before as usize + 1] += 1;
             out[after as usize] += 1;
         }
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
-        let (mut next, mut awaited) = (first.clone(), vec![0u32; plan.syncs.len()]);
-        for (after, before) in plan.syncs.iter().filter_map(ends) {
+        let (mut next, mut awaited) = (first.clone(), vec![0u32; waits.len()]);
+        for &TransferWait { after, before, .. } in waits {
             awaited[next[before as usize] as usize] = after;
             next[before as usize] += 1;
         }

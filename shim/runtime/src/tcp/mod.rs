@@ -16,9 +16,11 @@
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
 //! | [`alltoall`] | blocks and tokens |
+//! | `carrier` | any part of a schedule |
 //! | [`ring`] | the allgather |
 //! | `socket` | options of a socket |
 pub mod alltoall;
+mod carrier;
 pub mod descriptors;
 pub mod greeting;
 pub mod mesh;

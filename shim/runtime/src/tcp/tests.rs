@@ -19,7 +19,7 @@ hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, 
 links: [{a: s0, b: s1}]";
 
 /// Runs `work` on each of `n` ranks of a mesh.
-fn ranks<T: Send>(n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
+pub(super) fn ranks<T: Send>(n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
     ranks_at(HERE, n, work)
 }
 
@@ -40,7 +40,7 @@ fn octet(call: usize, from: u32, to: u32, at: usize) -> u8 {
     (call * 31 + from as usize * 7 + to as usize * 13 + at * 3 + at / 251) as u8
 }
 
-fn block(call: usize, from: u32, to: u32, length: usize) -> Vec<u8> {
+pub(super) fn block(call: usize, from: u32, to: u32, length: usize) -> Vec<u8> {
     (0..length).map(|at| octet(call, from, to, at)).collect()
 }
 

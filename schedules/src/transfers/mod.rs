@@ -1,0 +1,206 @@
+//! One shape for every schedule: transfers one after the other, with what each carries and what it waits for.
+//!
+//! ```text
+//! Alltoall, Lg, Allgather, bundled --> TransferSchedule --verify--> sound      TransferSchedule --part--> RankPart --runtime--> messages
+//! ```
+//!
+//! The planners keep their results, because each has a certificate and a file format of its own. The verifier and the runtime
+//! see only this form.
+pub mod part;
+
+use crate::allgather::Allgather;
+use crate::alltoall::Alltoall;
+use crate::lg::{Lg, Transfer};
+use crate::message::{Message, Sync};
+use inventory::tree::Node;
+
+/// A schedule of any planner. Transfers have numbers from 0, in the order of phases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransferSchedule {
+    hosts: u32,
+    phases: u32,
+    /// The sender and the receiver of each transfer.
+    ends: Vec<Message>,
+    /// The phase of each transfer.
+    phase: Vec<u32>,
+    contents: TransferContents,
+    waits: Vec<TransferWait>,
+    meetings: Vec<u32>,
+}
+
+/// What transfers carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum TransferContents {
+    /// The sender's block for the receiver. This costs no memory: an all-to-all of 1,024 hosts has a million transfers.
+    Own,
+    /// The listed blocks: those of transfer `n` are `blocks[first[n]..first[n + 1]]`.
+    Listed { first: Vec<u32>, blocks: Vec<Message> },
+    /// An allgather around a ring: the sender's own block, then each block that the sender gets, as soon as it comes; not the
+    /// receiver's own. The blocks are not listed, since there are as many as pairs of hosts.
+    Around,
+}
+
+/// Transfer `before` must not start until transfer `after` has left the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferWait {
+    /// The number of the earlier transfer.
+    pub after: u32,
+    /// The number of the transfer that waits.
+    pub before: u32,
+    /// The host that sends the token.
+    pub from: Node,
+}
+
+/// A synchronization names a message that no phase has. It is this one in the plan's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownWait(pub usize);
+
+impl TransferSchedule {
+    /// Each message of each phase carries its sender's block for its receiver.
+    pub fn direct(hosts: u32, phases: &[Vec<Message>]) -> TransferSchedule {
+        let phase = (0..).zip(phases).flat_map(|(phase, messages)| std::iter::repeat_n(phase, messages.len())).collect();
+        let (waits, meetings) = (Vec::new(), Vec::new());
+        TransferSchedule {
+            hosts,
+            phases: phases.len() as u32,
+            ends: phases.concat(),
+            phase,
+            contents: TransferContents::Own,
+            waits,
+            meetings,
+        }
+    }
+
+    /// Transfers of several blocks each. A host sends in a step what it holds when the step begins.
+    pub fn passed_on(hosts: u32, steps: &[Vec<Transfer>]) -> TransferSchedule {
+        let transfers = || (0..).zip(steps).flat_map(|(step, transfers)| transfers.iter().map(move |transfer| (step, transfer)));
+        let (mut first, mut blocks) = (vec![0], Vec::new());
+        for (_, transfer) in transfers() {
+            blocks.extend_from_slice(&transfer.blocks);
+            first.push(blocks.len() as u32);
+        }
+        let ends = transfers().map(|(_, transfer)| Message { src: transfer.from, dst: transfer.to }).collect();
+        let phase = transfers().map(|(step, _)| step).collect();
+        let (contents, phases) = (TransferContents::Listed { first, blocks }, steps.len() as u32);
+        TransferSchedule { hosts, phases, ends, phase, contents, waits: Vec::new(), meetings: Vec::new() }
+    }
+
+    /// An allgather in which each host of `ring` sends to the next one.
+    pub fn around(ring: &[Node]) -> TransferSchedule {
+        let next = ring.iter().cycle().skip(1);
+        let ends: Vec<Message> =
+            if ring.len() > 1 { ring.iter().zip(next).map(|(&src, &dst)| Message { src, dst }).collect() } else { vec![] };
+        let (phase, contents) = (vec![0; ends.len()], TransferContents::Around);
+        TransferSchedule { hosts: ring.len() as u32, phases: 1, ends, phase, contents, waits: Vec::new(), meetings: Vec::new() }
+    }
+
+    /// The same, and these waits.
+    pub fn waiting(self, waits: Vec<TransferWait>) -> TransferSchedule {
+        TransferSchedule { waits, ..self }
+    }
+
+    /// The same, and all hosts meet in a barrier before these phases, ascending.
+    pub fn meeting(self, meetings: Vec<u32>) -> TransferSchedule {
+        TransferSchedule { meetings, ..self }
+    }
+
+    /// How many hosts take part.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// How many phases there are.
+    pub fn phases(&self) -> u32 {
+        self.phases
+    }
+
+    /// The sender and the receiver of each transfer.
+    pub fn ends(&self) -> &[Message] {
+        &self.ends
+    }
+
+    /// The phase of each transfer.
+    pub fn phase_of(&self) -> &[u32] {
+        &self.phase
+    }
+
+    /// The blocks of a transfer in their order; none are listed where they go around a ring.
+    pub fn blocks(&self, transfer: u32) -> &[Message] {
+        let at = transfer as usize;
+        match &self.contents {
+            TransferContents::Own => std::slice::from_ref(&self.ends[at]),
+            TransferContents::Listed { first, blocks } => &blocks[first[at] as usize..first[at + 1] as usize],
+            TransferContents::Around => &[],
+        }
+    }
+
+    /// Whether blocks go around a ring, each as soon as it has come.
+    pub fn goes_around(&self) -> bool {
+        self.contents == TransferContents::Around
+    }
+
+    /// What waits for what.
+    pub fn waits(&self) -> &[TransferWait] {
+        &self.waits
+    }
+
+    /// The phases before which all hosts meet in a barrier.
+    pub fn meetings(&self) -> &[u32] {
+        &self.meetings
+    }
+}
+
+/// The number of each pair's transfer in an all-to-all of one block a transfer.
+struct PairNumbers {
+    hosts: u32,
+    numbers: Vec<u32>,
+}
+
+impl PairNumbers {
+    fn of(schedule: &TransferSchedule) -> PairNumbers {
+        let mut pairs = PairNumbers { hosts: schedule.hosts, numbers: vec![u32::MAX; (schedule.hosts as usize).pow(2)] };
+        for (&ends, number) in schedule.ends.iter().zip(0..) {
+            if let Some(at) = pairs.at(ends) {
+                pairs.numbers[at] = number;
+            }
+        }
+        pairs
+    }
+
+    fn at(&self, pair: Message) -> Option<usize> {
+        (pair.src < self.hosts && pair.dst < self.hosts).then(|| pair.src as usize * self.hosts as usize + pair.dst as usize)
+    }
+
+    fn number(&self, pair: Message) -> Option<u32> {
+        self.at(pair).map(|at| self.numbers[at]).filter(|&number| number != u32::MAX)
+    }
+}
+
+impl TryFrom<&Alltoall> for TransferSchedule {
+    type Error = UnknownWait;
+
+    fn try_from(plan: &Alltoall) -> Result<TransferSchedule, UnknownWait> {
+        let meetings = (0..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).map(|phase| phase as u32);
+        let schedule = TransferSchedule::direct(plan.hosts.len() as u32, &plan.phases).meeting(meetings.collect());
+        if plan.syncs.is_empty() {
+            return Ok(schedule);
+        }
+        let pairs = PairNumbers::of(&schedule);
+        let wait =
+            |sync: &Sync| Some(TransferWait { after: pairs.number(sync.after)?, before: pairs.number(sync.before)?, from: sync.from });
+        let waits = plan.syncs.iter().enumerate().map(|(at, sync)| wait(sync).ok_or(UnknownWait(at))).collect::<Result<_, _>>()?;
+        Ok(schedule.waiting(waits))
+    }
+}
+
+impl From<&Lg> for TransferSchedule {
+    fn from(plan: &Lg) -> TransferSchedule {
+        TransferSchedule::passed_on(plan.hosts.len() as u32, &plan.steps)
+    }
+}
+
+impl From<&Allgather> for TransferSchedule {
+    fn from(plan: &Allgather) -> TransferSchedule {
+        TransferSchedule::around(&plan.ring)
+    }
+}

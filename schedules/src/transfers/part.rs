@@ -1,0 +1,183 @@
+//! One rank's own part of a schedule: what it sends and receives, where each block comes from, which tokens it awaits and gives.
+//!
+//! Tokens are matched by the pair of hosts and a number: [`Token::id`] counts, for each ordered pair of hosts, the waits between them in the
+//! schedule's order. Both ends come to the same numbers without a message. In a schedule of [`crate::alltoall::plan`] no two tokens
+//! of one pair follow the same message, so each number is below `hosts - 1`: it fits an MPI tag (at least 32,767; MPI-4.1 section 9.1.2)
+//! up to 32,768 hosts. There, too, tokens of a pair come in the same order at both ends ([`crate::sync::syncs`]).
+use super::TransferSchedule;
+use crate::message::Message;
+use crate::slice::Token;
+use inventory::tree::Node;
+use std::collections::HashMap;
+
+/// What a rank does. It sends in the given order, each transfer as soon as its tokens and its blocks have come, and receives whatever comes.
+///
+/// It cannot hang: tokens point to later phases, and a block that a rank passes on comes from its owner or in an earlier phase.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RankPart {
+    /// The rank.
+    pub rank: Node,
+    /// How many phases all ranks together have.
+    pub phases: u32,
+    /// What it sends, in the order of phases.
+    pub sends: Vec<OutgoingTransfer>,
+    /// What it receives, in the order of phases.
+    pub receives: Vec<IncomingTransfer>,
+    /// Whether blocks of a transfer go one by one, each as soon as it is there.
+    pub streams: bool,
+}
+
+/// A transfer that a rank sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutgoingTransfer {
+    /// The phase, from 0.
+    pub phase: u32,
+    /// The receiver.
+    pub peer: Node,
+    /// What it carries, in this order.
+    pub blocks: Vec<OutgoingBlock>,
+    /// Tokens to take before it starts.
+    pub wait: Vec<Token>,
+    /// Tokens to give once it has gone (sender-based).
+    pub give: Vec<Token>,
+}
+
+/// A block of a transfer that a rank sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutgoingBlock {
+    /// Whose block for whom.
+    pub block: Message,
+    /// Where it is before it is sent.
+    pub origin: BlockOrigin,
+}
+
+/// Where a block is before it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockOrigin {
+    /// It is the rank's own.
+    Own,
+    /// It came in one of [`RankPart::receives`].
+    Received {
+        /// Which transfer.
+        transfer: usize,
+        /// Which of its blocks.
+        block: usize,
+    },
+}
+
+/// A transfer that a rank receives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncomingTransfer {
+    /// The phase, from 0.
+    pub phase: u32,
+    /// The sender.
+    pub peer: Node,
+    /// What it carries, in this order.
+    pub blocks: Vec<Message>,
+    /// Tokens to give once it has come (receiver-based).
+    pub give: Vec<Token>,
+}
+
+/// The part of `rank`. A number that is no host's gives an empty one. A block that its sender never gets, which the verifier refuses, is
+/// taken for the sender's own.
+pub fn of(schedule: &TransferSchedule, rank: Node) -> RankPart {
+    let mut part = RankPart { rank, phases: schedule.phases(), streams: schedule.goes_around(), ..RankPart::default() };
+    let own = |ends: &Message| ends.src == rank || ends.dst == rank;
+    let numbers: Vec<u32> = schedule.ends().iter().zip(0..).filter(|(ends, _)| own(ends)).map(|(_, number)| number).collect();
+    let phase = |number: u32| schedule.phase_of()[number as usize];
+    // Blocks for others: where they were received.
+    let mut held: HashMap<Message, BlockOrigin> = HashMap::new();
+    // By transfer number: its place among the sends, or among the receives.
+    let mut places = vec![0; numbers.len()];
+    for in_phase in numbers.chunk_by(|&a, &b| phase(a) == phase(b)) {
+        let ends = |number: &u32| schedule.ends()[*number as usize];
+        // A rank sends what it held when the phase began, so sends come first.
+        for &number in in_phase.iter().filter(|number| ends(number).src == rank) {
+            places[place(&numbers, number).unwrap_or_default()] = part.sends.len();
+            let outgoing = |&block: &Message| OutgoingBlock { block, origin: held.get(&block).copied().unwrap_or(BlockOrigin::Own) };
+            let (phase, blocks) = (phase(number), schedule.blocks(number).iter().map(outgoing).collect());
+            part.sends.push(OutgoingTransfer { phase, peer: ends(&number).dst, blocks, wait: Vec::new(), give: Vec::new() });
+        }
+        for &number in in_phase.iter().filter(|number| ends(number).dst == rank && ends(number).src != rank) {
+            let transfer = part.receives.len();
+            places[place(&numbers, number).unwrap_or_default()] = transfer;
+            let blocks = schedule.blocks(number);
+            let passed_on = blocks.iter().enumerate().filter(|(_, block)| block.dst != rank);
+            held.extend(passed_on.map(|(at, &block)| (block, BlockOrigin::Received { transfer, block: at })));
+            part.receives.push(IncomingTransfer {
+                phase: phase(number),
+                peer: ends(&number).src,
+                blocks: blocks.to_vec(),
+                give: Vec::new(),
+            });
+        }
+    }
+    if schedule.goes_around() {
+        list_around(schedule, &mut part);
+    }
+    add_tokens(schedule, &numbers, &places, &mut part);
+    part
+}
+
+fn place(numbers: &[u32], number: u32) -> Option<usize> {
+    numbers.binary_search(&number).ok()
+}
+
+/// Names the blocks that go around the ring past a rank: its own, then that of the host before it, and so on.
+fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
+    let Some(at) = schedule.ends().iter().position(|ends| ends.src == part.rank) else { return };
+    let before = schedule.ends().iter().cycle().skip(at).map(|ends| ends.src);
+    let mut sources: Vec<Node> = before.take(schedule.ends().len()).collect();
+    // Against the ring's direction, from this rank.
+    sources[1..].reverse();
+    for send in &mut part.sends {
+        let origin = |at: usize| if at == 0 { BlockOrigin::Own } else { BlockOrigin::Received { transfer: 0, block: at - 1 } };
+        let block = |(at, &src): (usize, &Node)| OutgoingBlock { block: Message { src, dst: send.peer }, origin: origin(at) };
+        send.blocks = sources[..sources.len() - 1].iter().enumerate().map(block).collect();
+    }
+    for receive in &mut part.receives {
+        receive.blocks = sources[1..].iter().map(|&src| Message { src, dst: part.rank }).collect();
+    }
+}
+
+fn add_tokens(schedule: &TransferSchedule, numbers: &[u32], places: &[usize], part: &mut RankPart) {
+    let mut counts: [HashMap<Node, u32>; 2] = Default::default();
+    let mut next = |side: usize, peer: Node| {
+        let count = counts[side].entry(peer).or_insert(0);
+        *count += 1;
+        Token { peer, id: *count - 1 }
+    };
+    for wait in schedule.waits() {
+        let (after, before) = (schedule.ends()[wait.after as usize], schedule.ends()[wait.before as usize]);
+        if before.src == part.rank
+            && let Some(at) = place(numbers, wait.before)
+        {
+            part.sends[places[at]].wait.push(next(0, wait.from));
+        }
+        if wait.from == part.rank
+            && let Some(at) = place(numbers, wait.after)
+        {
+            let give = if after.src == part.rank { &mut part.sends[places[at]].give } else { &mut part.receives[places[at]].give };
+            give.push(next(1, before.src));
+        }
+    }
+}
+
+impl RankPart {
+    /// As many parts on every rank, by the phases before which all meet. No block is passed on from one part to another: schedules with
+    /// barriers are direct.
+    pub fn between(self, meetings: &[u32]) -> Vec<RankPart> {
+        let RankPart { rank, phases, streams, .. } = self;
+        let (mut sends, mut receives) = (self.sends.into_iter().peekable(), self.receives.into_iter().peekable());
+        let ends = meetings.iter().copied().chain([u32::MAX]);
+        let part = |end: u32| RankPart {
+            sends: std::iter::from_fn(|| sends.next_if(|send| send.phase < end)).collect(),
+            receives: std::iter::from_fn(|| receives.next_if(|receive| receive.phase < end)).collect(),
+            ..RankPart { rank, phases, streams, ..RankPart::default() }
+        };
+        ends.map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

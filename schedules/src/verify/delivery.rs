@@ -1,0 +1,97 @@
+//! Who holds which block, transfer by transfer.
+//!
+//! Input: any schedule whose blocks are listed.
+//! Guarantee: a host sends only what it holds when the phase begins, and then holds it no more; so each block goes one way, and
+//! is at one place at the end.
+//! Cost: O(hosts² + blocks carried).
+use crate::message::Message;
+use crate::transfers::TransferSchedule;
+use inventory::tree::Node;
+
+/// No transfer.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// Why a transfer cannot be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeliveryFault {
+    /// The number of a host beyond the hosts.
+    UnknownHost(u32),
+    /// Its sender is its receiver.
+    ToItself,
+    /// It has no block.
+    CarriesNothing,
+    /// A host's block for itself.
+    StaysAtHome,
+    /// The block is elsewhere.
+    Elsewhere {
+        /// Where.
+        at: Node,
+        /// The transfer that took it there, if one did.
+        by: Option<u32>,
+    },
+    /// The block reaches the sender in the same phase.
+    SamePhase,
+}
+
+/// Where every block is.
+pub(super) struct Delivery<'a> {
+    schedule: &'a TransferSchedule,
+    /// By source and destination: the transfer that carried the block last.
+    by: Vec<u32>,
+}
+
+impl<'a> Delivery<'a> {
+    pub(super) fn new(schedule: &'a TransferSchedule) -> Delivery<'a> {
+        Delivery { schedule, by: vec![NOWHERE; (schedule.hosts() as usize).pow(2)] }
+    }
+
+    /// Whether a transfer can be sent at all.
+    pub(super) fn can_be_sent(&self, transfer: u32) -> Result<(), DeliveryFault> {
+        let (ends, blocks) = (self.schedule.ends()[transfer as usize], self.schedule.blocks(transfer));
+        let hosts = self.schedule.hosts();
+        let beyond = |pair: &Message| if pair.src >= hosts { Some(pair.src) } else { Some(pair.dst).filter(|&host| host >= hosts) };
+        match blocks.iter().find_map(beyond).or_else(|| beyond(&ends)) {
+            Some(host) => Err(DeliveryFault::UnknownHost(host)),
+            None if blocks.is_empty() => Err(DeliveryFault::CarriesNothing),
+            None if ends.src == ends.dst => Err(DeliveryFault::ToItself),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves a block of a transfer that can be sent.
+    pub(super) fn carry(&mut self, transfer: u32, block: Message) -> Result<(), DeliveryFault> {
+        let last = self.last(block);
+        let at = last.map_or(block.src, |by| self.schedule.ends()[by as usize].dst);
+        let phase = |transfer: u32| self.schedule.phase_of()[transfer as usize];
+        if block.src == block.dst {
+            return Err(DeliveryFault::StaysAtHome);
+        }
+        if at != self.schedule.ends()[transfer as usize].src {
+            return Err(DeliveryFault::Elsewhere { at, by: last });
+        }
+        if last.is_some_and(|by| phase(by) == phase(transfer)) {
+            return Err(DeliveryFault::SamePhase);
+        }
+        let index = self.index(block);
+        self.by[index] = transfer;
+        Ok(())
+    }
+
+    /// The transfer that carried a block last. A block of no host has none.
+    pub(super) fn last(&self, block: Message) -> Option<u32> {
+        let known = block.src < self.schedule.hosts() && block.dst < self.schedule.hosts();
+        known.then(|| self.by[self.index(block)]).filter(|&by| by != NOWHERE)
+    }
+
+    /// The first block that is not where it belongs, and where it is.
+    pub(super) fn undelivered(&self) -> Option<(Message, Node)> {
+        let hosts = self.schedule.hosts();
+        let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst })).zip(&self.by);
+        let place = |(block, &by): (Message, &u32)| (block, self.schedule.ends().get(by as usize).map_or(block.src, |ends| ends.dst));
+        pairs.map(place).find(|(block, at)| block.dst != *at)
+    }
+
+    fn index(&self, block: Message) -> usize {
+        block.src as usize * self.schedule.hosts() as usize + block.dst as usize
+    }
+}

@@ -1,0 +1,272 @@
+//! A part of a schedule over MPI's point-to-point messages.
+//!
+//! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of one call is awaited in that call, so the
+//! next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
+use crate::call::{Blocks, Call, Outgoing};
+use crate::data::Data;
+use crate::mpi::mpi;
+use crate::octets::{self, room};
+use crate::requests::Requests;
+use crate::result::{Failed, Result};
+use crate::twin::Twin;
+use crate::within::Within;
+use runtime::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
+use schedules::slice::Token;
+use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
+use std::ffi::c_int;
+
+/// Enough receives that a block never waits for its own; more would make each wait look at more.
+const DIRECT: ExchangeWindow = ExchangeWindow { receives: 32, sends: 1 };
+/// The second block is ready to go when the first has gone.
+const RING: ExchangeWindow = ExchangeWindow { receives: 16, sends: 2 };
+const DATA: c_int = 1;
+const FIRST_TOKEN: c_int = 2;
+
+/// An all-to-all of one block a transfer, as many parts as barriers divide it into.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn alltoall(call: &Call, within: &Within, twin: &Twin, parts: &[RankPart]) -> Result<()> {
+    // SAFETY: passed on to the caller.
+    let outgoing = unsafe { Outgoing::of(call, within.size) }?;
+    let incoming = call.received()?;
+    let me = within.rank as u32;
+    // If its own block does not fit, others still wait for what this rank sends.
+    // SAFETY: passed on to the caller.
+    let copied = if outgoing.own_block_moves() { unsafe { outgoing.to(me).copy(incoming.of_rank(me)) } } else { Ok(()) };
+    let outcome = within.part_by_part(parts, |part| {
+        let places = InPlace { part, outgoing: Some(&outgoing), incoming };
+        MessageCarrier::carry_out(call, twin, part, places, DIRECT)
+    });
+    outcome.and(copied)
+}
+
+/// An allgather along a ring.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn allgather(call: &Call, twin: &Twin, parts: &[RankPart]) -> Result<()> {
+    let incoming = call.received()?;
+    let me = twin.rank as u32;
+    // If its own block does not fit, others still wait for what this rank passes on.
+    // SAFETY: passed on to the caller.
+    let copied = if call.in_place() { Ok(()) } else { unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) } };
+    let mut parts = parts.iter();
+    let carried = parts.try_for_each(|part| MessageCarrier::carry_out(call, twin, part, InPlace { part, outgoing: None, incoming }, RING));
+    carried.and(copied)
+}
+
+/// An all-to-all in which blocks that go the same way travel in one message of octets. `block` is the octets of each block, the same on
+/// all ranks; `at_once` limits the messages of this rank that are under way. Receives are posted at once.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn passed_on(call: &Call, within: &Within, twin: &Twin, parts: &[RankPart], at_once: usize, block: usize) -> Result<()> {
+    let window = ExchangeWindow { receives: usize::MAX, sends: at_once };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        octets::alltoall(call, within, block, |own, places| {
+            parts.iter().try_for_each(|part| {
+                let received = part.receives.iter().map(|_| Vec::new()).collect();
+                let packed = Packed { part, block, own, places: &mut *places, received, sent: Vec::new() };
+                MessageCarrier::carry_out(call, twin, part, packed, window)
+            })
+        })
+    }
+}
+
+/// Where the octets of a piece lie.
+trait PiecePlaces {
+    /// Where a piece comes to.
+    fn incoming(&mut self, piece: TransferPiece) -> Result<Data>;
+    /// Where a piece that is sent lies.
+    fn outgoing(&mut self, piece: TransferPiece) -> Result<Data>;
+    /// A piece has come.
+    fn arrived(&mut self, _piece: TransferPiece) {}
+    /// A piece has gone.
+    fn gone(&mut self, _piece: TransferPiece) {}
+    /// Something failed with messages under way: the library still knows where they lie.
+    fn leak(self);
+}
+
+/// Each piece is a block, in the application's buffers.
+struct InPlace<'a> {
+    part: &'a RankPart,
+    /// Where the rank's own blocks are; in an allgather they are among those that come.
+    outgoing: Option<&'a Outgoing>,
+    incoming: Blocks,
+}
+
+impl PiecePlaces for InPlace<'_> {
+    fn incoming(&mut self, piece: TransferPiece) -> Result<Data> {
+        Ok(self.incoming.of_rank(self.part.receives[piece.transfer].blocks[piece.block].src))
+    }
+
+    fn outgoing(&mut self, piece: TransferPiece) -> Result<Data> {
+        let block = self.part.sends[piece.transfer].blocks[piece.block].block;
+        Ok(self.outgoing.map_or_else(|| self.incoming.of_rank(block.src), |outgoing| outgoing.to(block.dst)))
+    }
+
+    fn leak(self) {}
+}
+
+/// Each piece is a message of several blocks' octets.
+struct Packed<'a, 'b> {
+    part: &'a RankPart,
+    /// Octets of a block.
+    block: usize,
+    /// This rank's blocks, by receiver.
+    own: &'a [&'a [u8]],
+    /// Where this rank's blocks are wanted, by sender.
+    places: &'a mut [&'b mut [u8]],
+    /// The messages that come.
+    received: Vec<Vec<u8>>,
+    /// The messages that are being sent.
+    sent: Vec<(TransferPiece, Vec<u8>)>,
+}
+
+impl Packed<'_, '_> {
+    fn pack(&self, send: &OutgoingTransfer) -> Result<Vec<u8>> {
+        let mut message = room(send.blocks.len() * self.block)?;
+        for (block, place) in send.blocks.iter().zip(message.chunks_exact_mut(self.block)) {
+            place.copy_from_slice(match block.origin {
+                BlockOrigin::Own => self.own[block.block.dst as usize],
+                BlockOrigin::Received { transfer, block } => &self.received[transfer][block * self.block..][..self.block],
+            });
+        }
+        Ok(message)
+    }
+}
+
+impl PiecePlaces for Packed<'_, '_> {
+    fn incoming(&mut self, piece: TransferPiece) -> Result<Data> {
+        let message = &mut self.received[piece.transfer];
+        *message = room(self.part.receives[piece.transfer].blocks.len() * self.block)?;
+        Ok(octets_at(message))
+    }
+
+    fn outgoing(&mut self, piece: TransferPiece) -> Result<Data> {
+        let mut message = self.pack(&self.part.sends[piece.transfer])?;
+        let at = octets_at(&mut message);
+        self.sent.push((piece, message));
+        Ok(at)
+    }
+
+    /// Puts the blocks that end here where they belong; the others stay until they are passed on.
+    fn arrived(&mut self, piece: TransferPiece) {
+        let blocks = self.part.receives[piece.transfer].blocks.iter().zip(self.received[piece.transfer].chunks_exact(self.block));
+        for (block, octets) in blocks.filter(|(block, _)| block.dst == self.part.rank) {
+            self.places[block.src as usize].copy_from_slice(octets);
+        }
+    }
+
+    fn gone(&mut self, piece: TransferPiece) {
+        self.sent.retain(|(sent, _)| *sent != piece);
+    }
+
+    fn leak(self) {
+        std::mem::forget((self.received, self.sent));
+    }
+}
+
+fn octets_at(message: &mut [u8]) -> Data {
+    // The plan leaves calls with longer messages to others.
+    Data { at: message.as_mut_ptr().cast(), count: message.len() as c_int, datatype: mpi().handle.byte }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Done {
+    Received(TransferPiece),
+    Sent(TransferPiece),
+    Taken(Token),
+    Given,
+}
+
+/// Messages of one call.
+struct MessageCarrier<'a, P> {
+    twin: &'a Twin,
+    part: &'a RankPart,
+    places: P,
+    requests: Requests<Done>,
+    /// What has happened, and what happened without any message: blocks of nothing.
+    done: Vec<Done>,
+}
+
+impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
+    fn carry_out(call: &Call, twin: &'a Twin, part: &'a RankPart, places: P, window: ExchangeWindow) -> Result<()> {
+        let mut carrier = MessageCarrier { twin, part, places, requests: Requests::new(), done: Vec::new() };
+        let outcome = carry_out(part, &mut carrier, window, &call.collective);
+        if !carrier.requests.is_empty() {
+            carrier.places.leak();
+        }
+        outcome.and(carrier.requests.outcome())
+    }
+}
+
+impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
+    type Failure = Failed;
+    const PASSES_ON_PARTS: bool = false;
+
+    fn receive(&mut self, piece: TransferPiece) -> Result<()> {
+        let (data, from) = (self.places.incoming(piece)?, self.part.receives[piece.transfer].peer);
+        if data.count == 0 {
+            self.done.push(Done::Received(piece));
+        } else {
+            // SAFETY: the buffer is left alone during the call, and the call waits for every request.
+            self.requests.add(unsafe { self.twin.receive(data, from as c_int, DATA) }?, Done::Received(piece));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, piece: TransferPiece) -> Result<()> {
+        let (data, to) = (self.places.outgoing(piece)?, self.part.sends[piece.transfer].peer);
+        if data.count == 0 {
+            self.done.push(Done::Sent(piece));
+        } else {
+            // SAFETY: the buffer stays as it is during the call, and the call waits for every request.
+            self.requests.add(unsafe { self.twin.send(data, to as c_int, DATA) }?, Done::Sent(piece));
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, token: Token) -> Result<()> {
+        // SAFETY: no buffer.
+        self.requests.add(unsafe { self.twin.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Taken(token));
+        Ok(())
+    }
+
+    fn give(&mut self, token: Token) -> Result<()> {
+        // SAFETY: no buffer.
+        self.requests.add(unsafe { self.twin.send(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Given);
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.requests.is_empty() && self.done.is_empty()
+    }
+
+    fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<()> {
+        if self.done.is_empty() {
+            self.requests.wait_some(&mut self.done)?;
+        }
+        for done in self.done.drain(..) {
+            match done {
+                Done::Received(piece) => {
+                    self.places.arrived(piece);
+                    events.extend([CarrierEvent::Arriving(piece), CarrierEvent::Arrived(piece)]);
+                }
+                Done::Sent(piece) => {
+                    self.places.gone(piece);
+                    events.push(CarrierEvent::Gone(piece));
+                }
+                Done::Taken(token) => events.push(CarrierEvent::Taken(token)),
+                Done::Given => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tag(token: Token) -> c_int {
+    FIRST_TOKEN + token.id as c_int
+}

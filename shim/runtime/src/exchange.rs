@@ -1,0 +1,270 @@
+//! One rank's part of a schedule, carried out over any carrier.
+//!
+//! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have come, and receives ahead. What a piece is on
+//! the wire, and where its octets lie, the carrier knows.
+use crate::watch;
+use schedules::slice::Token;
+use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
+use std::fmt;
+
+/// What a carrier sends or receives at once: a whole transfer, or a block of one that streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferPiece {
+    /// Which of [`RankPart::sends`] or [`RankPart::receives`].
+    pub transfer: usize,
+    /// Its first block.
+    pub block: usize,
+}
+
+/// What a carrier tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CarrierEvent {
+    /// So much of a piece has come that its tokens are given now: they take a while, too.
+    Arriving(TransferPiece),
+    /// A piece has come.
+    Arrived(TransferPiece),
+    /// A piece has gone.
+    Gone(TransferPiece),
+    /// A token that was expected has come.
+    Taken(Token),
+}
+
+/// What moves the pieces of a part between ranks: MPI point-to-point, or TCP.
+pub trait TransferCarrier {
+    /// Why it cannot go on.
+    type Failure;
+
+    /// Whether a block may be given to be sent before it has come: it then goes on as it comes.
+    const PASSES_ON_PARTS: bool;
+
+    /// Begins to receive a piece. It tells of [`CarrierEvent::Arriving`] and then of [`CarrierEvent::Arrived`].
+    ///
+    /// # Errors
+    /// The call cannot end.
+    fn receive(&mut self, piece: TransferPiece) -> Result<(), Self::Failure>;
+
+    /// Begins to send a piece.
+    ///
+    /// # Errors
+    /// The call cannot end.
+    fn send(&mut self, piece: TransferPiece) -> Result<(), Self::Failure>;
+
+    /// Begins to wait for a token.
+    ///
+    /// # Errors
+    /// The call cannot end.
+    fn expect(&mut self, token: Token) -> Result<(), Self::Failure>;
+
+    /// Gives a token.
+    ///
+    /// # Errors
+    /// The call cannot end.
+    fn give(&mut self, token: Token) -> Result<(), Self::Failure>;
+
+    /// Whether nothing is under way, tokens included.
+    fn is_idle(&self) -> bool;
+
+    /// Waits until something can go on, and adds what has happened, which may be nothing.
+    ///
+    /// # Errors
+    /// The call cannot end.
+    fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), Self::Failure>;
+}
+
+/// How many pieces are under way at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangeWindow {
+    /// Pieces that may come.
+    pub receives: usize,
+    /// Pieces that go.
+    pub sends: usize,
+}
+
+/// Carries out a part; `call` is the name of the collective for the watchdog.
+///
+/// # Errors
+/// The carrier's.
+pub fn carry_out<C: TransferCarrier>(
+    part: &RankPart,
+    carrier: &mut C,
+    window: ExchangeWindow,
+    call: &dyn fmt::Display,
+) -> Result<(), C::Failure> {
+    let first = TransferPiece { transfer: 0, block: 0 };
+    let mut pieces = vec![0];
+    for receive in &part.receives {
+        pieces.push(pieces[pieces.len() - 1] + if part.streams { receive.blocks.len() } else { 1 });
+    }
+    let came = vec![false; pieces[part.receives.len()]];
+    let missing = came.len();
+    let mut exchange = Exchange {
+        part,
+        carrier,
+        window,
+        pieces,
+        came,
+        missing,
+        asked: first,
+        coming: 0,
+        next: first,
+        going: 0,
+        turned: false,
+        tokens: Vec::new(),
+    };
+    exchange.receive_on()?;
+    exchange.send_on()?;
+    let mut events = Vec::new();
+    while !exchange.is_over() {
+        watch::waits(|| exchange.waits_for(call));
+        exchange.carrier.wait(&mut events)?;
+        for event in events.drain(..) {
+            exchange.happened(event)?;
+        }
+        exchange.receive_on()?;
+        exchange.send_on()?;
+    }
+    Ok(())
+}
+
+/// A part under way.
+struct Exchange<'a, C> {
+    part: &'a RankPart,
+    carrier: &'a mut C,
+    window: ExchangeWindow,
+    /// By transfer: the number of its first piece among all that come.
+    pieces: Vec<usize>,
+    /// By number: whether the piece has come.
+    came: Vec<bool>,
+    /// Pieces still to come.
+    missing: usize,
+    /// The next piece to ask for, and how many are asked for and have not come.
+    asked: TransferPiece,
+    coming: usize,
+    /// The next piece to send, and how many are being sent.
+    next: TransferPiece,
+    going: usize,
+    /// Whether the tokens of the next transfer are expected already, and those that have not come.
+    turned: bool,
+    tokens: Vec<Token>,
+}
+
+impl<C: TransferCarrier> Exchange<'_, C> {
+    fn is_over(&self) -> bool {
+        self.missing == 0 && self.going == 0 && self.next.transfer == self.part.sends.len() && self.carrier.is_idle()
+    }
+
+    fn number(&self, piece: TransferPiece) -> usize {
+        self.pieces[piece.transfer] + if self.part.streams { piece.block } else { 0 }
+    }
+
+    /// The piece after this one, in a transfer of so many blocks.
+    fn after(&self, piece: TransferPiece, blocks: usize) -> TransferPiece {
+        if self.part.streams && piece.block + 1 < blocks {
+            TransferPiece { block: piece.block + 1, ..piece }
+        } else {
+            TransferPiece { transfer: piece.transfer + 1, block: 0 }
+        }
+    }
+
+    fn happened(&mut self, event: CarrierEvent) -> Result<(), C::Failure> {
+        let part = self.part;
+        match event {
+            CarrierEvent::Arriving(piece) => {
+                let receive = &part.receives[piece.transfer];
+                if self.after(piece, receive.blocks.len()).block == 0 {
+                    self.give(&receive.give)?;
+                }
+            }
+            CarrierEvent::Arrived(piece) => {
+                let number = self.number(piece);
+                self.came[number] = true;
+                self.missing -= 1;
+                self.coming -= 1;
+            }
+            CarrierEvent::Gone(piece) => {
+                self.going -= 1;
+                let send = &part.sends[piece.transfer];
+                if self.after(piece, send.blocks.len()).block == 0 {
+                    self.give(&send.give)?;
+                }
+            }
+            CarrierEvent::Taken(token) => self.tokens.retain(|awaited| *awaited != token),
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, tokens: &[Token]) -> Result<(), C::Failure> {
+        tokens.iter().try_for_each(|&token| self.carrier.give(token))
+    }
+
+    fn receive_on(&mut self) -> Result<(), C::Failure> {
+        while self.coming < self.window.receives
+            && let Some(receive) = self.part.receives.get(self.asked.transfer)
+        {
+            self.carrier.receive(self.asked)?;
+            self.coming += 1;
+            self.asked = self.after(self.asked, receive.blocks.len());
+        }
+        Ok(())
+    }
+
+    fn send_on(&mut self) -> Result<(), C::Failure> {
+        let part = self.part;
+        while self.going < self.window.sends
+            && let Some(send) = part.sends.get(self.next.transfer)
+        {
+            if !self.turned {
+                self.turned = true;
+                self.tokens.extend_from_slice(&send.wait);
+                send.wait.iter().try_for_each(|&token| self.carrier.expect(token))?;
+            }
+            if !self.tokens.is_empty() || !self.holds(send) {
+                break;
+            }
+            self.carrier.send(self.next)?;
+            self.going += 1;
+            let transfer = self.next.transfer;
+            self.next = self.after(self.next, send.blocks.len());
+            self.turned = self.next.transfer == transfer;
+        }
+        Ok(())
+    }
+
+    /// Whether what goes next is here.
+    fn holds(&self, send: &OutgoingTransfer) -> bool {
+        let here = |origin: BlockOrigin| match origin {
+            BlockOrigin::Own => true,
+            BlockOrigin::Received { transfer, block } => self.came[self.number(TransferPiece { transfer, block })],
+        };
+        match send.blocks.get(self.next.block) {
+            Some(block) if self.part.streams => C::PASSES_ON_PARTS || here(block.origin),
+            _ => send.blocks.iter().all(|block| here(block.origin)),
+        }
+    }
+
+    /// For the watchdog.
+    fn waits_for(&self, call: &dyn fmt::Display) -> String {
+        let part = self.part;
+        let call = format!("rank {} in {call}", part.rank);
+        // The first piece that has not come.
+        let missing = self.came.iter().position(|came| !came);
+        let missing = missing.map(|number| (self.pieces.partition_point(|&first| first <= number) - 1, number));
+        if part.streams {
+            let receive = missing.map(|(transfer, number)| (&part.receives[transfer], number - self.pieces[transfer]));
+            let what = receive.map(|(receive, at)| format!("the block of rank {} from rank {}", receive.blocks[at].src, receive.peer));
+            let blocks = part.sends.first().map_or(0, |send| send.blocks.len() + 1);
+            let at = receive.map_or(blocks, |(_, at)| at + 1);
+            return format!("{call}: {} (block {at} of {blocks})", what.unwrap_or_else(|| "its blocks to go".to_owned()));
+        }
+        let next = part.sends.get(self.next.transfer);
+        let mut awaited = Vec::new();
+        if let Some(last) = self.next.transfer.checked_sub(1).filter(|_| self.going > 0).and_then(|last| part.sends.get(last)) {
+            awaited.push((last.phase, format!("its block to rank {} to go", last.peer)));
+        }
+        let tokens = self.tokens.iter().filter_map(|token| Some((next?.phase, format!("the token of rank {}", token.peer))));
+        awaited.extend(tokens);
+        let receive = missing.and_then(|(transfer, _)| part.receives.get(transfer));
+        awaited.extend(receive.map(|receive| (receive.phase, format!("the block of rank {}", receive.peer))));
+        watch::in_phases(&call, &awaited, part.phases)
+    }
+}

@@ -1,0 +1,63 @@
+use super::super::tests::{block, ranks};
+use super::*;
+use inventory::TopologyFile;
+use inventory::tree::Tree;
+use schedules::lg::{self, Cluster, Clusters};
+use schedules::sync::SyncKind;
+use schedules::transfers::{TransferSchedule, part};
+use schedules::{allgather, alltoall};
+
+const LENGTHS: [usize; 8] = [1, 100_000, 3, 65_536, 1, 1, 300_001, 16_384];
+
+fn tree() -> Tree {
+    let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
+    TopologyFile::parse("test", text).unwrap().tree().unwrap()
+}
+
+fn exchange(mesh: &mut Mesh, part: &RankPart, call: usize, length: usize) -> Result<(), Broken> {
+    let (me, n) = (mesh.me, mesh.ranks());
+    let of = |from: u32, to: u32| block(call, from, if part.streams { from } else { to }, length);
+    let outgoing: Vec<Vec<u8>> = (0..n).map(|to| of(me, to)).collect();
+    let mut incoming: Vec<Vec<u8>> = (0..n).map(|from| if from == me { of(me, me) } else { vec![0; length] }).collect();
+    let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
+    mesh.carry_out(part, &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut places, &mut || true)?;
+    for from in 0..n {
+        assert!(incoming[from as usize] == of(from, me), "call {call}: from {from} to {me}");
+    }
+    Ok(())
+}
+
+#[test]
+fn schedules_of_every_shape_follow_each_other_without_a_pause() {
+    let tree = tree();
+    let planned = |sync| TransferSchedule::try_from(&alltoall::plan(&tree, sync)).unwrap();
+    let cluster = |name: &str, hosts: Vec<u32>| Cluster { name: name.to_owned(), hosts };
+    let clusters = Clusters::new(&tree, vec![cluster("a", vec![0, 1, 2]), cluster("b", vec![3, 4])]).unwrap();
+    let shapes = [
+        planned(SyncKind::Receiver),
+        TransferSchedule::from(&allgather::plan(&tree)),
+        planned(SyncKind::Sender),
+        TransferSchedule::from(&lg::plan(&tree, &clusters, None)),
+        planned(SyncKind::None),
+    ];
+    ranks(5, |me, mut mesh| {
+        let parts: Vec<RankPart> = shapes.iter().map(|shape| part::of(shape, me)).collect();
+        for (call, length) in LENGTHS.into_iter().enumerate() {
+            for part in &parts {
+                exchange(&mut mesh, part, call, length).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
+    let schedule = TransferSchedule::try_from(&alltoall::plan(&tree(), SyncKind::Receiver)).unwrap();
+    let outcomes = ranks(5, |me, mut mesh| {
+        let part = part::of(&schedule, me);
+        (me != 2).then(|| [(); 2].map(|()| exchange(&mut mesh, &part, 0, 50_000)))
+    });
+    for [first, second] in outcomes.iter().flatten() {
+        assert!(matches!(first, Err(Broken::Lost { .. })) && matches!(second, Err(Broken::Closed)), "{outcomes:?}");
+    }
+}
