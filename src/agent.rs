@@ -1,13 +1,13 @@
 //! `heddle agent`
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::{log, output};
 use agent::host::privileges;
-use agent::host::reporter::{Controller, Token};
-use agent::host::{HostAgent, Settings};
+use agent::host::reporter::{ControllerClient, AgentToken};
+use agent::host::{HostAgent, AgentSettings};
 use agent::secrets;
 use anyhow::anyhow;
-use inventory::host_report::{HostReport, Peer, Protocol, Said};
-use inventory::observation::Id;
+use inventory::host_report::{HostReport, ProbeTarget, DiscoveryProtocol, HeardContent};
+use inventory::observation::NeighbourId;
 use inventory::units;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     listen: Duration,
     /// With --once: a host to probe the way to, NAME=ADDRESS; may be given several times
     #[arg(long = "peer", value_name = "NAME=ADDRESS", value_parser = peer, requires = "once")]
-    peers: Vec<Peer>,
+    peers: Vec<ProbeTarget>,
     /// With --once: what to print
     #[arg(long, value_enum, default_value_t = Format::Text, requires = "once")]
     format: Format,
@@ -70,21 +70,21 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     log::start(None, &args.log)?;
     if let Some(url) = &args.controller {
-        secrets::none_in_address(url).map_err(|problem| anyhow!("--controller: {problem}"))?;
+        secrets::refuse_user_info(url).map_err(|problem| anyhow!("--controller: {problem}"))?;
     }
     let host = args.name.clone().unwrap_or_else(host_name);
     let controller = args.controller.as_ref().map(|url| {
         let file = secrets::token_file(args.token_file.as_deref(), secrets::AGENT_TOKEN);
-        if let Some(warning) = file.as_deref().and_then(secrets::exposed) {
+        if let Some(warning) = file.as_deref().and_then(secrets::exposure_warning) {
             tracing::warn!("{warning}");
         }
-        Controller::new(url, &host, file.as_deref().map(Token::read).transpose()?, args.ca.as_deref())
+        ControllerClient::new(url, &host, file.as_deref().map(AgentToken::read).transpose()?, args.ca.as_deref())
     });
     let controller = controller.transpose()?;
-    let settings = Settings {
+    let settings = AgentSettings {
         host,
         interfaces: args.interfaces.clone(),
         slots: args.slots,
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     // A report on its way is not waited for.
     runtime.shutdown_background();
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn host_name() -> String {
@@ -125,10 +125,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     units::duration::parse(text).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
 }
 
-fn peer(text: &str) -> Result<Peer, String> {
+fn peer(text: &str) -> Result<ProbeTarget, String> {
     let (host, address) = text.split_once('=').ok_or("expected NAME=ADDRESS")?;
     let address = address.parse().map_err(|_| format!("{address}: expected an IPv4 or IPv6 address"))?;
-    Ok(Peer { host: host.to_owned(), address })
+    Ok(ProbeTarget { host: host.to_owned(), address })
 }
 
 fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
@@ -156,16 +156,16 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
 }
 
 /// What was heard, in words for a terminal.
-fn words(said: &Said) -> String {
+fn words(said: &HeardContent) -> String {
     let text = match said {
-        Said::Neighbour { protocol, chassis, port, name, .. } => {
+        HeardContent::Neighbour { protocol, chassis, port, name, .. } => {
             let protocol = match protocol {
-                Protocol::Lldp => "LLDP",
-                Protocol::Cdp => "CDP",
+                DiscoveryProtocol::Lldp => "LLDP",
+                DiscoveryProtocol::Cdp => "CDP",
             };
             format!("{protocol}: {name} ({}) port {}", id(chassis), id(port))
         }
-        Said::Bpdu { root_bridge, bridge, port, .. } => {
+        HeardContent::Bpdu { root_bridge, bridge, port, .. } => {
             // The upper four bits are the port's priority (IEEE 802.1D-2004, 9.2.7).
             format!("BPDU: bridge {:04x}.{} port {}, root bridge {}", bridge.priority, bridge.address, port & 0xfff, root_bridge.address)
         }
@@ -173,10 +173,10 @@ fn words(said: &Said) -> String {
     inventory::plain::visible(&text)
 }
 
-fn id(id: &Id) -> String {
+fn id(id: &NeighbourId) -> String {
     match id {
-        Id::Mac(mac) => mac.to_string(),
-        Id::Address(address) => address.to_string(),
-        Id::Text(text) => text.clone(),
+        NeighbourId::Mac(mac) => mac.to_string(),
+        NeighbourId::Address(address) => address.to_string(),
+        NeighbourId::Text(text) => text.clone(),
     }
 }

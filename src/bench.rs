@@ -1,8 +1,8 @@
 //! `heddle bench`
-use crate::Outcome;
+use crate::CommandOutcome;
 use anyhow::{Context, bail};
 use lab::Lab;
-use lab::mpi::{Job, Mpi};
+use lab::mpi::{MpiJob, Mpi};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     lab: Option<String>,
     /// Which MPI library
     #[arg(long, value_enum, default_value = "both")]
-    mpi: Which,
+    mpi: BenchLibraries,
     /// Which collective
     #[arg(long, value_enum, default_value = "both")]
     collective: Collective,
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Which {
+enum BenchLibraries {
     Openmpi,
     Mpich,
     Both,
@@ -54,7 +54,7 @@ enum Collective {
 
 /// A line of the benchmark program.
 #[derive(Deserialize)]
-struct Line {
+struct BenchLine {
     collective: String,
     block: u64,
     ranks: u32,
@@ -62,7 +62,7 @@ struct Line {
 }
 
 /// One kind of call, measured in each round.
-struct Measured {
+struct BenchMeasurement {
     collective: String,
     block: u64,
     ranks: u32,
@@ -70,14 +70,14 @@ struct Measured {
     with: Vec<f64>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let name =
         args.lab.clone().or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|name| !name.is_empty())).unwrap_or_else(|| "lab".into());
     let lab = Lab::open(&name)?;
     let libraries: &[Mpi] = match args.mpi {
-        Which::Openmpi => &[Mpi::OpenMpi],
-        Which::Mpich => &[Mpi::Mpich],
-        Which::Both => &[Mpi::OpenMpi, Mpi::Mpich],
+        BenchLibraries::Openmpi => &[Mpi::OpenMpi],
+        BenchLibraries::Mpich => &[Mpi::Mpich],
+        BenchLibraries::Both => &[Mpi::OpenMpi, Mpi::Mpich],
     };
     println!(
         "{:8} {:10} {:>9} {:>6} {:>12} {:>12} {:>7} {:>7}",
@@ -88,18 +88,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             print(mpi, &measured, bound(&lab, &measured, args.per_host));
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// With and without in turn, so that what else the machine does falls on both.
-fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<Measured>> {
-    let mut all: Vec<Measured> = Vec::new();
+fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurement>> {
+    let mut all: Vec<BenchMeasurement> = Vec::new();
     for _ in 0..args.rounds {
         for shim in [false, true] {
             for line in job(lab, mpi, shim, args)? {
                 let known = all.iter().position(|m| m.collective == line.collective && m.block == line.block);
                 let at = known.unwrap_or_else(|| {
-                    all.push(Measured {
+                    all.push(BenchMeasurement {
                         collective: line.collective.clone(),
                         block: line.block,
                         ranks: line.ranks,
@@ -116,7 +116,7 @@ fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<Measured>> {
     Ok(all)
 }
 
-fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Line>> {
+fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<BenchLine>> {
     let collective = match args.collective {
         Collective::Alltoall => "alltoall",
         Collective::Allgather => "allgather",
@@ -125,7 +125,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Line>
     let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
     let kinds = args.size.len() as f64 * if args.collective == Collective::Both { 2.0 } else { 1.0 };
     let timeout = Some(Duration::from_secs_f64(60.0 + 4.0 * kinds * args.seconds));
-    let job = Job { shim, per_host: args.per_host, timeout, ..Job::new(mpi) };
+    let job = MpiJob { shim, per_host: args.per_host, timeout, ..MpiJob::new(mpi) };
     let program = program(mpi)?.display().to_string();
     let seconds = args.seconds.to_string();
     let flags = ["--json", "--collective", collective, "--size", &sizes.join(","), "--seconds", &seconds].map(str::to_owned);
@@ -146,7 +146,7 @@ pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
 }
 
 /// Seconds at the payload bound of the epoch that is current in the lab, if there is one.
-fn bound(lab: &Lab, measured: &Measured, per_host: usize) -> Option<f64> {
+fn bound(lab: &Lab, measured: &BenchMeasurement, per_host: usize) -> Option<f64> {
     let epoch = directory::reading::current_epoch(&lab.shared_dir()).ok().flatten()?;
     let hosts: Vec<String> = lab.plan().ok()?.hosts().map(|h| h.name.clone()).collect();
     let tree = epoch.topology.tree().ok()?.restrict(&hosts).ok()?;
@@ -158,7 +158,7 @@ fn bound(lab: &Lab, measured: &Measured, per_host: usize) -> Option<f64> {
     })
 }
 
-fn print(mpi: Mpi, measured: &Measured, bound: Option<f64>) {
+fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) {
     let median = |times: &[f64]| {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -166,7 +166,7 @@ fn print(mpi: Mpi, measured: &Measured, bound: Option<f64>) {
     };
     let (without, with) = (median(&measured.without), median(&measured.with));
     let share = bound.map_or("-".to_owned(), |bound| format!("{:.0} %", 100.0 * bound / with));
-    let Measured { collective, block, ranks, .. } = measured;
+    let BenchMeasurement { collective, block, ranks, .. } = measured;
     println!(
         "{:8} {collective:10} {block:>9} {ranks:>6} {:>9.3} ms {:>9.3} ms {:>7.2} {share:>7}",
         mpi.to_string(),

@@ -1,16 +1,16 @@
 //! `heddle check`
-use crate::Outcome;
-use crate::discover::Network;
+use crate::CommandOutcome;
+use crate::discover::NetworkArgs;
 use crate::output::print;
 use anyhow::Context;
-use cabling::{Plan, compare};
+use cabling::{CablingPlan, compare};
 use std::path::PathBuf;
 
 /// Flags of `heddle check`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    network: Network,
+    network: NetworkArgs,
     /// The plan: a topology file, which may name ports (a_port and b_port of a link, port of a host), or a Graphviz file as
     /// the Prescriptive Topology Manager reads it
     #[arg(long, value_name = "FILE")]
@@ -28,18 +28,18 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = args.plan.display().to_string();
     let text = std::fs::read_to_string(&args.plan).with_context(|| file.clone())?;
-    let plan = Plan::parse(&file, &text)?;
-    let found = args.network.look()?;
+    let plan = CablingPlan::parse(&file, &text)?;
+    let found = args.network.read_network()?;
     if !found.answered {
-        return Ok(Outcome::CheckFailed);
+        return Ok(CommandOutcome::CheckFailed);
     }
     let report = compare(&plan.in_names_of(&found.topology, &found.descriptions), &found.topology);
     print(&match args.format {
         Format::Text => report.to_string(),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
-    Ok(if report.equal() { Outcome::Done } else { Outcome::CheckFailed })
+    Ok(if report.is_as_planned() { CommandOutcome::Done } else { CommandOutcome::CheckFailed })
 }

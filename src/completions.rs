@@ -1,5 +1,5 @@
 //! `heddle completions`: shell completions and man pages, made from the flags themselves.
-use crate::Outcome;
+use crate::CommandOutcome;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     man: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, cli: &mut clap::Command) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args, cli: &mut clap::Command) -> anyhow::Result<CommandOutcome> {
     if let Some(folder) = &args.man {
         std::fs::create_dir_all(folder)?;
         clap_mangen::generate_to(cli.clone(), folder)?;
@@ -23,5 +23,5 @@ pub(crate) fn run(args: &Args, cli: &mut clap::Command) -> anyhow::Result<Outcom
         clap_complete::generate(shell, cli, "heddle", &mut out);
         std::io::stdout().write_all(&out)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

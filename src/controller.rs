@@ -1,5 +1,5 @@
 //! `heddle controller`
-use crate::{Outcome, log};
+use crate::{CommandOutcome, log};
 use agent::secrets;
 use anyhow::bail;
 use controller::{http, journal, shell};
@@ -49,14 +49,14 @@ pub(crate) struct Args {
     log: String,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if let Some(file) = &args.replay {
         journal::replay(file, &mut std::io::stdout().lock())?;
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     let (Some(inventory), Some(dir)) = (args.inventory.clone(), args.dir.clone()) else { bail!("--inventory and --dir are needed") };
     log::start(Some(QUIET), &args.log)?;
-    let config = shell::Config {
+    let config = shell::ControllerConfig {
         inventory,
         dir,
         listen: args.listen,
@@ -69,5 +69,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let ran = runtime.block_on(shell::run(config));
     runtime.shutdown_background(); // A thread that a frozen file system holds would keep the others waiting.
     ran?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

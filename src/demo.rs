@@ -1,5 +1,5 @@
 //! `heddle demo`: the main job on real input, watched in the terminal interface or told as text.
-use crate::Outcome;
+use crate::CommandOutcome;
 use anyhow::Context;
 use inventory::TopologyFile;
 use std::io::IsTerminal;
@@ -39,7 +39,7 @@ impl From<Mpi> for lab::mpi::Mpi {
     }
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let (name, text) = match &args.topology {
         Some(path) => {
             (path.display().to_string(), std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?)
@@ -50,10 +50,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
     demo::down_on_signal(&args.name)?;
     match demo::play(&args.name, file, args.mpi.into(), crate::bench::program, watched) {
-        Ok(()) => Ok(Outcome::Done),
+        Ok(()) => Ok(CommandOutcome::Done),
         Err(error) => {
             eprintln!("heddle demo: FAILED: {error:#}");
-            Ok(Outcome::CheckFailed)
+            Ok(CommandOutcome::CheckFailed)
         }
     }
 }

@@ -1,16 +1,16 @@
 //! `heddle discover`
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::output::print;
-use agent::recording::{Folder, read_folder};
+use agent::recording::{RecordingFolder, read_folder};
 use anyhow::Context;
 use cabling::export;
 use infer::{descriptions, infer, infer_recorded};
-use inventory::address::Addresses;
-use inventory::descriptions::Descriptions;
+use inventory::address::AddressLookup;
+use inventory::descriptions::PortDescriptions;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Source};
-use inventory::view::{Views, apply};
+use inventory::observation::{DeviceFact, Observation, ObservationSource};
+use inventory::view::{DeviceViews, apply};
 use inventory::{Topology, TopologyFile};
 use std::path::{Path, PathBuf};
 
@@ -18,17 +18,17 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    network: Network,
+    network: NetworkArgs,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: DiscoverFormat,
 }
 
 /// Where the network is, and what hosts say of it.
 #[derive(clap::Args)]
-pub(crate) struct Network {
+pub(crate) struct NetworkArgs {
     #[command(flatten)]
-    place: Place,
+    place: NetworkSource,
     /// What host agents say, besides: a folder of reports as heddle agent --once --format json prints them, a file a host, NAME.json
     #[arg(long, value_name = "DIR", conflicts_with = "walks")]
     reports: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub(crate) struct Network {
 /// Out there, or recorded.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
-struct Place {
+struct NetworkSource {
     /// The inventory: which switches to ask, with which credentials, and which hosts to expect
     #[arg(long, value_name = "FILE")]
     inventory: Option<PathBuf>,
@@ -48,7 +48,7 @@ struct Place {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
+enum DiscoverFormat {
     /// A drawing of the tree
     Text,
     /// Nodes, links with their evidence, clusters and alarms
@@ -64,19 +64,19 @@ enum Format {
 }
 
 /// A network as found.
-pub(crate) struct Found {
+pub(crate) struct DiscoveredNetwork {
     pub(crate) topology: Topology,
     /// The topology as a file for the offline commands.
     file: TopologyFile,
     /// How its ports are described.
-    pub(crate) descriptions: Descriptions,
+    pub(crate) descriptions: PortDescriptions,
     /// Whether any device said anything.
     pub(crate) answered: bool,
 }
 
-impl Network {
+impl NetworkArgs {
     /// Takes one look, and tells on standard error what is wrong.
-    pub(crate) fn look(&self) -> anyhow::Result<Found> {
+    pub(crate) fn read_network(&self) -> anyhow::Result<DiscoveredNetwork> {
         let found = match (&self.place.inventory, &self.place.walks) {
             (Some(file), _) => asked(file, self.reports.as_deref())?,
             (None, Some(folder)) => recorded(folder)?,
@@ -92,29 +92,29 @@ impl Network {
     }
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let found = args.network.look()?;
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
+    let found = args.network.read_network()?;
     let text = match args.format {
-        Format::Text => Ok(export::text(&found.topology)),
-        Format::Json => Ok(serde_json::to_string_pretty(&found.topology)? + "\n"),
-        Format::Dot => Ok(export::dot(&found.topology)),
-        Format::Slurm => export::slurm(&found.topology),
-        Format::SlurmYaml => export::slurm_yaml(&found.topology),
-        Format::Topology => Ok(found.file.to_yaml()),
+        DiscoverFormat::Text => Ok(export::text(&found.topology)),
+        DiscoverFormat::Json => Ok(serde_json::to_string_pretty(&found.topology)? + "\n"),
+        DiscoverFormat::Dot => Ok(export::dot(&found.topology)),
+        DiscoverFormat::Slurm => export::slurm(&found.topology),
+        DiscoverFormat::SlurmYaml => export::slurm_yaml(&found.topology),
+        DiscoverFormat::Topology => Ok(found.file.to_yaml()),
     };
     let text = match text {
         Ok(text) => text,
         Err(e) => {
             eprintln!("heddle: {e}");
-            return Ok(Outcome::CheckFailed);
+            return Ok(CommandOutcome::CheckFailed);
         }
     };
     print(&text)?;
-    Ok(if found.answered { Outcome::Done } else { Outcome::CheckFailed })
+    Ok(if found.answered { CommandOutcome::Done } else { CommandOutcome::CheckFailed })
 }
 
 /// One look at a network.
-fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<Found> {
+fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwork> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
     let mut inventory = Inventory::parse(&file, &text)?;
@@ -124,20 +124,20 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<Found> {
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no threads to ask from")?;
     let said = reports.map(reported).transpose()?.unwrap_or_default();
-    let (mut views, answered) = taken(&runtime.block_on(agent::look(&inventory))?);
+    let (mut views, answered) = taken(&runtime.block_on(agent::read_all_switches(&inventory))?);
     for observation in &said {
         apply(&mut views, observation);
     }
     let topology = infer(&inventory, &views);
     let mut file = topology.to_file();
     locate(&mut file, &topology, &views);
-    inventory.rank(&mut file);
-    Ok(Found { descriptions: descriptions(&views, &topology), topology, file, answered })
+    inventory.apply_stated_hosts(&mut file);
+    Ok(DiscoveredNetwork { descriptions: descriptions(&views, &topology), topology, file, answered })
 }
 
 /// Puts in the addresses that host agents reported.
-fn locate(file: &mut TopologyFile, topology: &Topology, views: &Views) {
-    let (seats, addresses) = (topology.seats(), Addresses::new(views));
+fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
+    let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
     for (name, host) in &mut file.hosts {
         host.address = seats.get(name.as_str()).and_then(|seat| addresses.of(name, seat.1)).map(|(address, _)| address);
     }
@@ -159,12 +159,12 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
 fn report(file: &Path) -> anyhow::Result<Observation> {
     let report: HostReport = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     report.check().map_err(anyhow::Error::msg)?;
-    Ok(Observation { at: agent::now(), reporter: report.host.clone(), source: Source::Agent, fact: Fact::Host(report) })
+    Ok(Observation { at: agent::now(), reporter: report.host.clone(), source: ObservationSource::Agent, fact: DeviceFact::Host(report) })
 }
 
 /// What recorded walks say.
-fn recorded(folder: &Path) -> anyhow::Result<Found> {
-    let Folder { recordings, notes } = read_folder(folder)?;
+fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
+    let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {
         eprintln!("heddle: {note}");
     }
@@ -173,11 +173,11 @@ fn recorded(folder: &Path) -> anyhow::Result<Found> {
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
     let file = topology.to_file();
-    Ok(Found { descriptions: descriptions(&views, &topology), topology, file, answered })
+    Ok(DiscoveredNetwork { descriptions: descriptions(&views, &topology), topology, file, answered })
 }
 
-fn taken(observations: &[Observation]) -> (Views, bool) {
-    let mut views = Views::new();
+fn taken(observations: &[Observation]) -> (DeviceViews, bool) {
+    let mut views = DeviceViews::new();
     for observation in observations {
         apply(&mut views, observation);
     }

@@ -1,5 +1,5 @@
 //! `heddle doctor`: what this machine lacks, and the one command that gives it.
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::tune::report::decided;
 use doctor::jobs::{self, JobFinding, JobFindings};
 use doctor::needs::{self, MachineNeed, NeedSource, packages};
@@ -22,11 +22,11 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if args.mpi {
         let findings = jobs::look(args.dir.as_deref());
         crate::output::print(&text(&findings))?;
-        return Ok(if findings.good { Outcome::Done } else { Outcome::CheckFailed });
+        return Ok(if findings.good { CommandOutcome::Done } else { CommandOutcome::CheckFailed });
     }
     let found = needs::look();
     let mut out = std::io::stdout().lock();
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         table(&found, &mut out)?;
     }
-    Ok(if found.iter().all(|(_, there)| *there) { Outcome::Done } else { Outcome::CheckFailed })
+    Ok(if found.iter().all(|(_, there)| *there) { CommandOutcome::Done } else { CommandOutcome::CheckFailed })
 }
 
 fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Result<()> {

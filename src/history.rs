@@ -1,5 +1,5 @@
 //! `heddle history`
-use crate::Outcome;
+use crate::CommandOutcome;
 use anyhow::{Context, bail};
 use controller::history;
 use directory::reading::current_epoch;
@@ -23,7 +23,7 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let entries = history::read(&args.dir).with_context(|| format!("{}: no shared directory of heddle", args.dir.display()))?;
     match args.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
@@ -35,5 +35,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
              heddle publish, or restart heddle controller"
         );
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -1,11 +1,11 @@
 //! `heddle lab`
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::schedule::count;
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
 use inventory::{BitsPerSec, TopologyFile};
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,32 +14,32 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: LabCommand,
 }
 
 #[derive(clap::Args)]
-struct Name {
+struct LabNameArgs {
     /// Which lab; several can be up side by side [default: $HEDDLE_LAB, else "lab"]
     #[arg(long = "name", value_name = "L")]
     name: Option<String>,
 }
 
-impl Name {
+impl LabNameArgs {
     fn get(&self) -> String {
         self.name.clone().or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|n| !n.is_empty())).unwrap_or_else(|| "lab".into())
     }
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum LabCommand {
     /// Build a topology file as a cluster of namespaces, bridges and shaped links
     Up {
         /// Topology file
         file: PathBuf,
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// Queue of a switch port, in bytes
-        #[arg(long, value_name = "BYTES", default_value_t = Options::default().port_buffer)]
+        #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
         port_buffer: u32,
         /// STP forward delay, in seconds; a port forwards after twice this time
         #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..=30))]
@@ -57,12 +57,12 @@ enum Command {
     /// End a lab and remove all that is left of it
     Down {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
     },
     /// Show nodes, cables and what STP made of them
     Status {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// How to print it
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
@@ -70,7 +70,7 @@ enum Command {
     /// Run a program inside a host, a switch, or the head node "ctl"
     Exec {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// Where
         node: String,
         /// Program and arguments
@@ -80,7 +80,7 @@ enum Command {
     /// Move a host's cable to another switch
     Move {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// The host
         host: String,
         /// The switch
@@ -89,14 +89,14 @@ enum Command {
     /// Cut the cables between two nodes
     Cut {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// The two, as A-B
         link: String,
     },
     /// Join two nodes again, or two switches by a new cable
     Join {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// The two, as A-B
         link: String,
         /// The cable's rate, like 100M [default: as it was, 1G for a new one]
@@ -106,7 +106,7 @@ enum Command {
     /// Run an MPI program across the lab's hosts, ranks in host order
     Mpirun {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         /// Which MPI library the program was compiled for
         #[arg(long, value_enum)]
         mpi: Mpi,
@@ -138,13 +138,13 @@ enum Command {
     #[command(hide = true)]
     Relay {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
     },
     /// What `up` starts as process 1 of a node
     #[command(hide = true)]
     NodeInit {
         #[command(flatten)]
-        name: Name,
+        name: LabNameArgs,
         node: String,
     },
     /// What an MPI starts in place of ssh
@@ -186,11 +186,11 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     match &args.command {
-        Command::Up { file, name, port_buffer, forward_delay, hello, max_age, ageing } => {
+        LabCommand::Up { file, name, port_buffer, forward_delay, hello, max_age, ageing } => {
             let seconds = Duration::from_secs;
-            let options = Options {
+            let options = LabOptions {
                 port_buffer: *port_buffer,
                 forward_delay: seconds(*forward_delay),
                 hello: seconds(*hello),
@@ -199,39 +199,39 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
             };
             up(file, &name.get(), options)?;
         }
-        Command::Down { name } => Lab::down(&name.get())?,
-        Command::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
-        Command::Exec { name, node, program } => std::process::exit(lab::enter::exec(&name.get(), node, program)?),
-        Command::Move { name, host, switch } => {
+        LabCommand::Down { name } => Lab::down(&name.get())?,
+        LabCommand::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
+        LabCommand::Exec { name, node, program } => std::process::exit(lab::enter::exec(&name.get(), node, program)?),
+        LabCommand::Move { name, host, switch } => {
             let (from, to) = Lab::open(&name.get())?.move_host(host, switch)?;
             println!("{} {host}: from {} {} to {} {}", timestamp(), from.node, from.port, to.node, to.port);
         }
-        Command::Cut { name, link } => {
+        LabCommand::Cut { name, link } => {
             let lab = Lab::open(&name.get())?;
             let (a, b) = ends(&lab, link)?;
             report("cut", &lab.cut(a, b)?);
         }
-        Command::Join { name, link, rate } => {
+        LabCommand::Join { name, link, rate } => {
             let lab = Lab::open(&name.get())?;
             let (a, b) = ends(&lab, link)?;
             report("joined", &lab.join(a, b, *rate)?);
         }
-        Command::Mpirun { name, mpi, ranks, per_host, hosts, no_shim, timeout, program } => {
+        LabCommand::Mpirun { name, mpi, ranks, per_host, hosts, no_shim, timeout, program } => {
             let mpi = match mpi {
                 Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
                 Mpi::Mpich => lab::mpi::Mpi::Mpich,
             };
             let (ranks, per_host, hosts) = (*ranks, *per_host, hosts.clone());
-            let job = lab::mpi::Job { mpi, ranks, per_host, hosts, shim: !no_shim, timeout: *timeout };
+            let job = lab::mpi::MpiJob { mpi, ranks, per_host, hosts, shim: !no_shim, timeout: *timeout };
             std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
         }
-        Command::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
-        Command::Relay { name } => lab::relay::run(&name.get())?,
-        Command::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
-        Command::Agent { arguments } => std::process::exit(lab::enter::agent(&Name { name: None }.get(), arguments)?),
-        Command::Session { program } => std::process::exit(lab::enter::session(program)?),
+        LabCommand::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
+        LabCommand::Relay { name } => lab::relay::run(&name.get())?,
+        LabCommand::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
+        LabCommand::Agent { arguments } => std::process::exit(lab::enter::launcher_agent(&LabNameArgs { name: None }.get(), arguments)?),
+        LabCommand::Session { program } => std::process::exit(lab::enter::session(program)?),
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// The two nodes of `A-B`. Names may hold hyphens themselves; the lab knows which there are.
@@ -245,7 +245,7 @@ fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
     })
 }
 
-fn report(what: &str, cables: &[lab::plan::Cable]) {
+fn report(what: &str, cables: &[lab::plan::LabCable]) {
     for c in cables {
         println!("{} {what} {} {} - {} {}, {}bit/s", timestamp(), c.a.node, c.a.port, c.b.node, c.b.port, c.rate);
     }
@@ -257,7 +257,7 @@ fn timestamp() -> String {
     format!("{}.{:03}", now.as_secs(), now.subsec_millis())
 }
 
-fn up(file: &PathBuf, name: &str, options: Options) -> anyhow::Result<()> {
+fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
     let began = Instant::now();
     let text = std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     let topology = TopologyFile::parse(&file.display().to_string(), &text)?;
@@ -278,7 +278,7 @@ fn up(file: &PathBuf, name: &str, options: Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn status(status: &lab::Status, format: Format) -> anyhow::Result<()> {
+fn status(status: &lab::LabStatus, format: Format) -> anyhow::Result<()> {
     if let Format::Json = format {
         println!("{}", serde_json::to_string_pretty(status)?);
         return Ok(());

@@ -32,11 +32,11 @@ use std::process::ExitCode;
 )]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: HeddleCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum HeddleCommand {
     /// Plan a collective for a topology file and print the schedule
     Schedule(schedule::Args),
     /// Check a schedule against a topology file; name the first violation
@@ -74,34 +74,34 @@ enum Command {
 }
 
 /// A command ended as it should, or a check it was asked for failed. Errors are bad input: exit status 64.
-enum Outcome {
+enum CommandOutcome {
     Done,
     CheckFailed,
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Schedule(args) => schedule::run(&args),
-        Command::Verify(args) => verify::run(&args),
-        Command::Discover(args) => discover::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::Predict(args) => predict::run(&args),
-        Command::WhatIf(args) => what_if::run(&args),
-        Command::Publish(args) => publish::run(&args),
-        Command::History(args) => history::run(&args),
-        Command::Controller(args) => controller::run(&args),
-        Command::Agent(args) => agent::run(&args),
-        Command::Tui(args) => tui::run(&args),
-        Command::Lab(args) => lab::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Tune(args) => tune::run(&args),
-        Command::Demo(args) => demo::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Completions(args) => completions::run(&args, &mut Cli::command()),
+        HeddleCommand::Schedule(args) => schedule::run(&args),
+        HeddleCommand::Verify(args) => verify::run(&args),
+        HeddleCommand::Discover(args) => discover::run(&args),
+        HeddleCommand::Check(args) => check::run(&args),
+        HeddleCommand::Predict(args) => predict::run(&args),
+        HeddleCommand::WhatIf(args) => what_if::run(&args),
+        HeddleCommand::Publish(args) => publish::run(&args),
+        HeddleCommand::History(args) => history::run(&args),
+        HeddleCommand::Controller(args) => controller::run(&args),
+        HeddleCommand::Agent(args) => agent::run(&args),
+        HeddleCommand::Tui(args) => tui::run(&args),
+        HeddleCommand::Lab(args) => lab::run(&args),
+        HeddleCommand::Bench(args) => bench::run(&args),
+        HeddleCommand::Tune(args) => tune::run(&args),
+        HeddleCommand::Demo(args) => demo::run(&args),
+        HeddleCommand::Doctor(args) => doctor::run(&args),
+        HeddleCommand::Completions(args) => completions::run(&args, &mut Cli::command()),
     };
     match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::CheckFailed) => ExitCode::from(1),
+        Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
             eprintln!("heddle: {}", inventory::plain::message(&format!("{error:#}")));
             ExitCode::from(64)

@@ -1,13 +1,13 @@
 //! `heddle predict`
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::output::{print, time};
 use crate::schedule::{read_topology, tree_of};
 use anyhow::Context;
 use inventory::{Bytes, Tree};
-use schedules::lg::Clusters;
-use schedules::sync::scheme::Mechanism;
-use selection::predict::{self, Comparison};
-use selection::simulate::Model;
+use schedules::lg::ClusterPartition;
+use schedules::sync::scheme::SyncMechanism;
+use selection::predict::{self, AlgorithmComparison};
+use selection::simulate::SimulationModel;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -66,15 +66,15 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = read_topology(&args.topology)?;
     let tree = tree_of(&args.topology, &file, &args.hosts, MOST_RANKS)?;
-    let clusters = Clusters::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
-    let model = Model {
+    let clusters = ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
+    let model = SimulationModel {
         latency: args.latency,
         token: args.token.unwrap_or(args.latency),
-        penalty: args.gamma.map_or(args.penalty, Model::penalty_of_gamma),
-        ..Model::default()
+        penalty: args.gamma.map_or(args.penalty, SimulationModel::penalty_of_gamma),
+        ..SimulationModel::default()
     };
     let mut comparisons = Vec::new();
     for &block in &args.size {
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// What the times rest on, where nobody has measured.
-fn assumption(model: &Model) -> &'static str {
+fn assumption(model: &SimulationModel) -> &'static str {
     if model.penalty > 0.0 {
         ""
     } else {
@@ -101,7 +101,7 @@ fn assumption(model: &Model) -> &'static str {
     }
 }
 
-fn table(tree: &Tree, comparison: &Comparison) -> String {
+fn table(tree: &Tree, comparison: &AlgorithmComparison) -> String {
     let ranks = tree.hosts();
     let mut text = format!(
         "{} among {ranks} {}, blocks of {} bytes: at least {}\n",
@@ -117,12 +117,12 @@ fn table(tree: &Tree, comparison: &Comparison) -> String {
     text
 }
 
-fn to_json(tree: &Tree, model: &Model, comparisons: &[Comparison]) -> serde_json::Value {
-    let compared = |c: &Comparison| {
+fn to_json(tree: &Tree, model: &SimulationModel, comparisons: &[AlgorithmComparison]) -> serde_json::Value {
+    let compared = |c: &AlgorithmComparison| {
         let algorithms: Vec<_> = c
             .predictions
             .iter()
-            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync.map(Mechanism::name), "seconds": p.seconds, "ratio": c.ratio(p)}))
+            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync.map(SyncMechanism::name), "seconds": p.seconds, "ratio": c.ratio(p)}))
             .collect();
         json!({"collective": c.collective, "size": c.block, "bound_seconds": c.bound, "algorithms": algorithms})
     };

@@ -1,10 +1,10 @@
 //! `heddle publish`
-use crate::Outcome;
+use crate::CommandOutcome;
 use anyhow::Context;
 use controller::plan::stated;
 use controller::publish::{KEEP, measurements_for_next};
-use directory::epoch::{Epoch, Verified};
-use directory::publishing::Store;
+use directory::epoch::{Epoch, VerifiedEpoch};
+use directory::publishing::EpochStore;
 use directory::reading::{current, current_epoch};
 use inventory::TopologyFile;
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let name = args.topology.display().to_string();
     let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
     let file = TopologyFile::parse(&name, &text)?;
     file.tree().with_context(|| name.clone())?; // Before the directory is touched.
-    let store = Store::open(&args.dir, KEEP)?;
+    let store = EpochStore::open(&args.dir, KEEP)?;
     let (tuning, problem) = measurements_for_next(&args.dir);
     if let Some(problem) = problem {
         eprintln!("{problem}; the decision table is made without that file");
@@ -38,11 +38,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         eprintln!("{name}: epoch {} is this topology already; nothing published", current.number);
     } else {
         let number = store.next()?;
-        let verified = Verified::plan(number, agent::now(), file.clone(), stated(&file), tuning).with_context(|| name.clone())?;
+        let verified = VerifiedEpoch::plan(number, agent::now(), file.clone(), stated(&file), tuning).with_context(|| name.clone())?;
         store.publish(&verified)?;
     }
     if let Some(pointer) = current(&args.dir)? {
         println!("{pointer}");
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -1,5 +1,5 @@
 //! `heddle tui`: the cluster in the terminal.
-use crate::Outcome;
+use crate::CommandOutcome;
 use agent::secrets;
 use anyhow::{Context, anyhow};
 use lab::Lab;
@@ -36,36 +36,36 @@ pub(crate) struct Args {
     ascii: bool,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let mut options = tui::Options { theme: if no_color { tui::Theme::Mono } else { args.theme }, ascii: args.ascii, lab: None };
+    let mut options = tui::TuiOptions { theme: if no_color { tui::Theme::Mono } else { args.theme }, ascii: args.ascii, lab: None };
     if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
         print!("{}", tui::print(file, size, &options)?);
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     if let Some(name) = &args.lab {
         let lab = Lab::open(name)?;
         if args.snapshot.is_none() && !on_head_node(name) {
             return go_there(&lab);
         }
-        options.lab = Some(Box::new(Cables(lab)));
+        options.lab = Some(Box::new(LabCables(lab)));
     }
     tui::run(source(args)?, options)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn source(args: &Args) -> anyhow::Result<tui::Source> {
+fn source(args: &Args) -> anyhow::Result<tui::SnapshotSource> {
     if let Some(file) = &args.snapshot {
-        return Ok(tui::Source::File(file.clone()));
+        return Ok(tui::SnapshotSource::File(file.clone()));
     }
-    secrets::none_in_address(&args.connect).map_err(|problem| anyhow!("--connect: {problem}"))?;
+    secrets::refuse_user_info(&args.connect).map_err(|problem| anyhow!("--connect: {problem}"))?;
     let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
     let file = secrets::token_file(args.token_file.as_deref(), secrets::TOKEN);
     let token = file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
     let authorities = args.ca.as_deref().map(tui::authorities).transpose().map_err(|problem| anyhow!("--ca {problem}"))?;
     let url = args.connect.trim_end_matches('/');
     let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    Ok(tui::Source::Http { url, token, authorities: authorities.unwrap_or_default() })
+    Ok(tui::SnapshotSource::Http { url, token, authorities: authorities.unwrap_or_default() })
 }
 
 /// A lab's controller listens on the loopback interface of the lab's head node: the interface must run there too.
@@ -75,16 +75,16 @@ fn on_head_node(name: &str) -> bool {
 }
 
 /// Becomes the same command on the lab's head node; terminal and signals go with it.
-fn go_there(lab: &Lab) -> anyhow::Result<Outcome> {
+fn go_there(lab: &Lab) -> anyhow::Result<CommandOutcome> {
     let program = std::env::current_exe().context("the path of this program")?;
     let error = lab.exec(CONTROL, std::iter::once(program.into_os_string()).chain(std::env::args_os().skip(1))).exec();
     Err(anyhow::Error::new(error).context(format!("lab {}: entering its head node", lab.name())))
 }
 
 /// The lab behind the keys that move cables.
-struct Cables(Lab);
+struct LabCables(Lab);
 
-impl tui::LabControl for Cables {
+impl tui::LabControl for LabCables {
     fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String> {
         let (from, to) = self.0.move_host(host, switch).map_err(|e| e.to_string())?;
         Ok(format!("cable of {host} moved from {} {} to {} {}", from.node, from.port, to.node, to.port))

@@ -4,22 +4,22 @@ mod job;
 pub(crate) mod report;
 mod trial;
 
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::{Context, ensure};
 use controller::publish::KEEP;
 use directory::epoch::Epoch;
-use directory::epoch::Verified;
-use directory::publishing::{self, PublishError, Store};
+use directory::epoch::VerifiedEpoch;
+use directory::publishing::{self, PublishError, EpochStore};
 use directory::reading;
 use inventory::Bytes;
-use job::Launcher;
+use job::JobLauncher;
 use lab::mpi::Mpi;
-use selection::table::{Carrier, Way};
-use selection::tuning::comparison::Comparison;
+use selection::table::{DataCarrier, Way};
+use selection::tuning::comparison::TunedComparison;
 use selection::tuning::pairs::{self, CallPairs};
 use selection::tuning::session::{LaunchedJob, TuningSession, contenders};
-use selection::tuning::{Run, Tuning, algorithms};
+use selection::tuning::{TuningRun, TuningRuns, algorithms};
 use std::path::{Path, PathBuf};
 
 const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
@@ -105,8 +105,8 @@ fn positive(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0).ok_or_else(wrong)
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let launcher = Launcher::new(args)?;
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
+    let launcher = JobLauncher::new(args)?;
     let dir = launcher.dir().to_owned();
     let epoch = reading::current_epoch(&dir)?.with_context(|| {
         format!(
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.check {
         return check::run(args, &launcher, &epoch);
     }
-    let directory = trial::Directory::new(&launcher)?;
+    let directory = trial::TrialDirectory::new(&launcher)?;
     let mut run = measure(args, &launcher, &epoch)?;
     run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
     let tree = epoch.topology.tree()?;
@@ -125,20 +125,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let run = tuning.runs.last().context("the run just added")?;
     print(&report::text(run, &tuning.table(&tree)))?;
     if args.dry_run {
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
-    publishing::put_measurements(&dir, &tuning)?;
+    publishing::write_measurements(&dir, &tuning)?;
     eprintln!("{}", next_epoch(&dir, tuning)?);
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// All launches, one kind after the other, again and again: what else the hosts do falls on all of them.
-fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Run> {
+fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<TuningRun> {
     let tree = epoch.topology.tree()?;
     let mut session = TuningSession::new(&tree, epoch.number, contenders(&args.ways, &epoch.topology, epoch.bound.phases)?);
     for launch in 1..=args.launches {
         eprintln!("launch {launch} of {}: {} ways in turn", args.launches, session.turns().len());
-        let said = launcher.turns(session.turns())?;
+        let said = launcher.run_in_turns(session.turns())?;
         session.launched(LaunchedJob { library: &said.library, hosts: &said.hosts, epoch: said.epoch, gone: &said.gone })?;
         for series in &said.series {
             match job::collective(&series.collective) {
@@ -160,7 +160,7 @@ fn measure(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Ru
 }
 
 /// Launches in which the library is forced to one of its own algorithms.
-fn force(args: &Args, launcher: &Launcher, launch: u32, session: &mut TuningSession<'_>) -> anyhow::Result<()> {
+fn force(args: &Args, launcher: &JobLauncher, launch: u32, session: &mut TuningSession<'_>) -> anyhow::Result<()> {
     for algorithms in algorithms::of(args.mpi.both().1) {
         eprintln!("launch {launch} of {}: the library's {}", args.launches, algorithms.names());
         for series in launcher.forced(algorithms)?.series {
@@ -176,7 +176,7 @@ fn force(args: &Args, launcher: &Launcher, launch: u32, session: &mut TuningSess
 fn needs(way: Way) -> &'static str {
     match (way, way.carrier()) {
         (Way::Lg, _) => NO_CLUSTERS,
-        (_, Some(Carrier::Tcp)) => NO_TCP,
+        (_, Some(DataCarrier::Tcp)) => NO_TCP,
         _ => "",
     }
 }
@@ -184,13 +184,13 @@ fn needs(way: Way) -> &'static str {
 /// Launches of jobs that follow a shared directory, every other row of calls past the runtime: a line about the jobs, and how their calls did
 /// against the library's own at each size.
 fn compare(
-    launcher: &Launcher,
+    launcher: &JobLauncher,
     dir: &Path,
     epoch: u64,
     sizes: &[Bytes],
     launches: u32,
     rounds: u64,
-) -> anyhow::Result<(String, Vec<Comparison>)> {
+) -> anyhow::Result<(String, Vec<TunedComparison>)> {
     let mut pairs = CallPairs::default();
     let mut heading = String::new();
     for launch in 1..=launches {
@@ -208,13 +208,13 @@ fn compare(
 }
 
 /// Has an epoch made of the measurements, and says by whom.
-fn next_epoch(dir: &Path, tuning: Tuning) -> anyhow::Result<String> {
-    let store = match Store::open(dir, KEEP) {
+fn next_epoch(dir: &Path, tuning: TuningRuns) -> anyhow::Result<String> {
+    let store = match EpochStore::open(dir, KEEP) {
         Err(PublishError::Locked { holder, .. }) => return Ok(format!("{holder}, and makes the next epoch of it")),
         store => store?,
     };
     let current = reading::current_epoch(dir)?.context("the epoch that was measured")?;
-    let verified = Verified::plan(store.next()?, agent::now(), current.topology, current.network, tuning)?;
+    let verified = VerifiedEpoch::plan(store.next()?, agent::now(), current.topology, current.network, tuning)?;
     let pointer = store.publish(&verified)?;
     Ok(format!("epoch {} published with this table; running jobs take it up", pointer.number))
 }

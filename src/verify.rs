@@ -1,5 +1,5 @@
 //! `heddle verify`
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
 use inventory::{Tree, plain, ranks};
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     schedule: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let topology = read_topology(&args.topology)?;
     let tree = if topology.hosts.is_empty() { None } else { Some(topology.tree().with_context(|| args.topology.display().to_string())?) };
     let bytes = read(&args.schedule)?;
@@ -34,11 +34,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(match checked {
         Ok(summary) => {
             println!("ok: {summary}");
-            Outcome::Done
+            CommandOutcome::Done
         }
         Err(violation) => {
             println!("violation: {}", plain::visible(&violation)); // Names in it are the file's.
-            Outcome::CheckFailed
+            CommandOutcome::CheckFailed
         }
     })
 }

@@ -1,10 +1,10 @@
 //! `heddle what-if`
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::output::{print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
-use selection::what_if::{Advice, Change, Outlook, advice, is_as_settled, outlook};
+use selection::what_if::{CablingAdvice, CablingChange, NetworkOutlook, advice, matches_spanning_tree, outlook};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -48,11 +48,11 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let place = || args.topology.display().to_string();
     let file = read_topology(&args.topology)?;
     let now = outlook(&file, args.size).with_context(place)?;
-    if !is_as_settled(&file) {
+    if !matches_spanning_tree(&file) {
         eprintln!(
             "heddle: {}: its blocked links are not those of standard path costs under root bridge \"{}\"; after a change others than shown may be blocked",
             place(),
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         match args.format {
             Format::Summary => compared(args.size, &changes, &now, &then),
             Format::Json => pretty(&json!({
-                "changes": changes.iter().map(Change::to_string).collect::<Vec<_>>(), "now": as_json(&now), "then": as_json(&then),
+                "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(), "now": as_json(&now), "then": as_json(&then),
             })),
         }
     };
@@ -81,18 +81,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 impl Args {
     /// Everything asked for: hosts first, then cables, then the root bridge.
-    fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<Change>> {
-        let moves = self.moves.iter().map(|(host, switch)| Ok(Change::Move { host: host.clone(), switch: switch.clone() }));
+    fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<CablingChange>> {
+        let moves = self.moves.iter().map(|(host, switch)| Ok(CablingChange::Move { host: host.clone(), switch: switch.clone() }));
         let link = |(ends, rate): &(String, String)| {
             let rate: BitsPerSec = rate.parse().with_context(|| format!("--link {ends}={rate}"))?;
-            Ok(Change::link(file, ends, rate)?)
+            Ok(CablingChange::link(file, ends, rate)?)
         };
-        moves.chain(self.links.iter().map(link)).chain(self.root_bridge.iter().map(|s| Ok(Change::RootBridge(s.clone())))).collect()
+        moves.chain(self.links.iter().map(link)).chain(self.root_bridge.iter().map(|s| Ok(CablingChange::RootBridge(s.clone())))).collect()
     }
 }
 
-fn compared(block: Bytes, changes: &[Change], now: &Outlook, then: &Outlook) -> String {
-    let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
+fn compared(block: Bytes, changes: &[CablingChange], now: &NetworkOutlook, then: &NetworkOutlook) -> String {
+    let changes: Vec<String> = changes.iter().map(CablingChange::to_string).collect();
     let mut text = format!("{}; blocks of {} bytes\n", changes.join(", "), block.0);
     let mut row = |what: &str, now: String, then: String| {
         let line = format!("  {what:<12}{now:<32}{then}");
@@ -114,7 +114,7 @@ fn compared(block: Bytes, changes: &[Change], now: &Outlook, then: &Outlook) -> 
     text
 }
 
-fn advised(block: Bytes, now: &Outlook, advice: &[Advice]) -> String {
+fn advised(block: Bytes, now: &NetworkOutlook, advice: &[CablingAdvice]) -> String {
     let mut text = format!("now: all-to-all at least {}, {}; blocks of {} bytes\n", time(now.alltoall), phases(now), block.0);
     if advice.is_empty() {
         text.push_str("no single change of a host, a link or the root bridge makes it faster\n");
@@ -135,7 +135,7 @@ fn gain(now: f64, then: f64) -> String {
     if percent.abs() < 0.5 { String::new() } else { format!(" ({percent:+.0} %)") }
 }
 
-fn phases(outlook: &Outlook) -> String {
+fn phases(outlook: &NetworkOutlook) -> String {
     let bound = &outlook.bound;
     format!("{}, bottleneck {}-{}", count(bound.phases as usize, "phase", "phases"), bound.edge.0, bound.edge.1)
 }
@@ -144,14 +144,14 @@ fn names(links: &[(String, String)]) -> String {
     if links.is_empty() { "nothing".into() } else { links.iter().map(|(a, b)| format!("{a}-{b}")).collect::<Vec<_>>().join(", ") }
 }
 
-fn as_json(outlook: &Outlook) -> Value {
+fn as_json(outlook: &NetworkOutlook) -> Value {
     json!({
         "alltoall_seconds": outlook.alltoall, "allgather_seconds": outlook.allgather,
         "bound": outlook.bound, "blocked": outlook.blocked,
     })
 }
 
-fn advice_json(advice: &Advice) -> Value {
+fn advice_json(advice: &CablingAdvice) -> Value {
     json!({"change": advice.change.to_string(), "alltoall_seconds": advice.alltoall, "blocked": advice.blocked})
 }
 

@@ -1,10 +1,10 @@
 //! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as tests/lab.rs does.
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::until::until;
-use inventory::host_report::{HostReport, Nic, Protocol, Said};
-use inventory::observation::Id;
+use inventory::host_report::{HostReport, Nic, DiscoveryProtocol, HeardContent};
+use inventory::observation::NeighbourId;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use std::time::Duration;
 const TOKEN: &str = "agents-show-this-and-nobody-sees-it";
 
 /// A lab with a token for agents and one for viewers.
-fn cluster(test: &str, topology: &str) -> Up {
-    let up = Up::new(test, topology);
+fn cluster(test: &str, topology: &str) -> RunningLab {
+    let up = RunningLab::new(test, topology);
     fs::write(up.path("token"), TOKEN).unwrap();
     fs::write(up.path("viewers"), "viewers-show-another").unwrap();
     up
 }
 
-impl Up {
+impl RunningLab {
     fn daemon(&self, child: Child, log: &str) -> AgentDaemon {
         AgentDaemon { child: KilledAtEnd(child), log: self.path(log), mark: self.folder.path().display().to_string() }
     }
@@ -108,7 +108,7 @@ fn card<'a>(report: &'a HostReport, name: &str) -> &'a Nic {
 /// The switch port that a card hears by LLDP: switch and port.
 fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
     report.heard.iter().filter(|h| h.nic == card).find_map(|h| match &h.said {
-        Said::Neighbour { protocol: Protocol::Lldp, name, port: Id::Text(port), .. } => Some((name.clone(), port.clone())),
+        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, name, port: NeighbourId::Text(port), .. } => Some((name.clone(), port.clone())),
         _ => None,
     })
 }
@@ -120,14 +120,14 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     let agent = cluster.agent("n3", &["--slots", "7"]);
     let plan = cluster.lab.plan().unwrap();
     let node = plan.node("n3").unwrap();
-    let port = |plan: &lab::plan::Plan| {
+    let port = |plan: &lab::plan::LabPlan| {
         let end = plan.cables.iter().find(|c| c.a.node == "n3").unwrap().b.clone();
         (end.node, end.port)
     };
     let there = port(&plan);
     let report = until("the switch port is reported", || {
         let report = cluster.reported("n3")?;
-        let bridge = report.heard.iter().any(|h| h.nic == "eth0" && matches!(h.said, Said::Bpdu { .. }));
+        let bridge = report.heard.iter().any(|h| h.nic == "eth0" && matches!(h.said, HeardContent::Bpdu { .. }));
         (bridge && seat(&report, "eth0").as_ref() == Some(&there)).then_some(report)
     });
     let eth0 = card(&report, "eth0");

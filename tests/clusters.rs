@@ -1,7 +1,7 @@
 //! Clusters told from the emulated network: by SNMP alone, with host agents' reports, and as the operator states them. Needs root, as
 //! tests/lab.rs does.
 use crate::common::HEDDLE;
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::{Cluster, NodeKind, Topology};
@@ -17,7 +17,7 @@ const LONG: &str = "switches: [s0, s1]
 hosts: {n0: {switch: s0, rate: 20M}, n1: {switch: s0, rate: 20M}, n2: {switch: s1, rate: 20M}, n3: {switch: s1, rate: 20M}}
 links: [{a: s0, b: s1, rate: 20M, delay: 20ms}]\n";
 
-impl Up {
+impl RunningLab {
     /// What is found once every host has its place and the tree is whole as `fits` wants it.
     fn found(&self, inventory: &Path, more: &[&str], fits: impl Fn(&Topology) -> bool) -> Topology {
         until_or_why("every host has its place", LIMIT, || {
@@ -79,7 +79,7 @@ fn shown(clusters: &[Cluster]) -> Vec<String> {
 
 #[test]
 fn two_clusters_are_told_from_their_router_or_from_the_packets_that_pass_it() {
-    let up = Up::new("two", TWO);
+    let up = RunningLab::new("two", TWO);
     let expected = ["cluster-s0: n0 n1 n2", "cluster-s1: n3 n4 n5"];
     let listed = up.inventory("", "");
     let found = up.found(&listed, &[], |t| t.tree().is_ok());
@@ -108,7 +108,7 @@ fn two_clusters_are_told_from_their_router_or_from_the_packets_that_pass_it() {
 
 #[test]
 fn three_clusters_lie_around_two_routers() {
-    let up = Up::new("three", THREE);
+    let up = RunningLab::new("three", THREE);
     let listed = up.inventory("", "");
     let found = up.found(&listed, &[], |t| t.tree().is_ok());
     assert_eq!(shown(&found.clusters), ["cluster-s0: n0 n1", "cluster-s1: n2 n3", "cluster-s2: n4 n5"]);
@@ -119,7 +119,7 @@ fn three_clusters_lie_around_two_routers() {
 
 #[test]
 fn a_long_link_inside_a_spanning_tree_is_told_from_round_trips() {
-    let up = Up::new("long", LONG);
+    let up = RunningLab::new("long", LONG);
     let listed = up.inventory("", "");
     let found = up.found(&listed, &[], |t| t.tree().is_ok());
     assert_eq!(shown(&found.clusters), ["cluster-s0: n0 n1 n2 n3"], "switches do not tell of delays");

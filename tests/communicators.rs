@@ -1,7 +1,7 @@
 //! Communicators of every shape, by the thousand and in the hands of threads: each gives the same bytes with the runtime as without it,
 //! and each that the MPI library can make stays the application's. Needs what tests/mpi.rs needs.
 use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, ways};
-use crate::common::job::{BOTH, Job, compiled};
+use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::same_bytes;
 use selection::table::Way;
@@ -12,10 +12,10 @@ fn ranks_scattered_over_hosts_give_the_same_bytes() {
     for mpi in BOTH {
         let program = compiled("communicators.c", mpi, &[]);
         for host_of in ["0102300", "2210221"] {
-            let bare = Job::bare(mpi, host_of.len()).run(&program, &[]);
+            let bare = TestJob::bare(mpi, host_of.len()).run(&program, &[]);
             for forced in [FORCED, BUNDLED] {
                 let dir = shared(TREE);
-                let said = Job::new(mpi, host_of.len()).dir(dir.path()).env("HOST_OF", host_of).env(forced.0, forced.1).run(&program, &[]);
+                let said = TestJob::new(mpi, host_of.len()).dir(dir.path()).env("HOST_OF", host_of).env(forced.0, forced.1).run(&program, &[]);
                 assert_eq!((said.out, said.heddle), (bare.out.clone(), Vec::new()), "{host_of} on {mpi}");
                 let name = if forced == BUNDLED { "alltoall bundled" } else { "alltoall aapc" };
                 assert_eq!(ways(dir.path()), ["allgather ring", name], "{host_of} on {mpi}");
@@ -40,7 +40,7 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
     for mpi in BOTH {
         let program = compiled("sockets.c", mpi, &[]);
         let dir = shared(&TREE.replace("127.0.0.1", "\"::1\""));
-        let said = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&program, &[]);
+        let said = TestJob::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&program, &[]);
         // Rank 3 is the first of the other order, and keeps the socket to its helper.
         let expected: String =
             [0, 0, 0, 1].iter().zip(0..).map(|(own, rank)| format!("rank {rank}: 0 more, {} more, then {own}\n", 6 + own)).collect();
@@ -57,7 +57,7 @@ fn communicators_by_the_thousand() {
         let live = if mpi == "mpich" { 1200 } else { 300 };
         for (what, count, forced) in [("live", live, FORCED), ("brief", 200, FORCED), ("live", 200, OVER_TCP), ("brief", 60, OVER_TCP)] {
             let (dir, n) = (shared(TREE), count.to_string());
-            let said = Job::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).run(&program, &[what, &n]);
+            let said = TestJob::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).run(&program, &[what, &n]);
             let alive = if what == "live" { count } else { 0 };
             assert_eq!((said.out, said.heddle), (format!("comms: {alive} alive at once, 0 wrong\n"), Vec::new()), "{what} on {mpi}");
             let records = records(dir.path());
@@ -75,7 +75,7 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let said =
-            Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("comms.c", mpi, &[]), &["live", "1900", "threads"]);
+            TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("comms.c", mpi, &[]), &["live", "1900", "threads"]);
         assert_eq!(said.out, "comms: 1900 alive at once, 0 wrong\n", "{mpi}");
         assert!(said.heddle.iter().all(|line| line.contains("no communicator left for heddle")), "{mpi}: {:?}", said.heddle);
         let records = records(dir.path());
@@ -92,9 +92,9 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
 fn every_communicator_of_the_library_is_the_applications() {
     let program = compiled("comms.c", "mpich", &[]);
     let dir = shared(TREE);
-    let bare = Job::bare("mpich", 4).run(&program, &["all"]).out;
+    let bare = TestJob::bare("mpich", 4).run(&program, &["all"]).out;
     for (name, value, lines) in [("HEDDLE_AFTER", "0", 0), (OVER_TCP.0, OVER_TCP.1, 0), (FORCED.0, FORCED.1, 1)] {
-        let said = Job::new("mpich", 4).dir(dir.path()).env(name, value).run(&program, &["all"]);
+        let said = TestJob::new("mpich", 4).dir(dir.path()).env(name, value).run(&program, &["all"]);
         assert_eq!(said.out, bare, "{name}={value}");
         let told = said.heddle.iter().filter(|line| line.contains("no communicator left for heddle")).count();
         assert!(told >= lines && told == said.heddle.len(), "{name}={value}: {:?}", said.heddle);
@@ -109,7 +109,7 @@ fn few_calls_are_left_alone_and_many_are_looked_at() {
         let run = |iterations: &str| {
             let dir = shared(TREE);
             let flags = ["--collective", "alltoall", "--size", "300000", "--iterations", iterations, "--check"];
-            let said = Job::new(mpi, 4).dir(dir.path()).env("HEDDLE_VERBOSE", "1").run(&bench, &flags);
+            let said = TestJob::new(mpi, 4).dir(dir.path()).env("HEDDLE_VERBOSE", "1").run(&bench, &flags);
             (said.heddle.iter().any(|line| line.contains("follows epoch 1")), records(dir.path()).len())
         };
         assert_eq!(run("5"), (false, 0), "{mpi}");

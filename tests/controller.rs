@@ -1,10 +1,10 @@
 //! `heddle controller`, `publish` and `history` from the outside: clear refusals, and nothing published is ever lost.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
-use crate::common::daemon::Daemon;
+use crate::common::daemon::ControllerProcess;
 use crate::common::golden::{check, folder, transcript};
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::until::until_or_why;
 use directory::epoch::Epoch;
 use directory::reading::{current, current_epoch, numbers};
@@ -156,13 +156,13 @@ fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
 }
 
 /// A file system of its own, gone when dropped.
-struct Mount<'a>(&'a Path);
+struct TestMount<'a>(&'a Path);
 
-impl Mount<'_> {
-    fn new<'a>(at: &'a Path, options: &str) -> Mount<'a> {
+impl TestMount<'_> {
+    fn new<'a>(at: &'a Path, options: &str) -> TestMount<'a> {
         let output = Command::new("mount").args(["-t", "tmpfs", "-o", options, "heddle-test"]).arg(at).output().expect("mount runs");
         assert!(output.status.success(), "a small file system needs root: run `sudo -E make test`; mount says: {}", stderr(&output));
-        Mount(at)
+        TestMount(at)
     }
 
     fn remount(&self, options: &str) {
@@ -170,7 +170,7 @@ impl Mount<'_> {
     }
 }
 
-impl Drop for Mount<'_> {
+impl Drop for TestMount<'_> {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(self.0).status();
     }
@@ -181,7 +181,7 @@ fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let shared = dir.path().join("shared");
     fs::create_dir(&shared).unwrap();
-    let mount = Mount::new(&shared, "size=128k");
+    let mount = TestMount::new(&shared, "size=128k");
     let (small, large) = (dir.path().join("small.yaml"), dir.path().join("large.yaml"));
     fs::write(&small, topology(4, false)).unwrap();
     fs::write(&large, topology(512, false)).unwrap();
@@ -215,7 +215,7 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
     fs::copy(HEDDLE, &program).unwrap();
     fs::write(&file, topology(4, false)).unwrap();
     assert!(publish(&file, &shared).status.success());
-    let before = Published::of(&shared);
+    let before = PublishedView::of(&shared);
     fs::write(&file, topology(4, true)).unwrap();
     let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
     let mut command = Command::new("setpriv");
@@ -231,20 +231,20 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
 
 /// What a shared directory's readers see.
 #[derive(Debug)]
-struct Published {
+struct PublishedView {
     shared: PathBuf,
     pointer: String,
     epoch: Epoch,
 }
 
-impl Published {
-    fn of(shared: &Path) -> Published {
+impl PublishedView {
+    fn of(shared: &Path) -> PublishedView {
         let pointer = fs::read_to_string(shared.join("current")).unwrap();
-        Published { shared: shared.to_owned(), pointer, epoch: current_epoch(shared).unwrap().unwrap() }
+        PublishedView { shared: shared.to_owned(), pointer, epoch: current_epoch(shared).unwrap().unwrap() }
     }
 
     fn assert_unchanged(&self, after: &str) {
-        let now = Published::of(&self.shared);
+        let now = PublishedView::of(&self.shared);
         assert!((&now.pointer, &now.epoch) == (&self.pointer, &self.epoch), "{after}: {now:?}");
         assert_eq!(numbers(&self.shared.join("epochs")).unwrap(), [self.epoch.number], "{after}");
     }
@@ -289,7 +289,7 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
     let (file, shared) = (dir.path().join("file.yaml"), dir.path().join("shared"));
     fs::write(&file, topology(4, false)).unwrap();
     assert!(publish(&file, &shared).status.success());
-    let before = Published::of(&shared);
+    let before = PublishedView::of(&shared);
     let place = file.display();
     for (what, text, message) in BAD_TOPOLOGIES {
         fs::write(&file, text).unwrap();
@@ -309,7 +309,7 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
     let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
     let good = good.replace(":9\"}", ":9\"}, s1: {address: \"127.0.0.1:10\"}").replace("[n0]", "[n0, n1, n2, n3]");
     fs::write(&file, &good).unwrap();
-    let daemon = Daemon::start(&file, &shared, &[]);
+    let daemon = ControllerProcess::start(&file, &shared, &[]);
     for (what, text, message) in BAD_INVENTORIES {
         fs::write(&file, text).unwrap();
         daemon.signal("-HUP");
@@ -331,7 +331,7 @@ fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_sig
     let (inventory, shared) = (dir.path().join("inventory.yaml"), dir.path().join("shared"));
     let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
     fs::write(&inventory, &good).unwrap();
-    let daemon = Daemon::start(&inventory, &shared, &[]);
+    let daemon = ControllerProcess::start(&inventory, &shared, &[]);
     daemon.wait_for("never answered");
 
     let second = heddle().args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(&shared).output();
@@ -358,7 +358,7 @@ fn a_token_guards_the_api() {
     let token = dir.path().join("token");
     fs::write(&token, "a-secret-of-enough-letters\n").unwrap();
     let daemon =
-        Daemon::start(&folder("controller").join("good.yaml"), &dir.path().join("shared"), &["--token-file", token.to_str().unwrap()]);
+        ControllerProcess::start(&folder("controller").join("good.yaml"), &dir.path().join("shared"), &["--token-file", token.to_str().unwrap()]);
     for path in ["/v1/snapshot", "/v1/events", "/v1/topology", "/v1/epochs", "/metrics"] {
         assert!(daemon.get(path, "").starts_with("HTTP/1.1 401"), "{path}");
         assert!(daemon.get(path, "Authorization: Bearer a-secret-of-enough-letterz\r\n").starts_with("HTTP/1.1 401"), "{path}");
@@ -367,7 +367,7 @@ fn a_token_guards_the_api() {
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("heddle_switch_up{switch=\"s0\""), "{answer}");
 }
 
-impl Up {
+impl RunningLab {
     /// Starts a controller that keeps a journal.
     fn journaling_controller(&self, journal: &Path) -> KilledAtEnd {
         KilledAtEnd(self.start_controller("controller.log", &["--log", "warn", "--journal", journal.to_str().unwrap()]))
@@ -401,7 +401,7 @@ impl Up {
 
 #[test]
 fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
-    let up = Up::new("controller", &fs::read_to_string(folder("controller").join("two.yaml")).unwrap());
+    let up = RunningLab::new("controller", &fs::read_to_string(folder("controller").join("two.yaml")).unwrap());
     let daemon = up.journaling_controller(&up.path("journal"));
     let first = up.await_place("n3", "s1");
     up.lab.move_host("n3", "s0").unwrap();

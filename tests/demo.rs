@@ -1,12 +1,12 @@
 //! The whole way: `heddle demo` as text, which emulates, discovers, plans, runs, recables, and checks each step itself.
 use crate::common::HEDDLE;
-use crate::common::lab::LabName;
+use crate::common::lab::TestLab;
 use crate::common::runtime::lib;
 use std::process::Command;
 
 fn demo(mpi: &str) {
     lib();
-    let named = LabName::new(&format!("demo-{mpi}"));
+    let named = TestLab::new(&format!("demo-{mpi}"));
     let mut demo = Command::new("timeout");
     demo.args(["-k", "10", "600", HEDDLE, "demo", "--text", "--mpi", mpi, "--name", &named.name]);
     let out = demo.output().expect("timeout, of coreutils");

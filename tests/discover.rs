@@ -1,14 +1,14 @@
 //! `heddle discover` on the lab: real bridges, snmpd, lldpd. Without root or a program the lab needs, `heddle lab up` fails and
 //! says which command gives it; so do these tests.
 use crate::common::HEDDLE;
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-impl Up {
+impl RunningLab {
     /// The inventory that came up with the lab.
     fn stated(&self) -> String {
         fs::read_to_string(self.lab.inventory_path()).unwrap()
@@ -60,7 +60,7 @@ fn is_demo(found: &Value, messages: &str) -> bool {
 
 #[test]
 fn the_demo_network_is_found_as_it_was_built() {
-    let up = Up::new("demo", include_str!("../lab/topologies/demo.yaml"));
+    let up = RunningLab::new("demo", include_str!("../lab/topologies/demo.yaml"));
     let inventory = up.stated();
     let proven = |link: &Value| link["grade"] == "certain" && link["evidence"].as_array().is_some_and(|e| e.len() == 3);
     let (found, _) = up.until(&inventory, "the demo topology, s0-s1 from three sources", |f, m| is_demo(f, m) && proven(&f["links"][0]));
@@ -85,7 +85,7 @@ fn the_demo_network_is_found_as_it_was_built() {
 }
 
 /// SNMPv3 finds the same; a wrong community or key makes one switch stale and named, and its neighbours still tell of it.
-fn versions_and_wrong_keys(up: &Up, inventory: &str) {
+fn versions_and_wrong_keys(up: &RunningLab, inventory: &str) {
     let user = |name: &str, protocol: &str, key: &str| {
         format!("{{version: 3, user: {name}, auth: {{protocol: {protocol}, key: {key}}}, priv: {{protocol: aes, key: privpass12}}}}")
     };
@@ -112,7 +112,7 @@ fn versions_and_wrong_keys(up: &Up, inventory: &str) {
     }
 }
 
-fn a_cable_moves(up: &Up, inventory: &str) {
+fn a_cable_moves(up: &RunningLab, inventory: &str) {
     up.lab.move_host("n3", "s3").unwrap();
     up.until(inventory, "n3 on s3 alone", |f, messages| {
         let there = links(f).contains(&"s3 n3 forwarding".to_owned());
@@ -126,7 +126,7 @@ fn a_cable_moves(up: &Up, inventory: &str) {
 /// A station that speaks no LLDP hangs where forwarding tables say; a host nobody saw is an alarm.
 #[test]
 fn a_silent_station_is_found_by_forwarding_tables() {
-    let up = Up::new("fdb", include_str!("../lab/topologies/two.yaml"));
+    let up = RunningLab::new("fdb", include_str!("../lab/topologies/two.yaml"));
     // A second station on n2's cable, with an address of its own and frames to show for it.
     up.exec("n2", &["ip", "link", "add", "link", "eth0", "name", "quiet", "address", "02:aa:00:00:00:01", "type", "macvlan"]);
     up.exec("n2", &["ip", "link", "set", "quiet", "up"]);

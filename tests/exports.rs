@@ -34,10 +34,10 @@ fn discovered(walks: &Path, format: &str) -> String {
 }
 
 /// Names of nodes, and ends of links.
-type Network = (BTreeSet<String>, BTreeSet<[String; 4]>);
+type DrawnNetwork = (BTreeSet<String>, BTreeSet<[String; 4]>);
 
 /// As `heddle` says them.
-fn found(walks: &Path) -> Network {
+fn found(walks: &Path) -> DrawnNetwork {
     let network: Value = serde_json::from_str(&discovered(walks, "json")).unwrap();
     let word = |v: &Value, key: &str| v[key].as_str().unwrap().to_owned();
     let ends = |link| ["a", "a_port", "b", "b_port"].map(|key| word(link, key));
@@ -46,7 +46,7 @@ fn found(walks: &Path) -> Network {
 }
 
 /// As Graphviz reads them. In names it leaves a doubled backslash as it is, and shows one (its manual, "The DOT Language").
-fn drawn(file: &str) -> Network {
+fn drawn(file: &str) -> DrawnNetwork {
     let network: Value = serde_json::from_str(&taken(Command::new("dot").arg("-Tdot_json"), file)).unwrap();
     let word = |v: &Value| v.as_str().unwrap_or_default().replace(r"\\", r"\");
     let node = |v: &Value| word(&network["objects"][usize::try_from(v.as_u64().unwrap()).unwrap()]["name"]);

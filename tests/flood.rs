@@ -1,7 +1,7 @@
 //! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and nothing is lost.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
-use crate::common::daemon::{Daemon, lldp_report, wait};
+use crate::common::daemon::{ControllerProcess, lldp_report, wait};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,7 +22,7 @@ const FLOOD: usize = 300;
 const INVENTORY: &str = "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0, n1]\n";
 
 /// A controller in a folder with few files to open, and agents' token.
-fn controller(dir: &Path, more: &[&str]) -> Daemon {
+fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
     let file = |name: &str, text: &str| {
         fs::write(dir.join(name), text).unwrap();
         fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o600)).unwrap();
@@ -33,19 +33,19 @@ fn controller(dir: &Path, more: &[&str]) -> Daemon {
     command.args(["-c", &format!("ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"", FILES.0, FILES.1), "sh", HEDDLE]);
     command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(dir.join("inventory.yaml"));
     command.arg("--dir").arg(dir.join("shared")).arg("--agent-token-file").arg(dir.join("token")).args(more);
-    Daemon::run(command)
+    ControllerProcess::run(command)
 }
 
 /// Connections that say a little and wait, and come again when they are sent away; they end when this is dropped.
-struct Flood {
+struct ConnectionFlood {
     stop: Arc<AtomicBool>,
     /// How often one was sent away.
     sent_away: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Flood {
-    fn of(said: &'static [u8], to: SocketAddr) -> Flood {
+impl ConnectionFlood {
+    fn of(said: &'static [u8], to: SocketAddr) -> ConnectionFlood {
         let (stop, sent_away) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (flag, count) = (Arc::clone(&stop), Arc::clone(&sent_away));
         let thread = std::thread::spawn(move || {
@@ -64,7 +64,7 @@ impl Flood {
                 }
             }
         });
-        Flood { stop, sent_away, thread: Some(thread) }
+        ConnectionFlood { stop, sent_away, thread: Some(thread) }
     }
 
     /// Waits until it has filled the house.
@@ -73,7 +73,7 @@ impl Flood {
     }
 }
 
-impl Drop for Flood {
+impl Drop for ConnectionFlood {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.take().map(JoinHandle::join);
@@ -106,7 +106,7 @@ fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
     }
 }
 
-fn agents_report(daemon: &Daemon) {
+fn agents_report(daemon: &ControllerProcess) {
     for (host, port) in [("n0", 1), ("n1", 2)] {
         let headers = format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
         let answer = asked(daemon.api, &format!("POST /v1/hosts/{host}/report"), &headers, &lldp_report(host, port));
@@ -114,12 +114,12 @@ fn agents_report(daemon: &Daemon) {
     }
 }
 
-fn files(daemon: &Daemon) -> usize {
+fn files(daemon: &ControllerProcess) -> usize {
     fs::read_dir(format!("/proc/{}/fd", daemon.id())).unwrap().count()
 }
 
 /// Waits until no more files are open than that.
-fn recovers(daemon: &Daemon, calm: usize) {
+fn recovers(daemon: &ControllerProcess, calm: usize) {
     wait("true", || (files(daemon) <= calm).to_string());
 }
 
@@ -133,8 +133,8 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
     assert_eq!(limit.split_whitespace().filter(|w| *w == FILES.1.to_string()).count(), 2, "all it may open: {limit}");
     let calm = files(&daemon) + 2;
 
-    let flood = [Flood::of(b"GET /healthz HTTP/1.1\r\nX-a: ", daemon.api), Flood::of(b"", daemon.api)];
-    flood.iter().for_each(Flood::rages);
+    let flood = [ConnectionFlood::of(b"GET /healthz HTTP/1.1\r\nX-a: ", daemon.api), ConnectionFlood::of(b"", daemon.api)];
+    flood.iter().for_each(ConnectionFlood::rages);
     assert!(asked(daemon.api, "GET /healthz", "", "").starts_with("HTTP/1.1 200"));
     assert!(files(&daemon) < FILES.1 * 3 / 4, "{} files are open", files(&daemon));
     agents_report(&daemon);
@@ -166,8 +166,8 @@ fn silent_handshakes_keep_nobody_out() {
     let healthz = || client.get(format!("https://{}/healthz", daemon.api)).call().and_then(|mut a| a.body_mut().read_to_string());
     assert_eq!(healthz().unwrap(), "ok\n");
 
-    let flood = [Flood::of(b"", daemon.api), Flood::of(b"\x16", daemon.api)];
-    flood.iter().for_each(Flood::rages);
+    let flood = [ConnectionFlood::of(b"", daemon.api), ConnectionFlood::of(b"\x16", daemon.api)];
+    flood.iter().for_each(ConnectionFlood::rages);
     // This client shares its address with the flood, so a handshake or two may have to make room.
     wait("ok", || healthz().unwrap_or_else(|e| e.to_string()));
     fs::write(dir.path().join("inventory.yaml"), INVENTORY.replace("[n0, n1]", "[n0]")).unwrap();

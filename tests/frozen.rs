@@ -4,8 +4,8 @@
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs mount
 use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, publish, records};
-use crate::common::job::{BOTH, Job, compiled};
-use crate::common::stalled::{StallableFolder, Storage};
+use crate::common::job::{BOTH, TestJob, compiled};
+use crate::common::stalled::{StallableFolder, StalledStorage};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const STORAGES: [Storage; 2] = [Storage::Disk, Storage::Server];
+const STORAGES: [StalledStorage; 2] = [StalledStorage::Disk, StalledStorage::Server];
 /// Processes of the job that are rank 0 of a communicator, and of those each says it once: ranks 0 and 1, which leads the odd half.
 const ROOTS: usize = 1;
 /// What anything is waited for here before the test gives it up.
@@ -34,7 +34,7 @@ fn comes(mut holds: impl FnMut() -> bool) -> bool {
 }
 
 /// A job of checked calls on four hosts, under way. What it says goes into files, so nothing here waits for a process that cannot end.
-struct Running<'a> {
+struct FrozenJob<'a> {
     what: String,
     folder: &'a StallableFolder,
     child: Child,
@@ -42,17 +42,17 @@ struct Running<'a> {
     beside: TempDir,
 }
 
-impl<'a> Running<'a> {
-    fn start(mpi: &str, storage: Storage, folder: &'a StallableFolder) -> Running<'a> {
+impl<'a> FrozenJob<'a> {
+    fn start(mpi: &str, storage: StalledStorage, folder: &'a StallableFolder) -> FrozenJob<'a> {
         let program = compiled("steady.c", mpi, &[]);
-        let job = Job::new(mpi, 4).dir(folder.path()).env(FORCED.0, FORCED.1);
+        let job = TestJob::new(mpi, 4).dir(folder.path()).env(FORCED.0, FORCED.1);
         let beside = TempDir::new().expect("a temporary directory");
         let file = |name: &str| File::create(beside.path().join(name)).expect("a file");
         let lives = beside.path().join("lives");
         let mut command = job.command(&program, &["250", lives.to_str().expect("a plain path"), "5"]);
         command.stdout(file("out")).stderr(file("err"));
         let child = command.spawn().expect("timeout, of coreutils");
-        Running { what: format!("{mpi}, {storage:?}"), folder, child, beside }
+        FrozenJob { what: format!("{mpi}, {storage:?}"), folder, child, beside }
     }
 
     fn lives(&self) -> PathBuf {
@@ -70,7 +70,7 @@ impl<'a> Running<'a> {
         self.said("err").lines().filter(|line| line.contains("heddle:") && line.contains("does not answer") && line.contains(&path)).count()
     }
 
-    fn waits_for(&mut self, expected: &str, mut holds: impl FnMut(&Running) -> bool) {
+    fn waits_for(&mut self, expected: &str, mut holds: impl FnMut(&FrozenJob) -> bool) {
         let came = comes(|| holds(self) || self.child.try_wait().expect("its state").is_some()) && holds(self);
         assert!(came, "{}: waited for: {expected}\n{}\n{}", self.what, self.said("out"), self.said("err"));
     }
@@ -98,7 +98,7 @@ impl<'a> Running<'a> {
 
     /// It tells of its calls each second: it goes on for a few.
     fn goes_on(&mut self) {
-        let told = |job: &Running| job.said("out").matches(" calls so far").count();
+        let told = |job: &FrozenJob| job.said("out").matches(" calls so far").count();
         let before = told(self);
         self.waits_for("three more seconds of calls", |job| told(job) >= before + 3);
     }
@@ -121,7 +121,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for FrozenJob<'_> {
     /// Where it has not ended, its ranks may wait for the directory and could not even be killed.
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
@@ -135,7 +135,7 @@ impl Drop for Running<'_> {
 
 /// Each MPI library over each storage that stalls, with one epoch published. The job has the machine before anything stalls: a stall
 /// lasts only so long.
-fn each(check: impl Fn(&str, Storage, &StallableFolder)) {
+fn each(check: impl Fn(&str, StalledStorage, &StallableFolder)) {
     for storage in STORAGES {
         for mpi in BOTH {
             let _alone = alone();
@@ -150,7 +150,7 @@ fn each(check: impl Fn(&str, Storage, &StallableFolder)) {
 fn stalled_before_the_job_it_runs_to_its_end() {
     each(|mpi, storage, folder| {
         folder.stall();
-        let mut job = Running::start(mpi, storage, folder);
+        let mut job = FrozenJob::start(mpi, storage, folder);
         job.makes_its_first_calls();
         job.tells_of_the_stall_and_ends();
     });
@@ -159,7 +159,7 @@ fn stalled_before_the_job_it_runs_to_its_end() {
 #[test]
 fn stalled_in_its_middle_it_runs_to_its_end() {
     each(|mpi, storage, folder| {
-        let mut job = Running::start(mpi, storage, folder);
+        let mut job = FrozenJob::start(mpi, storage, folder);
         job.makes_its_first_calls();
         job.follows(1);
         folder.stall();
@@ -171,7 +171,7 @@ fn stalled_in_its_middle_it_runs_to_its_end() {
 #[test]
 fn stalled_just_before_its_end_it_ends() {
     each(|mpi, storage, folder| {
-        let mut job = Running::start(mpi, storage, folder);
+        let mut job = FrozenJob::start(mpi, storage, folder);
         job.makes_its_first_calls();
         job.follows(1);
         folder.stall();
@@ -182,7 +182,7 @@ fn stalled_just_before_its_end_it_ends() {
 #[test]
 fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
     each(|mpi, storage, folder| {
-        let mut job = Running::start(mpi, storage, folder);
+        let mut job = FrozenJob::start(mpi, storage, folder);
         job.makes_its_first_calls();
         job.follows(1);
         folder.stall();
@@ -211,9 +211,9 @@ fn a_stalled_folder_keeps_everybody_waiting() {
         let mut reads = starts("cat", &read);
         let mut writes = starts("touch", &written);
         let done = |child: &mut Child| child.try_wait().expect("its state").is_some();
-        assert!(storage == Storage::Server || comes(|| done(&mut reads)), "nobody waits to read a frozen disk");
+        assert!(storage == StalledStorage::Server || comes(|| done(&mut reads)), "nobody waits to read a frozen disk");
         sleep(Duration::from_secs(1));
-        assert_eq!((done(&mut reads), done(&mut writes)), (storage == Storage::Disk, false), "{storage:?}");
+        assert_eq!((done(&mut reads), done(&mut writes)), (storage == StalledStorage::Disk, false), "{storage:?}");
         folder.go_on();
         assert!(comes(|| done(&mut reads)) && comes(|| done(&mut writes)) && written.exists(), "{storage:?}");
     }

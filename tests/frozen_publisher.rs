@@ -2,20 +2,20 @@
 //! what is newest once the file system thaws. Needs root.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
-use crate::common::daemon::{Daemon, wait};
+use crate::common::daemon::{ControllerProcess, wait};
 use crate::common::golden::folder;
 use crate::common::killed::KilledAtEnd;
-use crate::common::stalled::{StallableFolder, Storage};
+use crate::common::stalled::{StallableFolder, StalledStorage};
 use directory::reading::current_epoch;
-use fleet::network::{Network, Options, generate};
-use fleet::responder::Responder;
+use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
+use fleet::responder::SnmpResponder;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 /// The inventory without the first hosts.
-fn write_inventory(to: &Path, network: &Network, devices: &Responder, without: usize) {
+fn write_inventory(to: &Path, network: &GeneratedNetwork, devices: &SnmpResponder, without: usize) {
     let hosts = network.inventory.hosts.iter().skip(without).map(|(name, host)| (name.as_str(), host.mac));
     fs::write(to, devices.inventory(hosts, "")).unwrap();
 }
@@ -30,14 +30,14 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk: while that is frozen, it could not end.
     let daemon;
-    let disk = StallableFolder::new(Storage::Disk);
+    let disk = StallableFolder::new(StalledStorage::Disk);
     let shared = disk.path();
-    let network = generate(&Options::regular(3, 8), 5);
+    let network = generate(&NetworkOptions::regular(3, 8), 5);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let devices = runtime.block_on(Responder::start(&network.views, Duration::ZERO)).unwrap();
+    let devices = runtime.block_on(SnmpResponder::start(&network.views, Duration::ZERO)).unwrap();
     let inventory = dir.path().join("inventory.yaml");
     write_inventory(&inventory, &network, &devices, 0);
-    daemon = Daemon::start(&inventory, shared, &[]);
+    daemon = ControllerProcess::start(&inventory, shared, &[]);
     wait("8 hosts", || hosts_published(shared));
 
     disk.stall();
@@ -66,7 +66,7 @@ fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_tha
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk: while that is frozen, it could not end.
     let mut controller;
-    let disk = StallableFolder::new(Storage::Disk);
+    let disk = StallableFolder::new(StalledStorage::Disk);
     let inventory = dir.path().join("inventory.yaml");
     fs::write(&inventory, fs::read_to_string(folder("controller").join("good.yaml")).unwrap()).unwrap();
     let log = dir.path().join("log");

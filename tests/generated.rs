@@ -52,26 +52,26 @@ const SCHEMES: [&str; 13] = [
 const SOME: [&str; 4] = ["--sync none", "--sync dummy", "--sync receiver", "--sync barrier+sender --block 5"];
 
 /// Generated files, and the names of their functions.
-struct Routines {
+struct GeneratedRoutines {
     folder: TempDir,
     alltoalls: Vec<String>,
     allgathers: Vec<String>,
 }
 
-impl Routines {
-    fn new() -> Routines {
-        Routines { folder: TempDir::new().expect("a temporary directory"), alltoalls: Vec::new(), allgathers: Vec::new() }
+impl GeneratedRoutines {
+    fn new() -> GeneratedRoutines {
+        GeneratedRoutines { folder: TempDir::new().expect("a temporary directory"), alltoalls: Vec::new(), allgathers: Vec::new() }
     }
 
     /// Adds an all-to-all for the topology.
-    fn alltoall(mut self, topology: &str, flags: &str) -> Routines {
+    fn alltoall(mut self, topology: &str, flags: &str) -> GeneratedRoutines {
         let name = format!("alltoall{}_{}", self.alltoalls.len(), flags.replace(['-', '+', ' '], ""));
         self.generate("alltoall", topology, flags, &name);
         self.alltoalls.push(name);
         self
     }
 
-    fn allgather(mut self, topology: &str) -> Routines {
+    fn allgather(mut self, topology: &str) -> GeneratedRoutines {
         let name = format!("allgather{}", self.allgathers.len());
         self.generate("allgather", topology, "--algorithm auto", &name);
         self.allgathers.push(name);
@@ -158,7 +158,7 @@ const BY_RANK: [&str; 1] = ["-DHEDDLE_HOSTS_BY_RANK"];
 
 #[test]
 fn every_scheme_carries_every_byte() {
-    let routines = SCHEMES.iter().fold(Routines::new(), |routines, scheme| routines.alltoall(CHAIN, scheme)).allgather(CHAIN);
+    let routines = SCHEMES.iter().fold(GeneratedRoutines::new(), |routines, scheme| routines.alltoall(CHAIN, scheme)).allgather(CHAIN);
     for mpi in BOTH {
         let program = routines.compile(mpi, &BY_RANK);
         assert!(routines.run(mpi, &program, 6, 1, &["served"]) > 0);
@@ -168,7 +168,7 @@ fn every_scheme_carries_every_byte() {
 #[test]
 fn every_topology_carries_every_byte() {
     for (topology, ranks) in [(ONE_SWITCH, 5), (STAR, 9), (WIDE, 7), (PAIR, 2)] {
-        let routines = SOME.iter().fold(Routines::new(), |routines, scheme| routines.alltoall(topology, scheme)).allgather(topology);
+        let routines = SOME.iter().fold(GeneratedRoutines::new(), |routines, scheme| routines.alltoall(topology, scheme)).allgather(topology);
         for mpi in BOTH {
             let program = routines.compile(mpi, &BY_RANK);
             routines.run(mpi, &program, ranks, 1, &["served"]);
@@ -179,7 +179,7 @@ fn every_topology_carries_every_byte() {
 /// MPICH has 2,048 communicators at a time; one rank alone makes and frees them quickly.
 #[test]
 fn communicators_come_and_go() {
-    let routines = Routines::new().alltoall(LONE, "--sync receiver").allgather(LONE);
+    let routines = GeneratedRoutines::new().alltoall(LONE, "--sync receiver").allgather(LONE);
     for mpi in BOTH {
         let program = routines.compile(mpi, &BY_RANK);
         routines.run(mpi, &program, 1, 1, &["served", "2100"]);
@@ -192,9 +192,9 @@ fn ranks_find_their_hosts_by_name() {
         |topology: &str| (0..6).fold(topology.to_owned(), |text, n| text.replace(&format!("n{n}:"), &format!("n{n}.example.org:")));
     let shuffled = CHAIN.replace("{n0: {switch: s0}, ", "{").replace("}}\n", "}, n0: {switch: s0}}\n");
     assert_ne!(shuffled, CHAIN);
-    let routines = Routines::new().alltoall(CHAIN, "--sync receiver").alltoall(&domain(&shuffled), "--sync sender").allgather(&shuffled);
+    let routines = GeneratedRoutines::new().alltoall(CHAIN, "--sync receiver").alltoall(&domain(&shuffled), "--sync sender").allgather(&shuffled);
     let several = "switches: [s0, s1]\nhosts: {n0: {switch: s0, ranks: 2}, n1: {switch: s1, ranks: 2}, n2: {switch: s1, ranks: 2}}\nlinks: [{a: s0, b: s1}]\n";
-    let shared = Routines::new().alltoall(several, "--sync receiver").allgather(several);
+    let shared = GeneratedRoutines::new().alltoall(several, "--sync receiver").allgather(several);
     for mpi in BOTH {
         let program = routines.compile(mpi, &[]);
         routines.run(mpi, &program, 6, 1, &["served"]);
@@ -207,7 +207,7 @@ fn ranks_find_their_hosts_by_name() {
 
 #[test]
 fn routines_replace_the_librarys_own() {
-    let mut routines = Routines::new().alltoall(CHAIN, "--sync receiver").allgather(CHAIN);
+    let mut routines = GeneratedRoutines::new().alltoall(CHAIN, "--sync receiver").allgather(CHAIN);
     let file = |name: &str| routines.folder.path().join(name).with_extension("c");
     for (own, replaced) in [(&routines.alltoalls[0], "MPI_Alltoall"), (&routines.allgathers[0], "MPI_Allgather")] {
         fs::rename(file(own), file(replaced)).expect("renamed");

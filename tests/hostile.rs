@@ -1,13 +1,13 @@
 //! Names that try to take over a terminal, a file or another program's syntax, through everything heddle writes: exports, logs,
 //! API, metrics, history, epoch files, the terminal interface. The network is the demo's, with some of its names replaced.
 use crate::common::HEDDLE;
-use crate::common::daemon::Daemon;
+use crate::common::daemon::ControllerProcess;
 use crate::common::golden::folder;
 use crate::common::until::{LIMIT, until_or_why};
 use crate::common::walks::demo_walks;
 use agent::recording::read_folder;
-use fleet::responder::Responder;
-use inventory::view::{View, Views, apply};
+use fleet::responder::SnmpResponder;
+use inventory::view::{DeviceView, DeviceViews, apply};
 use inventory::{Mac, Millis, plain};
 use serde_json::Value;
 use std::fs;
@@ -124,12 +124,12 @@ fn nothing_breaks_out_of_what_discover_and_check_print() {
 }
 
 /// The demo's devices, saying names that are not made harmless before they are sent.
-fn views() -> Views {
-    let mut views = Views::new();
+fn views() -> DeviceViews {
+    let mut views = DeviceViews::new();
     for observation in read_folder(&folder("walks").join("demo")).unwrap().recordings.into_iter().flat_map(|r| r.observations(Millis(1))) {
         apply(&mut views, &observation);
     }
-    let replaced = |view: &View| {
+    let replaced = |view: &DeviceView| {
         let mut text = serde_json::to_string(view).unwrap();
         for (good, evil) in names(900) {
             text = text.replace(&format!("\"{good}\""), &serde_json::to_string(&evil).unwrap());
@@ -146,7 +146,7 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let devices = runtime.block_on(Responder::start(&views(), Duration::ZERO)).unwrap();
+    let devices = runtime.block_on(SnmpResponder::start(&views(), Duration::ZERO)).unwrap();
     // Of the three that go by other names two are known by their address, and the third is a stranger.
     let hosts = (0..12).filter(|n| *n != 5).map(|n| (format!("n{n}"), [3, 4].contains(&n).then_some(Mac([2, 0x4c, 2, 0, n, 0]))));
     let hosts: Vec<(String, Option<Mac>)> = hosts.collect();
@@ -154,7 +154,7 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
     let (inventory, shared, journal) = (at("inventory.yaml"), at("shared"), at("journal"));
     fs::write(at("token"), "agents-show-this-one").unwrap();
     let more = ["--journal", &journal, "--log", "debug", "--agent-token-file", &at("token")];
-    let daemon = Daemon::start(Path::new(&inventory), Path::new(&shared), &more);
+    let daemon = ControllerProcess::start(Path::new(&inventory), Path::new(&shared), &more);
     until_or_why("an epoch is published", LIMIT, || {
         if Path::new(&at("shared/current")).exists() { Ok(()) } else { Err(daemon.get("/v1/snapshot", "")) }
     });

@@ -1,7 +1,7 @@
 //! The lab on the real kernel, with real snmpd, lldpd and both MPIs. Without root or a program it needs, `heddle lab up` fails
 //! and says which command gives it; so do these tests.
 use crate::common::HEDDLE;
-use crate::common::lab::LabName;
+use crate::common::lab::TestLab;
 use crate::common::until::until_or_why;
 use serde_json::Value;
 use std::fs;
@@ -50,12 +50,12 @@ fn text(bytes: &[u8]) -> String {
 ///
 /// [`Up`]: crate::common::lab::Up
 struct LabCommands {
-    named: LabName,
+    named: TestLab,
 }
 
 impl LabCommands {
     fn new(test: &str) -> LabCommands {
-        LabCommands { named: LabName::new(test) }
+        LabCommands { named: TestLab::new(test) }
     }
 
     fn up(test: &str, file: &str) -> LabCommands {

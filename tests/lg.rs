@@ -2,8 +2,8 @@
 //! a long way apart. Needs root and what tests/mpi.rs and tests/lab.rs need.
 use crate::common::HEDDLE;
 use crate::common::epochs::{publish, shared, ways};
-use crate::common::job::{BOTH, Job, Said, compiled};
-use crate::common::lab::Up;
+use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
+use crate::common::lab::RunningLab;
 use crate::common::runtime::lib;
 use lab::mpi::Mpi;
 use std::fs;
@@ -29,9 +29,9 @@ fn every_datatype_and_communicator_gives_the_same_bytes() {
     for mpi in BOTH {
         for (source, ranks, per_host) in [("datatypes.c", 11, 2), ("communicators.c", 11, 2), ("communicators.c", 4, 1)] {
             let program = compiled(source, mpi, &[]);
-            let bare = Job::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
+            let bare = TestJob::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
             let dir = shared(THREE);
-            let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env("HEDDLE_FORCE", "lg").run(&program, &[]);
+            let with = TestJob::new(mpi, ranks).per_host(per_host).dir(dir.path()).env("HEDDLE_FORCE", "lg").run(&program, &[]);
             assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
             assert!(bare.out.lines().count() > 10, "{}", bare.out);
             let gone = has_gone(dir.path(), "alltoall lg") && has_gone(dir.path(), "allgather native");
@@ -44,7 +44,7 @@ fn every_datatype_and_communicator_gives_the_same_bytes() {
 fn a_rank_with_too_little_room_hears_of_it_and_nobody_hangs() {
     for mpi in BOTH {
         let dir = shared(THREE);
-        let job = Job::new(mpi, 6).dir(dir.path()).env("HEDDLE_FORCE", "lg");
+        let job = TestJob::new(mpi, 6).dir(dir.path()).env("HEDDLE_FORCE", "lg");
         assert_eq!(job.run(&compiled("mismatch.c", mpi, &[]), &["alltoall", "return"]).out, "truncated\n", "{mpi}");
         assert!(has_gone(dir.path(), "alltoall lg"), "{mpi}");
     }
@@ -54,8 +54,8 @@ fn a_rank_with_too_little_room_hears_of_it_and_nobody_hangs() {
 fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
     for mpi in BOTH {
         let dir = shared(THREE);
-        let forced = |ranks| Job::new(mpi, ranks).dir(dir.path()).env("HEDDLE_FORCE", "lg").env("HEDDLE_VERBOSE", "1");
-        let bare = Job::bare(mpi, 5).run(&compiled("vectors.c", mpi, &[]), &[]);
+        let forced = |ranks| TestJob::new(mpi, ranks).dir(dir.path()).env("HEDDLE_FORCE", "lg").env("HEDDLE_VERBOSE", "1");
+        let bare = TestJob::bare(mpi, 5).run(&compiled("vectors.c", mpi, &[]), &[]);
         let with = forced(5).run(&compiled("vectors.c", mpi, &[]), &[]);
         assert_eq!(with.out, bare.out, "{mpi}");
         assert!(with.heddle.iter().any(|line| line.contains("; lg among 2 clusters, ")), "{:?}", with.heddle);
@@ -71,16 +71,16 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
 /// Six hosts, three on each side of a link of 10 Mbit/s and 10 ms; some communicators have hosts of one side only.
 #[test]
 fn clusters_a_long_way_apart() {
-    let up = Up::new("lg", TWO);
+    let up = RunningLab::new("lg", TWO);
     let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         let dir = folder.join("shared");
         let _ = fs::remove_dir_all(&dir);
         publish(&dir, &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"));
         let run = |shim: bool, program: &Path, arguments: &[&str]| {
-            let job = lab::mpi::Job { shim, timeout: Some(Duration::from_secs(300)), ..lab::mpi::Job::new(library) };
+            let job = lab::mpi::MpiJob { shim, timeout: Some(Duration::from_secs(300)), ..lab::mpi::MpiJob::new(library) };
             let words = std::iter::once(program.to_str().expect("a plain path")).chain(arguments.iter().copied());
-            Said::new(
+            TestJobOutput::new(
                 &up.lab.mpirun(&job, words).env("HEDDLE_FORCE", "lg").output().expect("mpirun"),
                 &format!("{mpi} {}", program.display()),
             )

@@ -1,6 +1,6 @@
 //! A living cluster of the lab under the controller: agents that stop, and a spanning tree that changes its mind. Needs root.
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
 use lab::plan::CONTROL;
 use serde_json::Value;
@@ -17,15 +17,15 @@ links: [{a: s0, b: s1, rate: 20M}, {a: s0, b: s2, rate: 20M}, {a: s1, b: s2, rat
 ";
 
 /// A lab with a controller on its head node.
-struct Live {
+struct LiveCluster {
     _controller: KilledAtEnd,
-    up: Up,
+    up: RunningLab,
 }
 
-impl Live {
-    fn up(name: &str) -> Live {
-        let up = Up::new(name, RING);
-        Live { _controller: KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"])), up }
+impl LiveCluster {
+    fn up(name: &str) -> LiveCluster {
+        let up = RunningLab::new(name, RING);
+        LiveCluster { _controller: KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"])), up }
     }
 
     /// Sends a signal to the SNMP agent of a switch, and to nothing else: its process namespace is its own.
@@ -63,7 +63,7 @@ fn state<'s>(snapshot: &'s Value, a: &str, b: &str) -> &'s str {
 
 #[test]
 fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
-    let live = Live::up("live");
+    let live = LiveCluster::up("live");
     // An epoch with less than everything may come before, where a switch answers late.
     let first = live.wait("epoch with everything", |s| {
         let hosts = s["epochs"].as_array().unwrap().last().is_some_and(|e| e["hosts"] == 3);

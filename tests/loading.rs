@@ -30,26 +30,26 @@ fn executable(path: &Path, text: &[u8]) {
 }
 
 /// What a script wrote; Slurm's own lines are among the errors.
-struct Said {
+struct ScriptOutput {
     out: String,
     err: String,
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for ScriptOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.out, self.err)
     }
 }
 
 /// An installation, a shared directory with an epoch, and a folder for Slurm.
-struct Site {
+struct SlurmSite {
     folder: TempDir,
     shared: TempDir,
 }
 
-impl Site {
-    fn new() -> Site {
-        let site = Site { folder: TempDir::new().expect("a temporary directory"), shared: shared(TREE) };
+impl SlurmSite {
+    fn new() -> SlurmSite {
+        let site = SlurmSite { folder: TempDir::new().expect("a temporary directory"), shared: shared(TREE) };
         let prefix = site.prefix();
         for folder in ["lib", "bin", "share/heddle/modulefiles", "share/heddle/slurm"] {
             fs::create_dir_all(prefix.join(folder)).expect("a folder");
@@ -76,7 +76,7 @@ impl Site {
     }
 
     /// Runs a script in a Slurm cluster, one cluster at a time; gives what it wrote.
-    fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> Said {
+    fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> ScriptOutput {
         let _alone = alone();
         let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
         let tools = cluster.path().join("tools");
@@ -106,7 +106,7 @@ impl Site {
         command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
         let output = command.output().expect("timeout, of coreutils");
         let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let said = Said { out, err };
+        let said = ScriptOutput { out, err };
         assert!(output.status.success(), "{mpi}: {script}: {}\n{said}", output.status);
         said
     }
@@ -127,8 +127,8 @@ impl Site {
 #[test]
 fn each_launcher_hands_it_to_all_ranks() {
     for mpi in BOTH {
-        let site = Site::new();
-        let said = site.slurm(mpi, "", &format!("salloc -N4 -n4 bash -euc '{}'", Site::with_idle(snippet(mpi))));
+        let site = SlurmSite::new();
+        let said = site.slurm(mpi, "", &format!("salloc -N4 -n4 bash -euc '{}'", SlurmSite::with_idle(snippet(mpi))));
         assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
@@ -137,9 +137,9 @@ fn each_launcher_hands_it_to_all_ranks() {
 #[test]
 fn slurm_exports_it() {
     for mpi in BOTH {
-        let site = Site::new();
+        let site = SlurmSite::new();
         // Slurm would keep the one that is set already.
-        let said = site.slurm(mpi, "", &format!("unset LD_PRELOAD\n{}", Site::with_idle(snippet("srun"))));
+        let said = site.slurm(mpi, "", &format!("unset LD_PRELOAD\n{}", SlurmSite::with_idle(snippet("srun"))));
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
 }
@@ -147,7 +147,7 @@ fn slurm_exports_it() {
 #[test]
 fn the_module_file_loads_it_and_takes_it_back() {
     for mpi in BOTH {
-        let site = Site::new();
+        let site = SlurmSite::new();
         let unloaded = "module unload heddle; echo \"left: ${HEDDLE_DIR:-nothing} $LD_PRELOAD\"";
         // Inside an allocation, mpirun needs no more.
         let script = format!(". /usr/share/modules/init/bash\n{}\nsalloc -N4 -n4 mpirun ./program\n{unloaded}", snippet("module"));
@@ -163,7 +163,7 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
     let (_, configured) = GUIDE.split_once("```conf\n").expect("docs/loading.md: slurm.conf");
     let configured = configured.split_once("```").expect("the end of the block").0;
     for mpi in BOTH {
-        let site = Site::new();
+        let site = SlurmSite::new();
         let said = site.slurm(mpi, configured, snippet("off"));
         assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
         assert_eq!(site.ways(), [] as [&str; 0], "{mpi}: {said}");
@@ -179,7 +179,7 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
 /// A node without the library, an empty environment: what Slurm reads is never broken.
 #[test]
 fn the_task_prolog_says_only_what_slurm_reads() {
-    let site = Site::new();
+    let site = SlurmSite::new();
     let prolog = site.prefix().join("share/heddle/slurm/heddle-task-prolog");
     let run = |loaded: Option<&str>| {
         let mut command = Command::new(&prolog);
@@ -198,7 +198,7 @@ fn the_task_prolog_says_only_what_slurm_reads() {
 #[test]
 fn linked_it_needs_no_preload() {
     for mpi in BOTH {
-        let site = Site::new();
+        let site = SlurmSite::new();
         let program = site.folder.path().join("program");
         let source = fs::canonicalize("shim/tests/steady.c").expect("shim/tests");
         let compile = snippet("link").replace("mpicc", &format!("mpicc.{mpi}")).replace("program.c", &source.display().to_string());

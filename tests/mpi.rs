@@ -4,7 +4,7 @@
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py clang libclang-dev
 use crate::common::epochs::{AT_ONCE, BUNDLED, FORCED, OVER_TCP, TREE, calls, publish, records, shared, ways};
-use crate::common::job::{BOTH, Job, Said, compiled};
+use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::same_bytes;
 use selection::table::Way;
@@ -47,8 +47,8 @@ fn unequal_blocks_give_the_same_bytes() {
 fn unequal_blocks_stay_the_librarys_where_no_table_says_more() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let bare = Job::bare(mpi, 4).run(&compiled("vectors.c", mpi, &[]), &[]);
-        let with = Job::new(mpi, 4).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&compiled("vectors.c", mpi, &[]), &[]);
+        let bare = TestJob::bare(mpi, 4).run(&compiled("vectors.c", mpi, &[]), &[]);
+        let with = TestJob::new(mpi, 4).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&compiled("vectors.c", mpi, &[]), &[]);
         assert_eq!(with.out, bare.out, "{mpi}");
         assert_eq!(ways(dir.path()), ["allgather native", "allgatherv native", "alltoall native", "alltoallv native"], "{mpi}");
     }
@@ -59,8 +59,8 @@ fn wrong_arguments_raise_the_same_errors() {
     for mpi in BOTH {
         let program = compiled("errors.c", mpi, &[]);
         let dir = shared(TREE);
-        let bare = Job::bare(mpi, 3).run(&program, &[]);
-        let with = Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
+        let bare = TestJob::bare(mpi, 3).run(&program, &[]);
+        let with = TestJob::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
         assert_eq!(with.out, bare.out, "{mpi}");
         assert_eq!(ways(dir.path()), ["allgather ring", "allgatherv ring", "alltoall aapc", "alltoallv aapc"]);
     }
@@ -73,7 +73,7 @@ fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
         let forced = ["alltoall", "allgather", "alltoallv", "allgatherv"].map(|collective| (collective, FORCED));
         for (collective, forced) in forced.into_iter().chain([("alltoall", BUNDLED)]) {
             let dir = shared(TREE);
-            let job = || Job::new(mpi, 3).per_host(if forced == BUNDLED { 2 } else { 1 }).dir(dir.path()).env(forced.0, forced.1);
+            let job = || TestJob::new(mpi, 3).per_host(if forced == BUNDLED { 2 } else { 1 }).dir(dir.path()).env(forced.0, forced.1);
             let said = job().run(&program, &[collective, "return"]);
             assert_eq!(said.out, "truncated\n", "{collective} on {mpi}");
             // What the launcher tells of it gets lost at times, and Open MPI alone may hang; with heddle it ends.
@@ -91,10 +91,10 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
     let idle = idle.to_str().expect("a plain path");
     for mpi in BOTH {
         let program = compiled("late.c", mpi, &[]);
-        let bare = Job::bare(mpi, 4).run(&program, &["0", "0"]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]);
         for (name, rank) in [("BARE", "2"), ("OFF_ON", "0")] {
             let dir = shared(TREE);
-            let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", "1");
+            let job = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", "1");
             let said = job.env(name, rank).env("BARE_SHIM", idle).run(&program, &["0", "0"]);
             // UCX warns of the barrier that never ends.
             let out: String = said.out.split_inclusive('\n').filter(|line| !line.contains("UCX")).collect();
@@ -105,7 +105,7 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
         // Late beyond their patience: the same. Within it, nothing is lost.
         for (patience, late, seen) in [("1", "6", vec![]), ("60", "2.5", vec!["allgather ring".to_owned(), "alltoall aapc".to_owned()])] {
             let dir = shared(TREE);
-            let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", patience);
+            let job = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_PATIENCE", patience);
             let said = job.run(&program, &["3", late]);
             let out: String = said.out.split_inclusive('\n').filter(|line| !line.contains("UCX")).collect();
             assert_eq!(out, bare.out, "patience {patience} on {mpi}");
@@ -119,14 +119,14 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
 fn the_watchdog_names_who_waits_for_what() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_WATCHDOG", "0.5");
+        let job = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_WATCHDOG", "0.5");
         let said = job.run(&compiled("late.c", mpi, &[]), &["2", "2"]);
         let met = "watchdog: 0.5 s without progress: all 4 ranks of a communicator to come to a collective";
         assert!(said.heddle.iter().any(|line| line.contains(met)), "{mpi}: {:?}", said.heddle);
         // Rank 2 is late to a later call of a communicator whose ranks have met.
         for (forced, over) in [(FORCED, ""), (OVER_TCP, " over tcp")] {
             for (flag, call, phase) in [("-DMEET", "alltoall", "of rank 2 (phase "), ("-DALLGATHER", "allgather", "from rank 2 (block ")] {
-                let job = Job::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_WATCHDOG", "0.5");
+                let job = TestJob::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_WATCHDOG", "0.5");
                 let said = job.run(&compiled("late.c", mpi, &["-DMEET", flag]), &["2", "1.5"]);
                 let call = format!("in {call}{over}: ");
                 let waits = |line: &String| ["without progress: rank ", &call, phase].iter().all(|part| line.contains(part));
@@ -143,8 +143,8 @@ fn an_mpi_library_that_comes_with_a_plugin() {
         let plugin = compiled("datatypes.c", mpi, &["-shared", "-fPIC"]);
         let main = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).main(0, None))";
         let (python, arguments) = (Path::new("/usr/bin/python3"), ["-c", main, plugin.to_str().expect("a plain path")]);
-        let (dir, bare) = (shared(TREE), Job::bare(mpi, 2).run(python, &arguments));
-        let with = Job::new(mpi, 2).dir(dir.path()).env(FORCED.0, FORCED.1).run(python, &arguments);
+        let (dir, bare) = (shared(TREE), TestJob::bare(mpi, 2).run(python, &arguments));
+        let with = TestJob::new(mpi, 2).dir(dir.path()).env(FORCED.0, FORCED.1).run(python, &arguments);
         assert_eq!((with.out, with.heddle), (bare.out, Vec::new()), "{mpi}");
         assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"], "{mpi}");
     }
@@ -154,7 +154,7 @@ fn an_mpi_library_that_comes_with_a_plugin() {
 fn threads_call_at_once() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("threads.c", mpi, &[]), &[]);
+        let said = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("threads.c", mpi, &[]), &[]);
         assert_eq!(said.out, "threads: 0 wrong\n");
         assert_eq!(calls(dir.path())["alltoall aapc"], 4 * 60);
     }
@@ -166,7 +166,7 @@ fn fortran_by_each_binding() {
         for binding in ["-DMPIF_H", "-DUSE_MPI", "-DUSE_MPI_F08"] {
             let dir = shared(TREE);
             let flags = [binding, "-fallow-argument-mismatch"];
-            let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("fortran.F90", mpi, &flags), &[]);
+            let said = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("fortran.F90", mpi, &flags), &[]);
             assert_eq!(said.out, "fortran: 0 wrong\n", "{mpi} {binding}");
             let expected = [("allgather ring", 1), ("allgatherv ring", 1), ("alltoall aapc", 2), ("alltoallv aapc", 2)];
             assert_eq!(
@@ -182,7 +182,7 @@ fn fortran_by_each_binding() {
 #[test]
 fn python_through_mpi4py() {
     let dir = shared(TREE);
-    let job = Job::new("openmpi", 4).dir(dir.path()).env(FORCED.0, FORCED.1);
+    let job = TestJob::new("openmpi", 4).dir(dir.path()).env(FORCED.0, FORCED.1);
     let said = job.run(Path::new("/usr/bin/python3"), &["shim/tests/mpi4py_both.py"]);
     assert_eq!(said.out, "mpi4py: 0 wrong\n");
     // Two of its own, and one by which mpi4py tells the lengths of pickled objects.
@@ -196,7 +196,7 @@ fn the_table_decides_by_block_size() {
         let dir = shared(TREE);
         let bench = lib().join(format!("bench-{mpi}"));
         let flags = ["--collective", "both", "--size", "1000,300000", "--iterations", "5", "--check"];
-        let said = Job::new(mpi, 4).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&bench, &flags);
+        let said = TestJob::new(mpi, 4).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&bench, &flags);
         assert_eq!(said.out.matches("every byte checked").count(), 4, "{}", said.out);
         let record = &records(dir.path())[0];
         let names: Vec<(String, String)> = record.calls.iter().map(|c| (c.collective.to_string(), c.way.to_string())).collect();
@@ -222,9 +222,9 @@ fn the_table_decides_by_block_size() {
 }
 
 /// A directory that cannot be used: what to do to it, and what the line must say.
-type Damage = (&'static str, fn(&Path), &'static str);
+type DirectoryDamage = (&'static str, fn(&Path), &'static str);
 
-const DAMAGES: [Damage; 11] = [
+const DAMAGES: [DirectoryDamage; 11] = [
     ("missing", |dir| fs::remove_dir_all(dir).unwrap(), "no such directory"),
     ("empty", |dir| fs::remove_file(dir.join("current")).unwrap(), "no epoch published yet"),
     ("pointer cut", |dir| fs::write(dir.join("current"), "1 sha256:0123").unwrap(), "expected an epoch number"),
@@ -274,7 +274,7 @@ fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
         for (name, damage, line) in DAMAGES {
             let dir = shared(TREE);
             damage(dir.path());
-            let said = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(Path::new("/usr/bin/setpriv"), &arguments);
+            let said = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(Path::new("/usr/bin/setpriv"), &arguments);
             assert_eq!(said.out.matches("every byte checked").count(), 2, "{name} on {mpi}: {}", said.out);
             assert_eq!(said.heddle.len(), 1, "{name} on {mpi}: {:?}", said.heddle);
             assert!(said.heddle[0].contains(line), "{name} on {mpi}: {:?}", said.heddle);
@@ -282,7 +282,7 @@ fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
                 assert_eq!(ways(dir.path()), ["allgather native", "alltoall native"], "{name} on {mpi}");
             }
         }
-        let said = Job::new(mpi, 4).env(AT_ONCE.0, AT_ONCE.1).run(&bench, &SMALL);
+        let said = TestJob::new(mpi, 4).env(AT_ONCE.0, AT_ONCE.1).run(&bench, &SMALL);
         assert!(said.heddle.len() == 1 && said.heddle[0].contains("HEDDLE_DIR is not set"), "{:?}", said.heddle);
     }
 }
@@ -292,13 +292,13 @@ fn only_rank_0_need_see_the_directory() {
     for mpi in BOTH {
         let bench = lib().join(format!("bench-{mpi}"));
         let dir = shared(TREE);
-        let said = Job::new(mpi, 4).dir(dir.path()).env("DIR_OF_OTHERS", "/nonexistent").env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+        let said = TestJob::new(mpi, 4).dir(dir.path()).env("DIR_OF_OTHERS", "/nonexistent").env(FORCED.0, FORCED.1).run(&bench, &SMALL);
         assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len()), (2, 0), "{mpi}");
         assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 
         let others = dir.path().to_str().unwrap();
         let said =
-            Job::new(mpi, 4).env("HEDDLE_DIR", "/nonexistent").env("DIR_OF_OTHERS", others).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+            TestJob::new(mpi, 4).env("HEDDLE_DIR", "/nonexistent").env("DIR_OF_OTHERS", others).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
         assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len()), (2, 1), "{mpi}: {:?}", said.heddle);
     }
 }
@@ -307,7 +307,7 @@ fn only_rank_0_need_see_the_directory() {
 fn a_host_the_topology_does_not_know_is_named() {
     let dir = shared("switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}\n");
     for mpi in BOTH {
-        let said = Job::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        let said = TestJob::new(mpi, 3).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &SMALL);
         assert!(said.heddle.len() == 1 && said.heddle[0].contains("\"n2\""), "{:?}", said.heddle);
         assert_eq!(said.out.matches("every byte checked").count(), 2);
     }
@@ -319,7 +319,7 @@ fn ranks_on_one_host_are_left_alone() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let flags = ["--collective", "both", "--size", "8,40000", "--iterations", "50", "--check"];
-        let said = Job::new(mpi, 4).per_host(4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &flags);
+        let said = TestJob::new(mpi, 4).per_host(4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &flags);
         assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len(), records(dir.path()).len()), (4, 0, 0), "{mpi}");
     }
 }
@@ -330,26 +330,26 @@ fn switched_off_or_without_a_backend_nothing_happens() {
         let bench = lib().join(format!("bench-{mpi}"));
         let dir = shared(TREE);
         let program = compiled("vectors.c", mpi, &[]);
-        let said = Job::new(mpi, 3).dir(dir.path()).env("HEDDLE", "off").env("HEDDLE_VERBOSE", "2").run(&program, &[]);
-        assert_eq!((said.out, said.heddle.len()), (Job::bare(mpi, 3).run(&program, &[]).out, 0), "{mpi}");
+        let said = TestJob::new(mpi, 3).dir(dir.path()).env("HEDDLE", "off").env("HEDDLE_VERBOSE", "2").run(&program, &[]);
+        assert_eq!((said.out, said.heddle.len()), (TestJob::bare(mpi, 3).run(&program, &[]).out, 0), "{mpi}");
         assert!(!dir.path().join("jobs").exists() || records(dir.path()).is_empty(), "{mpi}");
 
         let alone = TempDir::new().unwrap();
         let front = alone.path().join("libheddle.so");
         fs::copy(lib().join("libheddle.so"), &front).unwrap();
-        let said = Job::new(mpi, 3).preloaded([front]).dir(dir.path()).run(&bench, &SMALL);
+        let said = TestJob::new(mpi, 3).preloaded([front]).dir(dir.path()).run(&bench, &SMALL);
         assert!(said.heddle.len() == 1 && said.heddle[0].contains(&format!("libheddle-{mpi}.so")), "{:?}", said.heddle);
 
         let (front, backend) = (alone.path().join("libheddle.so"), format!("libheddle-{mpi}.so"));
         fs::copy(lib().join(&backend), alone.path().join(&backend)).unwrap();
-        let said = Job::new(mpi, 3).preloaded([front]).dir(dir.path()).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
+        let said = TestJob::new(mpi, 3).preloaded([front]).dir(dir.path()).env(FORCED.0, FORCED.1).run(&bench, &SMALL);
         assert!(said.heddle.len() == 1 && said.heddle[0].contains("heddle-helper: No such file"), "{:?}", said.heddle);
     }
 }
 
 /// Runs a program that makes a file after its first calls and ends when that is gone: once there is `enough`, which is asked ten
 /// times a second at most.
-fn until(job: &Job, program: &Path, arguments: &[&str], mut enough: impl FnMut() -> bool) -> Output {
+fn until(job: &TestJob, program: &Path, arguments: &[&str], mut enough: impl FnMut() -> bool) -> Output {
     let beside = TempDir::new().expect("a temporary directory");
     let lives = beside.path().join("lives");
     let arguments = [arguments, &[lives.to_str().expect("a plain path")]].concat();
@@ -375,7 +375,7 @@ fn epochs_change_under_a_running_job() {
     for (mpi, forced, over) in jobs.into_iter().take(if stress.is_some() { 4 } else { 2 }) {
         let dir = shared(TREE);
         let program = compiled("steady.c", mpi, &[]);
-        let job = Job::new(mpi, 8).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_VERBOSE", "1");
+        let job = TestJob::new(mpi, 8).dir(dir.path()).env(forced.0, forced.1).env("HEDDLE_VERBOSE", "1");
         let often = |way: &str| calls(dir.path()).get(&format!("{way}{over}")).copied().unwrap_or(0) > 50;
         let (mut published, mut seen, mut began) = (0, BTreeSet::new(), None);
         let output = until(&job, &program, &[&(least + 100).to_string()], || {
@@ -385,7 +385,7 @@ fn epochs_change_under_a_running_job() {
             let long = began.get_or_insert_with(Instant::now).elapsed() >= Duration::from_secs(least);
             long && published > 10 && seen.len() > 4 && often("alltoall aapc") && often("allgather ring")
         });
-        let said = Said::new(&output, mpi);
+        let said = TestJobOutput::new(&output, mpi);
         println!("{mpi}{over}: {published} epochs published; {}", said.out.trim());
         assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
         let epoch = |line: &String| Some(line.split_once("follows epoch ")?.1.split_once(", 8 ranks on 8 hosts")?.0.to_owned());
@@ -405,7 +405,7 @@ fn without_addresses_or_with_one_that_is_not_here_mpi_carries_the_blocks() {
         ("mpich", nowhere, "192.0.2.1: Cannot assign requested address"),
     ] {
         let dir = shared(&topology);
-        let said = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        let said = TestJob::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&lib().join(format!("bench-{mpi}")), &SMALL);
         assert!(
             said.heddle.iter().any(|line| line.contains(reason) && line.ends_with("MPI point-to-point carries the blocks")),
             "{:?}",
@@ -422,7 +422,7 @@ fn with_too_few_open_files_allowed_mpi_carries_the_blocks() {
         let dir = shared(TREE);
         let bench = lib().join(format!("bench-{mpi}"));
         let arguments = [&["--nofile=96", bench.to_str().expect("a plain path")][..], &SMALL].concat();
-        let said = Job::new(mpi, 8).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(Path::new("/usr/bin/prlimit"), &arguments);
+        let said = TestJob::new(mpi, 8).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(Path::new("/usr/bin/prlimit"), &arguments);
         assert!(said.heddle.iter().any(|line| line.contains("raise it: ulimit -n")), "{:?}", said.heddle);
         assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"], "{mpi}");
     }
@@ -435,7 +435,7 @@ fn datatypes_made_with_large_counts() {
         let dir = shared(TREE);
         let per_host = if forced == BUNDLED { 2 } else { 1 };
         let said =
-            Job::new("mpich", 4).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&compiled("large.c", "mpich", &[]), &[]);
+            TestJob::new("mpich", 4).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&compiled("large.c", "mpich", &[]), &[]);
         assert!(said.out.contains("large: 0 wrong\n") && said.heddle.is_empty(), "{}: {:?}", said.out, said.heddle);
         let served: u64 = records(dir.path()).iter().flat_map(|r| &r.calls).filter(|c| c.way != Way::Native.into()).map(|c| c.calls).sum();
         assert_eq!(served, 3, "{forced:?}");
@@ -448,8 +448,8 @@ fn a_program_hears_of_its_own_children_only() {
     for mpi in BOTH {
         let program = compiled("children.c", mpi, &[]);
         let dir = shared(TREE);
-        let bare = Job::bare(mpi, 3).run(&program, &[]).out;
-        let said = Job::new(mpi, 3).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&program, &[]);
+        let bare = TestJob::bare(mpi, 3).run(&program, &[]).out;
+        let said = TestJob::new(mpi, 3).dir(dir.path()).env(AT_ONCE.0, AT_ONCE.1).run(&program, &[]);
         assert_eq!((said.out, said.heddle), (bare, Vec::new()), "{mpi}");
         assert_eq!(records(dir.path()).len(), 1, "{mpi}: a helper was there");
     }
@@ -461,9 +461,9 @@ fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {
     for mpi in BOTH {
         let program = compiled("death.c", mpi, &[]);
         let dir = shared(TREE);
-        let with = Job::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).env("HEDDLE_VERBOSE", "2");
+        let with = TestJob::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).env("HEDDLE_VERBOSE", "2");
         let recorded = || !ways(dir.path()).is_empty();
-        for output in [until(&Job::bare(mpi, 4), &program, &[], || true), until(&with, &program, &[], recorded)] {
+        for output in [until(&TestJob::bare(mpi, 4), &program, &[], || true), until(&with, &program, &[], recorded)] {
             let error = String::from_utf8_lossy(&output.stderr);
             // 124: out of time, 134 and 139: it fell over its own feet.
             assert!(!matches!(output.status.code(), Some(0 | 124 | 134 | 139)), "{mpi}: {}: {error}", output.status);
@@ -477,7 +477,7 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
     for mpi in BOTH {
         let dir = TempDir::new().unwrap();
         let program = compiled("steady.c", mpi, &[]);
-        let job = Job::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1");
+        let job = TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).env("HEDDLE_VERBOSE", "1");
         // Everybody's record, and those of the two halves.
         let all_follow = || {
             let records = records(dir.path());
@@ -490,7 +490,7 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
             }
             all_follow()
         });
-        let said = Said::new(&output, mpi);
+        let said = TestJobOutput::new(&output, mpi);
         assert!(said.out.ends_with(" 0 wrong\n"), "{}", said.out);
         let at = |what: &str| said.heddle.iter().position(|line| line.contains(what));
         let (aside, follows) = (at("no epoch published yet"), at("follows epoch 1, 4 ranks"));

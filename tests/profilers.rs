@@ -2,7 +2,7 @@
 //!
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py eztrace otf2-tools
 use crate::common::epochs::{FORCED, TREE, calls, shared};
-use crate::common::job::{BOTH, Job, Said, compiled};
+use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::runtime::lib;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use tempfile::TempDir;
 
 /// The two orders of loading.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum First {
+enum LoadedFirst {
     Profiler,
     Heddle,
 }
 
-const ORDERS: [First; 2] = [First::Profiler, First::Heddle];
+const ORDERS: [LoadedFirst; 2] = [LoadedFirst::Profiler, LoadedFirst::Heddle];
 
-impl First {
+impl LoadedFirst {
     fn libraries(self, profiler: PathBuf) -> [PathBuf; 2] {
         let heddle = lib().join("libheddle.so");
         match self {
-            First::Profiler => [profiler, heddle],
-            First::Heddle => [heddle, profiler],
+            LoadedFirst::Profiler => [profiler, heddle],
+            LoadedFirst::Heddle => [heddle, profiler],
         }
     }
 }
@@ -37,7 +37,7 @@ fn by_way<const N: usize>(expected: [(&str, u64); N]) -> BTreeMap<String, u64> {
 }
 
 /// What the profiler has counted.
-fn counted(said: &Said) -> &str {
+fn counted(said: &TestJobOutput) -> &str {
     said.out.lines().find(|line| line.starts_with("profiler: ")).unwrap_or_else(|| panic!("the profiler did not tell: {}", said.out))
 }
 
@@ -57,7 +57,7 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
             let file = dir.path().join("file");
             // Where the pieces of a file are collected in other files of the library than its own, as in Open MPI's, the calls are served.
             let arguments: &[&str] = if mpi == "mpich" { &[file.to_str().expect("a plain path")] } else { &[] };
-            let said = Job::new(mpi, 4)
+            let said = TestJob::new(mpi, 4)
                 .preloaded(order.libraries(profiler.clone()))
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1)
@@ -78,7 +78,7 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
 fn switched_off_it_still_sees_every_call() {
     for mpi in BOTH {
         for order in ORDERS {
-            let job = Job::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[]))).env("HEDDLE", "off");
+            let job = TestJob::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[]))).env("HEDDLE", "off");
             let said = job.run(&compiled("profiled.c", mpi, &[]), &[]);
             assert_eq!(
                 counted(&said),
@@ -102,7 +102,7 @@ fn fortran_is_served_in_both_orders() {
         let program = compiled("fortran.F90", mpi, &["-DMPIF_H", "-fallow-argument-mismatch"]);
         for order in ORDERS {
             let dir = shared(TREE);
-            let job = Job::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[])));
+            let job = TestJob::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[])));
             let said = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
             assert_eq!(counted(&said), format!("profiler: {seen}, 0 alltoall_c"), "{mpi}, {order:?} first");
             assert!(said.out.contains("fortran: 0 wrong\n") && said.heddle.is_empty(), "{mpi}, {order:?} first: {}", said.out);
@@ -117,7 +117,7 @@ fn fortran_is_served_in_both_orders() {
 fn python_is_served_in_both_orders() {
     for order in ORDERS {
         let dir = shared(TREE);
-        let job = Job::new("openmpi", 4).preloaded(order.libraries(profiler("openmpi", &[])));
+        let job = TestJob::new("openmpi", 4).preloaded(order.libraries(profiler("openmpi", &[])));
         let said = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(Path::new("/usr/bin/python3"), &["shim/tests/mpi4py_both.py"]);
         assert!(counted(&said).starts_with("profiler: 3 alltoall, "), "{order:?} first: {}", said.out);
         assert!(said.out.contains("mpi4py: 0 wrong\n") && said.heddle.is_empty(), "{order:?} first: {}", said.out);
@@ -133,13 +133,13 @@ fn one_that_calls_past_the_profiling_names_must_come_first() {
         let eztrace = format!("libeztrace-{mpi}.so");
         for order in ORDERS {
             let (dir, traces) = (shared(TREE), TempDir::new().expect("a temporary directory"));
-            let job = Job::new(mpi, 4).preloaded(order.libraries(eztrace.clone().into())).dir(dir.path()).env(FORCED.0, FORCED.1);
+            let job = TestJob::new(mpi, 4).preloaded(order.libraries(eztrace.clone().into())).dir(dir.path()).env(FORCED.0, FORCED.1);
             let folder = traces.path().join("trace");
             let job = job.env("EZTRACE_TRACE_DIR", folder.to_str().expect("a plain path")).env("EZTRACE_TRACE", mpi);
             let said = job.run(&compiled("profiled.c", mpi, &[]), &[]);
             assert!(said.out.contains("profiled: 0 wrong\n"), "{mpi}, {order:?} first: {}", said.out);
             assert_eq!(traced(traces.path(), "MPI_Alltoall"), 4 * 5, "{mpi}, {order:?} first");
-            if order == First::Profiler {
+            if order == LoadedFirst::Profiler {
                 assert_eq!(said.heddle, [] as [&str; 0], "{mpi}");
                 let served = by_way([("allgather ring", 5), ("allgatherv ring", 5), ("alltoall aapc", 5), ("alltoallv aapc", 5)]);
                 assert_eq!(calls(dir.path()), served, "{mpi}");

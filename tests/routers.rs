@@ -1,5 +1,5 @@
 //! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs root, as tests/lab.rs does.
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why, until_so};
 use inventory::{Topology, TopologyFile};
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
@@ -20,7 +20,7 @@ const MS: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(3);
 
-impl Up {
+impl RunningLab {
     /// A socket of a node, at a port of its own choice.
     fn socket(&self, node: &str, patience: Duration) -> UdpSocket {
         let open = || {
@@ -93,11 +93,11 @@ impl Up {
         let found = until_or_why("the plan is found", LIMIT, || {
             let found: Topology = serde_json::from_str(&self.discover(&inventory, "json", &[])).unwrap();
             let ends = |l: &inventory::topology::Link| {
-                let end = |node: &str, port: &str| lab::plan::End { node: node.into(), port: port.into() };
+                let end = |node: &str, port: &str| lab::plan::PortEnd { node: node.into(), port: port.into() };
                 (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
             };
             let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
-            if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries) {
+            if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries_frames) {
                 Ok(found)
             } else {
                 Err(format!("{:#?}", found.links))
@@ -114,7 +114,7 @@ impl Up {
 }
 
 /// A cable by its ends, in one order.
-fn named(a: &lab::plan::End, b: &lab::plan::End) -> String {
+fn named(a: &lab::plan::PortEnd, b: &lab::plan::PortEnd) -> String {
     let mut ends = [a, b].map(|e| format!("{} {}", e.node, e.port));
     ends.sort();
     ends.join(" - ")
@@ -122,7 +122,7 @@ fn named(a: &lab::plan::End, b: &lab::plan::End) -> String {
 
 #[test]
 fn two_clusters_are_joined_by_a_router_over_a_long_link() {
-    let up = Up::new("two", TWO);
+    let up = RunningLab::new("two", TWO);
     let status = up.lab.status().unwrap();
     assert!(status.up && status.as_expected(), "{status:#?}");
     let long: Vec<_> = status.cables.iter().filter(|c| c.delay_us > 0).collect();
@@ -147,7 +147,7 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
     up.down();
 }
 
-fn a_router_that_is_not_listed_is_told_of(up: &Up) {
+fn a_router_that_is_not_listed_is_told_of(up: &RunningLab) {
     let inventory = up.inventory("r0:", "");
     let found: Topology = serde_json::from_str(&up.discover(&inventory, "json", &[])).unwrap();
     assert_eq!(found.kind("r0"), Some(inventory::topology::NodeKind::Router), "{:?}", found.nodes);
@@ -160,7 +160,7 @@ fn a_router_that_is_not_listed_is_told_of(up: &Up) {
     assert_eq!(written.routers, ["r0"]);
 }
 
-fn cut_and_joined(up: &Up) {
+fn cut_and_joined(up: &RunningLab) {
     up.lab.cut("r0", "s1").unwrap();
     up.await_cable("r0", "s1", "down");
     assert_eq!(up.round_trips("n0", "n4", SILENCE).next(), None);
@@ -172,7 +172,7 @@ fn cut_and_joined(up: &Up) {
     up.lab.join("n0", "s0", None).unwrap();
     up.await_cable("n0", "s0", "forwarding");
     up.is_as_far("n0", "n4", 20 * MS);
-    let refused = |change: lab::Result<()>| change.unwrap_err().to_string();
+    let refused = |change: lab::LabResult<()>| change.unwrap_err().to_string();
     assert!(refused(up.lab.move_host("n0", "s1").map(drop)).contains("there is a router between"));
     assert!(refused(up.lab.join("r0", "s0", None).map(drop)).contains("between two switches"));
 }
@@ -198,14 +198,14 @@ int main(int argc, char **argv) {
 }
 "#;
 
-fn mpi_crosses_the_router(up: &Up, mpi: &str) {
+fn mpi_crosses_the_router(up: &RunningLab, mpi: &str) {
     let directory = tempfile::tempdir().unwrap();
     let (source, program) = (directory.path().join("alltoall.c"), directory.path().join(mpi));
     fs::write(&source, ALLTOALL).unwrap();
     let compiled = Command::new(format!("mpicc.{mpi}")).arg(&source).arg("-o").arg(&program).status();
     assert!(compiled.is_ok_and(|s| s.success()), "mpicc.{mpi} is missing; run: apt-get install libopenmpi-dev libmpich-dev");
     let library = if mpi == "openmpi" { lab::mpi::Mpi::OpenMpi } else { lab::mpi::Mpi::Mpich };
-    let job = lab::mpi::Job { shim: false, timeout: Some(LIMIT), ..lab::mpi::Job::new(library) };
+    let job = lab::mpi::MpiJob { shim: false, timeout: Some(LIMIT), ..lab::mpi::MpiJob::new(library) };
     let output = up.lab.mpirun(&job, [&program]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let mut lines: Vec<&str> = said.lines().filter(|l| l.starts_with("rank")).collect();
@@ -216,7 +216,7 @@ fn mpi_crosses_the_router(up: &Up, mpi: &str) {
 
 #[test]
 fn three_clusters_are_two_routers_apart() {
-    let up = Up::new("three", THREE);
+    let up = RunningLab::new("three", THREE);
     assert!(up.lab.status().unwrap().as_expected());
     let hops = |from: &str, to: &str| (1..=3).map_while(|ttl| Some(up.hop(from, to, ttl)?.to_string())).collect::<Vec<_>>();
     assert_eq!(hops("n0", "n3"), ["10.77.0.241"]);
@@ -236,7 +236,7 @@ fn three_clusters_are_two_routers_apart() {
 fn a_long_cable_holds_its_rate_and_loses_changes_and_reorders_nothing() {
     let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0, rate: 100M}, n1: {switch: s1, rate: 100M, delay: 500us}}
 links: [{a: s0, b: s1, rate: 100M, delay: 10ms}]";
-    let up = Up::new("long", text);
+    let up = RunningLab::new("long", text);
     up.is_as_far("n0", "n1", 21 * MS);
     let (near, far) = (up.socket("n0", PATIENCE), up.socket("n1", PATIENCE));
     let to = (up.address("n1"), far.local_addr().unwrap().port());
@@ -272,7 +272,7 @@ fn datagram(number: u32) -> Vec<u8> {
 }
 
 /// A switch takes its port down; the one at the far end of the cable sees no link, until it is back.
-fn link_is_lost_at_both_ends(up: &Up) {
+fn link_is_lost_at_both_ends(up: &RunningLab) {
     let carrier = || up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"]).trim() == "1";
     for link in [false, true] {
         up.exec("s0", &["ip", "link", "set", "swp1", if link { "up" } else { "down" }]);

@@ -1,9 +1,9 @@
 //! No secret shows anywhere: a controller with every kind of them, working and failing, is searched for their texts.
 use crate::common::HEDDLE;
-use crate::common::daemon::{Daemon, lldp_report, wait};
+use crate::common::daemon::{ControllerProcess, lldp_report, wait};
 use crate::common::killed::KilledAtEnd;
 use crate::common::until::until;
-use controller::engine::{Core, Options};
+use controller::engine::{ControllerEngine, ControllerOptions};
 use inventory::inventory_file::Inventory;
 use std::fs;
 use std::net::UdpSocket;
@@ -22,14 +22,14 @@ const AGENTS: &str = "agents-T0ken-0123456789abcdef";
 const SECRETS: [&str; 7] = [COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, WRONG_AUTH, WHOLE, AGENTS];
 
 /// net-snmp's agent on four addresses, killed when dropped.
-struct Snmpd(KilledAtEnd);
+struct SecretsSnmpd(KilledAtEnd);
 
-impl Snmpd {
+impl SecretsSnmpd {
     /// Starts it at a port that all four addresses have free. Somebody else may take it first, which ends snmpd: then at another.
-    fn start(folder: &Path) -> (Snmpd, u16) {
+    fn start(folder: &Path) -> (SecretsSnmpd, u16) {
         let attempt = |_| {
             let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let mut snmpd = Snmpd::at(folder, port);
+            let mut snmpd = SecretsSnmpd::at(folder, port);
             snmpd.listens(port).then_some((snmpd, port))
         };
         (0..5).find_map(attempt).expect("snmpd ended at five ports")
@@ -44,7 +44,7 @@ impl Snmpd {
         })
     }
 
-    fn at(folder: &Path, port: u16) -> Snmpd {
+    fn at(folder: &Path, port: u16) -> SecretsSnmpd {
         let conf = format!("rocommunity {COMMUNITY}\nsysName s0\ncreateUser mon SHA-256 {AUTH} AES {PRIV}\nrouser mon priv\n");
         fs::create_dir_all(folder.join("state")).unwrap();
         fs::write(folder.join("snmpd.conf"), conf).unwrap();
@@ -58,7 +58,7 @@ impl Snmpd {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        Snmpd(KilledAtEnd(command.spawn().unwrap()))
+        SecretsSnmpd(KilledAtEnd(command.spawn().unwrap()))
     }
 }
 
@@ -111,7 +111,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     secret_file(&credentials, "priv", PRIV, 0o400);
     secret_file(&credentials, "heddle-token", WHOLE, 0o400);
     let agents = secret_file(dir.path(), "agents.token", AGENTS, 0o600);
-    let (snmpd, port) = Snmpd::start(&folder);
+    let (snmpd, port) = SecretsSnmpd::start(&folder);
     let (file, journal) = (dir.path().join("inventory.yaml"), dir.path().join("journal"));
     fs::write(&file, inventory(dir.path(), port)).unwrap();
 
@@ -125,7 +125,7 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     command.env("CREDENTIALS_DIRECTORY", &credentials).env("HEDDLE_TEST_AUTH", AUTH);
     let stdout = fs::File::create(dir.path().join("stdout")).unwrap();
     command.stdout(stdout);
-    let daemon = Daemon::run(command);
+    let daemon = ControllerProcess::run(command);
     let bearer = |token: &str| format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
 
     // It works: two switches let it in, two do not, two hosts report, and an epoch is published.
@@ -190,7 +190,7 @@ fn the_core_shows_no_secret_of_its_inventory() {
         inventory(tempfile::tempdir().unwrap().path(), 161).replace("{env: HEDDLE_TEST_AUTH}", AUTH).replace("{credential: priv}", PRIV);
     let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();
     inventory.resolve_secrets(|_| Ok(COMMUNITY.to_owned())).unwrap();
-    let core = Core::new(inventory, Options::default());
+    let core = ControllerEngine::new(inventory, ControllerOptions::default());
     let shown = format!("{core:?}");
     assert!(shown.contains("(hidden)"));
     assert_silent("the core", &shown);

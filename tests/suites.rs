@@ -4,7 +4,7 @@
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root). What a suite
 //! finds wrong with an MPI library it finds with the runtime too: only differences fail here.
 use crate::common::epochs::{FORCED, OVER_TCP, TREE, calls, shared};
-use crate::common::job::{BOTH, Job};
+use crate::common::job::{BOTH, TestJob};
 use crate::common::runtime::lib;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,21 +20,21 @@ const ONLY_MPI: &str = "ONLY_MPI";
 const WHOLE: &str = "the program";
 
 /// How each test ended, by its name.
-type Outcomes = BTreeMap<String, String>;
+type SuiteOutcomes = BTreeMap<String, String>;
 
 /// One program of a suite on a number of ranks; what it writes says how each of the tests in it ended.
-struct Program<'a> {
+struct SuiteProgram<'a> {
     name: String,
     mpi: &'a str,
     ranks: usize,
     path: PathBuf,
     arguments: Vec<String>,
-    outcomes: fn(&Output) -> Outcomes,
+    outcomes: fn(&Output) -> SuiteOutcomes,
 }
 
-impl Program<'_> {
+impl SuiteProgram<'_> {
     /// With the runtime, `forced` to its ways, or without it. Gives how its tests ended, and the calls the runtime served.
-    fn run(&self, forced: Option<(&str, &str)>) -> (Outcomes, u64) {
+    fn run(&self, forced: Option<(&str, &str)>) -> (SuiteOutcomes, u64) {
         // This machine's own name is where processes run that the program starts itself.
         let here = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let dir = shared(&TREE.replace("hosts: {", &format!("hosts: {{{}: {{switch: s1}}, ", here.trim())));
@@ -45,11 +45,11 @@ impl Program<'_> {
         let loaded = |names: &[&str]| names.iter().map(|name| lib().join(name).display().to_string()).collect::<Vec<_>>().join(":");
         let Some(forced) = forced else {
             let idle = loaded(&["libheddle-idle.so"]);
-            let job = Job::bare(self.mpi, self.ranks).per_host(per_host).env("LD_PRELOAD", &idle);
+            let job = TestJob::bare(self.mpi, self.ranks).per_host(per_host).env("LD_PRELOAD", &idle);
             return ((self.outcomes)(&job.output(&self.path, &arguments)), 0);
         };
         let both = loaded(&["libheddle.so", "libheddle-idle.so"]);
-        let job = Job::new(self.mpi, self.ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).env("LD_PRELOAD", &both);
+        let job = TestJob::new(self.mpi, self.ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).env("LD_PRELOAD", &both);
         let outcomes = (self.outcomes)(&job.env("HEDDLE_PATIENCE", "30").output(&self.path, &arguments));
         let calls = if dir.path().join("jobs").exists() { calls(dir.path()) } else { BTreeMap::new() };
         (outcomes, calls.iter().filter(|(way, _)| !way.ends_with("native")).map(|(_, calls)| calls).sum())
@@ -72,9 +72,9 @@ fn built(mpi: &str, suite: &str) -> PathBuf {
 }
 
 /// Runs each program without the runtime and with each of its data paths, and insists that every test ends alike.
-fn alike(suite: &str, programs: &[Program]) {
+fn alike(suite: &str, programs: &[SuiteProgram]) {
     let (mut differences, mut served, mut ends) = (Vec::new(), 0, BTreeMap::<String, u32>::new());
-    let wanted: Vec<&Program> = programs.iter().filter(|program| program.is_wanted()).collect();
+    let wanted: Vec<&SuiteProgram> = programs.iter().filter(|program| program.is_wanted()).collect();
     assert!(!wanted.is_empty(), "{suite}: no test to run; has scripts/build-suites built it?");
     for program in &wanted {
         let name = format!("{} x {} on {}", program.name, program.ranks, program.mpi);
@@ -85,12 +85,12 @@ fn alike(suite: &str, programs: &[Program]) {
         for forced in [FORCED, OVER_TCP] {
             let (with, calls) = program.run(Some(forced));
             served += calls;
-            let hangs = |outcomes: &Outcomes| outcomes.get(WHOLE).is_some_and(|end| end == "hung");
+            let hangs = |outcomes: &SuiteOutcomes| outcomes.get(WHOLE).is_some_and(|end| end == "hung");
             let names = bare.keys().chain(with.keys().filter(|name| !bare.contains_key(*name)));
             // What came behind a test that hangs was not run.
             let compared = names.filter(|name| *name == WHOLE || !(hangs(&bare) || hangs(&with)));
             for test in compared.filter(|test| bare.get(*test) != with.get(*test)) {
-                let told = |outcomes: &Outcomes| outcomes.get(test).map_or("not run", String::as_str).to_owned();
+                let told = |outcomes: &SuiteOutcomes| outcomes.get(test).map_or("not run", String::as_str).to_owned();
                 let difference = format!("{name}: {test}: without: {}; with {}: {}", told(&bare), forced.1, told(&with));
                 println!("{difference}");
                 differences.push(difference);
@@ -103,7 +103,7 @@ fn alike(suite: &str, programs: &[Program]) {
 }
 
 /// How a program ended that is one test.
-fn as_a_whole(output: &Output, passed: bool) -> Outcomes {
+fn as_a_whole(output: &Output, passed: bool) -> SuiteOutcomes {
     let end = match output.status.code() {
         Some(124 | 137) => "hung",
         Some(0) if passed => "passed",
@@ -113,7 +113,7 @@ fn as_a_whole(output: &Output, passed: bool) -> Outcomes {
 }
 
 /// MPICH's tests say so where they find nothing wrong, and each comes with the numbers of ranks it is made for.
-fn mpich_tests(folder: &str) -> Vec<Program<'static>> {
+fn mpich_tests(folder: &str) -> Vec<SuiteProgram<'static>> {
     let mut programs = Vec::new();
     for mpi in BOTH {
         let built = built(mpi, "mpich").join(folder);
@@ -128,7 +128,7 @@ fn mpich_tests(folder: &str) -> Vec<Program<'static>> {
             }
             let arguments = words.filter_map(|word| Some(word.strip_prefix("arg=")?.to_owned())).collect();
             let outcomes = |output: &Output| as_a_whole(output, String::from_utf8_lossy(&output.stdout).contains(" No Errors"));
-            programs.push(Program { name: format!("{folder}/{name}"), mpi, ranks, path: built.join(name), arguments, outcomes });
+            programs.push(SuiteProgram { name: format!("{folder}/{name}"), mpi, ranks, path: built.join(name), arguments, outcomes });
         }
     }
     programs
@@ -158,7 +158,7 @@ fn mpich_communicators_and_processes() {
 }
 
 /// Python's unittest names each test and how it ended; rank 0 speaks for all.
-fn mpi4py_tests(suite: &str) -> Vec<Program<'static>> {
+fn mpi4py_tests(suite: &str) -> Vec<SuiteProgram<'static>> {
     const MODULES: &str = "cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj cco_obj cco_obj_inter cco_pr_buf \
                            cco_pr_ngh_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo dynproc spawn threads util_pkl5";
     let mut programs = Vec::new();
@@ -177,11 +177,11 @@ fn mpi4py_tests(suite: &str) -> Vec<Program<'static>> {
             let outcomes = |output: &Output| {
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
                 let ended = text.lines().filter_map(|line| line.split_once(" ... "));
-                let mut outcomes: Outcomes = ended.map(|(test, end)| (test.to_owned(), end.trim().to_owned())).collect();
+                let mut outcomes: SuiteOutcomes = ended.map(|(test, end)| (test.to_owned(), end.trim().to_owned())).collect();
                 outcomes.extend(as_a_whole(output, text.contains("\nOK")));
                 outcomes
             };
-            programs.push(Program { name: format!("{suite}/{module}"), mpi, ranks, path: "/bin/bash".into(), arguments, outcomes });
+            programs.push(SuiteProgram { name: format!("{suite}/{module}"), mpi, ranks, path: "/bin/bash".into(), arguments, outcomes });
         }
     }
     programs
@@ -214,12 +214,12 @@ fn intel_mpi_benchmarks() {
                     let text = String::from_utf8_lossy(&output.stdout).into_owned();
                     let sizes = text.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
                     let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
-                    let mut outcomes: Outcomes =
+                    let mut outcomes: SuiteOutcomes =
                         words.filter_map(|words| Some((format!("{} B", words.first()?), format!("{} wrong", words.last()?)))).collect();
                     outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
                     outcomes
                 };
-                programs.push(Program {
+                programs.push(SuiteProgram {
                     name: format!("{program} {name}"),
                     mpi,
                     ranks,
@@ -247,12 +247,12 @@ fn osu_micro_benchmarks() {
                     let text = String::from_utf8_lossy(&output.stdout).into_owned();
                     let sizes = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
                     let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
-                    let mut outcomes: Outcomes =
+                    let mut outcomes: SuiteOutcomes =
                         words.filter_map(|words| Some((format!("{} B", words.first()?), (*words.last()?).to_owned()))).collect();
                     outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
                     outcomes
                 };
-                programs.push(Program { name: format!("osu_{name}"), mpi, ranks, path, arguments, outcomes });
+                programs.push(SuiteProgram { name: format!("osu_{name}"), mpi, ranks, path, arguments, outcomes });
             }
         }
     }

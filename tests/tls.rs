@@ -1,23 +1,23 @@
 //! HTTPS between controller, viewer and whoever else comes, with authorities made here.
 use crate::common::HEDDLE;
-use crate::common::daemon::{Daemon, wait};
+use crate::common::daemon::{ControllerProcess, wait};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
-use tui::Message;
+use tui::AppMessage;
 
 /// An authority in a folder of its own, with the certificate of a controller on loopback.
-struct Authority {
+struct TestAuthority {
     ca: PathBuf,
     cert: String,
     key: String,
 }
 
-impl Authority {
-    fn new(dir: &Path, name: &str) -> Authority {
+impl TestAuthority {
+    fn new(dir: &Path, name: &str) -> TestAuthority {
         let mut params = CertificateParams::new(vec![]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -27,7 +27,7 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
         let cert = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
-        Authority { ca, cert: cert.pem(), key: key.serialize_pem() }
+        TestAuthority { ca, cert: cert.pem(), key: key.serialize_pem() }
     }
 
     /// Gives the controller this authority's certificate.
@@ -38,7 +38,7 @@ impl Authority {
 }
 
 /// What a viewer sees first; that it had to wait is no answer.
-fn view(url: &str, ca: Option<&Path>) -> Message {
+fn view(url: &str, ca: Option<&Path>) -> AppMessage {
     let (tell, seen) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let (url, flag) = (url.to_owned(), Arc::clone(&stop));
@@ -47,7 +47,7 @@ fn view(url: &str, ca: Option<&Path>) -> Message {
     let end = Instant::now() + Duration::from_secs(60);
     let first = loop {
         match seen.recv_timeout(end.saturating_duration_since(Instant::now())).expect("a picture or a reason") {
-            Message::Lost(why) if why.contains("timeout") => {}
+            AppMessage::Lost(why) if why.contains("timeout") => {}
             answer => break answer,
         }
     };
@@ -55,24 +55,24 @@ fn view(url: &str, ca: Option<&Path>) -> Message {
     first
 }
 
-fn lost(message: Message) -> String {
-    let Message::Lost(why) = message else { panic!("expected a reason, found {message:?}") };
+fn lost(message: AppMessage) -> String {
+    let AppMessage::Lost(why) = message else { panic!("expected a reason, found {message:?}") };
     why
 }
 
 #[test]
 fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| Authority::new(dir.path(), name));
+    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     ours.hand(dir.path());
     let inventory = dir.path().join("inventory.yaml");
     fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
         .unwrap();
     let [cert, key] = ["cert.pem", "key.pem"].map(|f| dir.path().join(f).display().to_string());
-    let daemon = Daemon::start(&inventory, &dir.path().join("shared"), &["--tls-cert", &cert, "--tls-key", &key]);
+    let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &["--tls-cert", &cert, "--tls-key", &key]);
     let https = format!("https://{}", daemon.api);
 
-    assert!(matches!(view(&https, Some(&ours.ca)), Message::Picture(_)));
+    assert!(matches!(view(&https, Some(&ours.ca)), AppMessage::Picture(_)));
     let why = lost(view(&https, Some(&theirs.ca)));
     assert!(why.contains("not by an authority of --ca FILE"), "{why}");
     let why = lost(view(&https, None));
@@ -83,11 +83,11 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
     theirs.hand(dir.path());
     daemon.signal("-HUP");
     daemon.wait_for_log("inventory read again");
-    assert!(matches!(view(&https, Some(&theirs.ca)), Message::Picture(_)), "read again");
+    assert!(matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)), "read again");
     fs::write(dir.path().join("key.pem"), &ours.key).unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("the certificate read before stays in use");
-    assert!(matches!(view(&https, Some(&theirs.ca)), Message::Picture(_)), "a key that does not fit changes nothing");
+    assert!(matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)), "a key that does not fit changes nothing");
     let said = daemon.stop();
     assert!(said.contains("API on https://") && !said.contains("PRIVATE KEY"), "{said}");
 }
@@ -95,11 +95,11 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
 #[test]
 fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
     let dir = tempfile::tempdir().unwrap();
-    let ours = Authority::new(dir.path(), "ours.pem");
+    let ours = TestAuthority::new(dir.path(), "ours.pem");
     let inventory = dir.path().join("inventory.yaml");
     fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
         .unwrap();
-    let daemon = Daemon::start(&inventory, &dir.path().join("shared"), &[]);
+    let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &[]);
     let why = lost(view(&format!("https://{}", daemon.api), Some(&ours.ca)));
     assert!(why.contains("it speaks no TLS: connect with http://"), "{why}");
     daemon.stop();
@@ -108,7 +108,7 @@ fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
 #[test]
 fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
     let dir = tempfile::tempdir().unwrap();
-    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| Authority::new(dir.path(), name));
+    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     let inventory = dir.path().join("inventory.yaml");
     fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\n").unwrap();
     for (cert, key, problem) in [
@@ -132,7 +132,7 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
 #[test]
 fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| Authority::new(dir.path(), name));
+    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     ours.hand(dir.path());
     let file = |name: &str| dir.path().join(name).display().to_string();
     let [inventory, journal, token] = ["inventory.yaml", "journal", "token"].map(file);
@@ -141,7 +141,7 @@ fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
     fs::write(&token, "0123456789abcdef").unwrap();
     let [cert, key] = ["cert.pem", "key.pem"].map(file);
     let more = ["--tls-cert", &cert, "--tls-key", &key, "--journal", &journal, "--agent-token-file", &token];
-    let daemon = Daemon::start(Path::new(&inventory), &dir.path().join("shared"), &more);
+    let daemon = ControllerProcess::start(Path::new(&inventory), &dir.path().join("shared"), &more);
     let agent = |ca: &Path| {
         let log = dir.path().join("agent.log");
         let mut command = std::process::Command::new(HEDDLE);

@@ -5,10 +5,10 @@
 mod real;
 
 use crate::common::alone::alone;
-use crate::common::daemon::Daemon;
+use crate::common::daemon::ControllerProcess;
 use crate::common::traps::trap;
 use crate::common::until::{LIMIT, until_so};
-use real::Snmpd;
+use real::SnmpdProcess;
 use std::cell::Cell;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
@@ -23,7 +23,7 @@ const SIGNED: [&str; 15] =
     ["-v3", "-e", "0x8000000001020304", "-u", "monsha", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
 
 /// A controller that asks this snmpd and hears traps where it is told to.
-fn controller(folder: &Path, snmpd: &Snmpd, credential: &str) -> (Daemon, SocketAddr) {
+fn controller(folder: &Path, snmpd: &SnmpdProcess, credential: &str) -> (ControllerProcess, SocketAddr) {
     let listen = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let text = format!(
         "switches: {{s0: {{address: \"{}\"}}}}\nsnmp: {{default: {credential}}}\ntraps: {{listen: \"{listen}\"}}\n{QUIET}",
@@ -32,7 +32,7 @@ fn controller(folder: &Path, snmpd: &Snmpd, credential: &str) -> (Daemon, Socket
     let file = folder.join("inventory.yaml");
     std::fs::write(&file, text).unwrap();
     let journal = folder.join("journal");
-    let daemon = Daemon::start(&file, &folder.join("shared"), &["--journal", journal.to_str().unwrap()]);
+    let daemon = ControllerProcess::start(&file, &folder.join("shared"), &["--journal", journal.to_str().unwrap()]);
     until_so("the controller hears traps", || {
         let wanted = format!(" {:08X}:{:04X} ", u32::from_le_bytes([127, 0, 0, 1]), listen.port());
         std::fs::read_to_string("/proc/net/udp").unwrap().contains(&wanted)
@@ -41,14 +41,14 @@ fn controller(folder: &Path, snmpd: &Snmpd, credential: &str) -> (Daemon, Socket
 }
 
 /// Counts what a snmpd is asked by others.
-struct Counter<'a> {
-    snmpd: &'a Snmpd,
+struct RequestCounter<'a> {
+    snmpd: &'a SnmpdProcess,
     own: Cell<u64>,
 }
 
-impl Counter<'_> {
-    fn new(snmpd: &Snmpd) -> Counter<'_> {
-        Counter { snmpd, own: Cell::new(0) }
+impl RequestCounter<'_> {
+    fn new(snmpd: &SnmpdProcess) -> RequestCounter<'_> {
+        RequestCounter { snmpd, own: Cell::new(0) }
     }
 
     /// How many messages others have sent it: snmpInPkts.0 (RFC 3418) without those that asked for it.
@@ -93,10 +93,10 @@ fn flood(datagram: &[u8], to: SocketAddr, times: u32) -> Duration {
 fn a_flood_of_traps_costs_a_look_a_second() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let snmpd = Snmpd::start();
+    let snmpd = SnmpdProcess::start();
     let (_daemon, listen) = controller(folder.path(), &snmpd, "{version: 2c, community: c0mmunity}");
     let link_down = trap(&["-v2c", "-c", "any"]);
-    let counter = Counter::new(&snmpd);
+    let counter = RequestCounter::new(&snmpd);
     let before = counter.at_rest();
     flood(&link_down, listen, 1);
     until_so("a trap is looked after", || counter.messages() > before);
@@ -113,7 +113,7 @@ fn a_flood_of_traps_costs_a_look_a_second() {
 fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let snmpd = Snmpd::start();
+    let snmpd = SnmpdProcess::start();
     let (daemon, listen) = controller(folder.path(), &snmpd, SECURE);
     flood(&trap(&["-v2c", "-c", "any"]), listen, 12);
     daemon.wait_for("traps: 10 traps in the name of switch \\\"s0\\\" (127.0.0.1)");

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A tmux server of its own with one shell in it; dropping it ends both.
-struct Tmux {
+struct TmuxServer {
     socket: String,
     folder: tempfile::TempDir,
 }
 
-impl Tmux {
-    fn new(name: &str) -> Tmux {
-        let tmux = Tmux { socket: format!("heddle-{name}-{}", std::process::id()), folder: tempfile::tempdir().unwrap() };
+impl TmuxServer {
+    fn new(name: &str) -> TmuxServer {
+        let tmux = TmuxServer { socket: format!("heddle-{name}-{}", std::process::id()), folder: tempfile::tempdir().unwrap() };
         let json = serde_json::to_string(&fixture::troubled()).unwrap();
         std::fs::write(tmux.snapshot(), json).unwrap();
         let started = tmux.run(&[
@@ -111,7 +111,7 @@ impl Tmux {
     }
 }
 
-impl Drop for Tmux {
+impl Drop for TmuxServer {
     fn drop(&mut self) {
         self.run(&["kill-server"]);
     }
@@ -119,7 +119,7 @@ impl Drop for Tmux {
 
 #[test]
 fn draws_follows_keys_and_size_and_leaves_no_trace() {
-    let t = Tmux::new("keys");
+    let t = TmuxServer::new("keys");
     t.start("");
     t.wait_for_modes("1 1 0");
     t.wait_for_all(&["▸ ◆ s0", "┤ 1 Topology ├", "× stale"]);
@@ -144,7 +144,7 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
 #[test]
 fn every_frame_is_marked_as_one() {
     const MARKS: (&str, &str) = ("\u{1b}[?2026h", "\u{1b}[?2026l");
-    let t = Tmux::new("frames");
+    let t = TmuxServer::new("frames");
     let recorded = t.folder.path().join("recorded");
     assert!(t.run(&["pipe-pane", "-t", "t", &format!("cat > {}", recorded.display())]).status.success());
     t.start("");
@@ -166,7 +166,7 @@ fn every_frame_is_marked_as_one() {
 
 #[test]
 fn a_signal_leaves_no_trace_either() {
-    let t = Tmux::new("signal");
+    let t = TmuxServer::new("signal");
     t.start("--ascii --theme colour-blind");
     assert!(t.screen().is_ascii(), "{}", t.screen());
     let pid = t.child();
@@ -176,7 +176,7 @@ fn a_signal_leaves_no_trace_either() {
 
 #[test]
 fn a_closed_window_ends_it() {
-    let t = Tmux::new("closed");
+    let t = TmuxServer::new("closed");
     t.start("");
     let pid = t.child();
     t.run(&["kill-server"]);
@@ -193,7 +193,7 @@ fn a_closed_window_ends_it() {
 
 #[test]
 fn prints_one_picture_without_a_terminal() {
-    let t = Tmux::new("print");
+    let t = TmuxServer::new("print");
     let heddle = |flags: &[&str]| Command::new(HEDDLE).arg("tui").args(flags).output().unwrap();
     let file = t.snapshot().display().to_string();
     let printed = heddle(&["--snapshot", &file, "--print", "100x30"]);

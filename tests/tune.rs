@@ -131,7 +131,7 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
 /// What two sizes measured next to each other go, those between them go, too.
 fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
     let of = if mpi == "mpich" { Mpi::Mpich } else { Mpi::OpenMpi };
-    let table = current_epoch(dir).expect("readable").expect("published").table.under(of);
+    let table = current_epoch(dir).expect("readable").expect("published").table.for_mpi(of);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         let way = |block: u64| table.choose(collective, Bytes(block));
         for (size, next) in [(1 << 10, 16 << 10), (16 << 10, 64 << 10), (64 << 10, 256 << 10)] {

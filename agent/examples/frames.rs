@@ -1,9 +1,9 @@
 //! Frames that fuzzing starts from: `cargo run -p agent --example frames -- fuzz/corpus` writes one folder a protocol.
-use agent::frames::bpdu::{Bpdu, Configuration, Version};
-use agent::frames::cdp::Announcement;
+use agent::frames::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
+use agent::frames::cdp::CdpAnnouncement;
 use agent::frames::lldp::Lldpdu;
 use inventory::Mac;
-use inventory::observation::{BridgeId, Capabilities, Id};
+use inventory::observation::{BridgeId, SystemCapabilities, NeighbourId};
 use std::fs;
 use std::path::Path;
 
@@ -19,28 +19,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
     let lldp = Lldpdu {
-        chassis: Id::Mac(Mac([2, 0, 0, 0, 0, 1])),
-        port: Id::Text("swp1".into()),
+        chassis: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])),
+        port: NeighbourId::Text("swp1".into()),
         ttl: 120,
         port_descr: "uplink".into(),
         name: "s0".into(),
         descr: "a switch".into(),
-        capabilities: Some(Capabilities { bridge: true, router: true }),
+        capabilities: Some(SystemCapabilities { bridge: true, router: true }),
         management: vec!["10.0.0.1".parse()?, "fe80::1".parse()?],
     };
-    let addressed = Lldpdu { chassis: Id::Address("10.0.0.1".parse()?), port: Id::Mac(Mac([2, 0, 0, 0, 0, 1])), ..lldp.clone() };
-    let cdp = Announcement {
+    let addressed = Lldpdu { chassis: NeighbourId::Address("10.0.0.1".parse()?), port: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])), ..lldp.clone() };
+    let cdp = CdpAnnouncement {
         version: 2,
         ttl: 180,
-        device: Id::Text("s0".into()),
-        port: Id::Text("GigabitEthernet0/1".into()),
+        device: NeighbourId::Text("s0".into()),
+        port: NeighbourId::Text("GigabitEthernet0/1".into()),
         name: "s0.example.org".into(),
         capabilities: lldp.capabilities,
         addresses: lldp.management.clone(),
     };
     let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 1]) };
-    let stp = Configuration {
-        version: Version::Stp,
+    let stp = ConfigurationBpdu {
+        version: StpVersion::Stp,
         flags: 0x3c,
         root_bridge: bridge,
         root_path_cost: 20_000,
@@ -51,8 +51,8 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         hello_time: 2 << 8,
         forward_delay: 15 << 8,
     };
-    let rstp = Configuration { version: Version::Rstp, ..stp };
-    let mstp = Configuration { version: Version::Mstp { regional_root: bridge, internal_path_cost: 2_000, remaining_hops: 19 }, ..stp };
+    let rstp = ConfigurationBpdu { version: StpVersion::Rstp, ..stp };
+    let mstp = ConfigurationBpdu { version: StpVersion::Mstp { regional_root: bridge, internal_path_cost: 2_000, remaining_hops: 19 }, ..stp };
     let bpdus = [Bpdu::TopologyChange, Bpdu::Configuration(stp), Bpdu::Configuration(rstp), Bpdu::Configuration(mstp)];
     let mut seeds = vec![("lldp", lldp.farewell().write()), ("lldp", lldp.write()), ("lldp", addressed.write()), ("cdp", cdp.write())];
     seeds.extend(bpdus.iter().map(|bpdu| ("bpdu", bpdu.write())));

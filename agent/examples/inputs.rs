@@ -1,6 +1,6 @@
 //! Answers, traps, probes' answers, reports, walks, inventories and plans that fuzzing starts from: `cargo run -p agent --example inputs -- fuzz/corpus`
 //! writes one folder a target.
-use agent::host::probe::wire::{Echo, echo_request};
+use agent::host::probe::wire::{IcmpEcho, echo_request};
 use snmp::message::CommunityMessage;
 use snmp::pdu::ResponsePdu;
 use snmp::{Oid, Value, VarBind, Version};
@@ -54,7 +54,7 @@ fn answers() -> Vec<Vec<u8>> {
 
 /// What comes back to an echo request: a reply and a router's message quoting it, by IPv4 and IPv6.
 fn probed() -> [Vec<u8>; 4] {
-    let ask = |ipv6| echo_request(Echo { identifier: 7, sequence: 1 }, ipv6);
+    let ask = |ipv6| echo_request(IcmpEcho { identifier: 7, sequence: 1 }, ipv6);
     let v4 = |content: &[u8]| [b"\x45\0\0\x3c\0\0\0\0\x40\x01\0\0\x0a\0\0\x01\x0a\0\x01\x02", content].concat();
     let v6 = |content: &[u8]| [&b"\x60\0\0\0\0\x20\x3a\x40"[..], &[0xfe; 16], &[0xfd; 16], content].concat();
     let reply = |kind: u8, mut ask: Vec<u8>| {

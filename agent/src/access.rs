@@ -7,7 +7,7 @@ use snmp::{Auth, MasterKeys, PrivProtocol, UsmConfig};
 
 /// A credential ready for use; cloning shares the keys. Shows nothing of itself.
 #[derive(Clone)]
-pub struct Access {
+pub struct SnmpAccess {
     pub(crate) auth: Auth,
     /// How to speak of it without giving it away: `community`, `user "monitor"`.
     pub(crate) words: String,
@@ -39,15 +39,15 @@ pub enum AccessError {
     },
 }
 
-impl Access {
+impl SnmpAccess {
     /// Makes a credential ready; `name` is only for messages.
     ///
     /// # Errors
     /// [`AccessError`] where a secret is missing or unfit.
-    pub(crate) fn new(name: &str, credential: &Credential) -> Result<Access, AccessError> {
+    pub(crate) fn new(name: &str, credential: &Credential) -> Result<SnmpAccess, AccessError> {
         let text = |secret: &Secret| secret.expose().map(str::to_owned).ok_or_else(|| AccessError::Unresolved(name.to_owned()));
         match credential {
-            Credential::Community(community) => Ok(Access { auth: Auth::v2c(text(community)?), words: "community".to_owned(), user: None }),
+            Credential::Community(community) => Ok(SnmpAccess { auth: Auth::v2c(text(community)?), words: "community".to_owned(), user: None }),
             Credential::User(user) => {
                 let auth = user.auth.as_ref().map(|a| Ok((a.protocol, text(&a.key)?))).transpose()?;
                 let privacy = user.privacy.as_ref().map(|p| Ok((p.protocol, text(&p.key)?))).transpose()?;
@@ -55,7 +55,7 @@ impl Access {
                 let keys = auth.map(|auth| keys(auth, privacy)).transpose().map_err(problem)?;
                 let usm = UsmConfig::new(user.name.clone());
                 let usm = keys.clone().map_or(Ok(usm.clone()), |keys| usm.with_master_keys(keys)).map_err(problem)?;
-                Ok(Access { auth: usm.into(), words: format!("user \"{}\"", user.name), user: Some((user.name.clone(), keys)) })
+                Ok(SnmpAccess { auth: usm.into(), words: format!("user \"{}\"", user.name), user: Some((user.name.clone(), keys)) })
             }
         }
     }
@@ -73,9 +73,9 @@ fn keys((protocol, key): (AuthProtocol, String), privacy: Option<(PrivacyProtoco
 ///
 /// # Errors
 /// [`AccessError`] where a secret is missing or unfit.
-pub fn users(inventory: &Inventory) -> Result<Vec<Access>, AccessError> {
+pub fn users(inventory: &Inventory) -> Result<Vec<SnmpAccess>, AccessError> {
     let users = inventory.snmp.iter().filter(|(_, credential)| matches!(credential, Credential::User(_)));
-    let mut users: Vec<Access> = users.map(|(name, credential)| Access::new(name, credential)).collect::<Result<_, _>>()?;
+    let mut users: Vec<SnmpAccess> = users.map(|(name, credential)| SnmpAccess::new(name, credential)).collect::<Result<_, _>>()?;
     let mut seen = std::collections::HashSet::new();
     users.retain(|access| access.user.as_ref().is_some_and(|(name, _)| seen.insert(name.clone())));
     Ok(users)
@@ -130,10 +130,10 @@ mod tests {
         std::fs::write(&file, "private\n").unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         let mut there = inventory(&format!("{{version: 2c, community: {{file: {}}}}}", file.display()));
-        assert!(matches!(Access::new("default", &there.snmp["default"]), Err(AccessError::Unresolved(_))));
+        assert!(matches!(SnmpAccess::new("default", &there.snmp["default"]), Err(AccessError::Unresolved(_))));
         assert_eq!(read_secrets(&mut there).unwrap().len(), 1, "every user may read it");
         std::fs::remove_file(&file).unwrap();
-        assert!(matches!(Access::new("default", &there.snmp["default"]).unwrap().auth, Auth::Community { .. }));
+        assert!(matches!(SnmpAccess::new("default", &there.snmp["default"]).unwrap().auth, Auth::Community { .. }));
         let mut gone = inventory("{version: 2c, community: {env: HEDDLE_NO_SUCH_VARIABLE}}");
         assert!(read_secrets(&mut gone).unwrap_err().contains("environment variable HEDDLE_NO_SUCH_VARIABLE"));
     }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_user_keeps_its_protocols() {
         let i = inventory("{version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}");
-        let Auth::Usm(usm) = Access::new("default", &i.snmp["default"]).unwrap().auth else { panic!("expected a user") };
+        let Auth::Usm(usm) = SnmpAccess::new("default", &i.snmp["default"]).unwrap().auth else { panic!("expected a user") };
         assert_eq!((usm.auth_protocol(), usm.priv_protocol()), (Some(snmp::AuthProtocol::Sha1), Some(PrivProtocol::Aes128)));
     }
 }

@@ -1,12 +1,12 @@
 //! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
 //! goes wrong becomes [`Fact::Failed`] in words for an operator.
-use crate::access::Access;
-use crate::line::{Elsewhere, SwitchLine};
+use crate::access::SnmpAccess;
+use crate::line::{ForeignSender, SwitchSocket};
 use crate::port;
-use crate::tables::{self, Objects, pulse};
-use crate::walk::{Answers, Walk};
-use inventory::inventory_file::{Switch, Timing};
-use inventory::observation::{Fact, Pulse, Table};
+use crate::tables::{self, TableObjects, pulse};
+use crate::walk::{WalkAnswers, TableWalk};
+use inventory::inventory_file::{InventorySwitch, InventoryTiming};
+use inventory::observation::{DeviceFact, DevicePulse, DeviceTable};
 use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,24 +18,24 @@ use tokio::sync::Mutex;
 /// One table may take this many times the patience for one answer, however diligently the switch answers.
 const TABLE_PATIENCE: u32 = 10;
 
-type SwitchSession = snmp::Client<SwitchLine>;
+type SwitchSession = snmp::Client<SwitchSocket>;
 
 /// A switch and the session with its agent. Every method may be called from several tasks at once.
-pub struct Client {
+pub struct SnmpClient {
     address: SocketAddr,
-    access: Access,
+    access: SnmpAccess,
     timeout: Duration,
     retries: u32,
     session: Mutex<Option<SwitchSession>>,
-    elsewhere: Elsewhere,
+    elsewhere: ForeignSender,
     /// Rows each column of a table had last time; the pulse counts as the table `None`.
-    rows: StdMutex<HashMap<Option<Table>, Vec<usize>>>,
+    rows: StdMutex<HashMap<Option<DeviceTable>, Vec<usize>>>,
     /// Whether it was seen to count octets in 32 bits only.
     narrow: AtomicBool,
 }
 
 /// Why a table could not be read.
-enum Failure {
+enum TableReadFailure {
     /// The agent lost the session, as after a restart: a new one may do.
     Session(String),
     /// The agent does not talk to us at all, and what an operator may look at.
@@ -44,28 +44,28 @@ enum Failure {
     Table(String),
 }
 
-impl Failure {
-    fn mute(problem: String) -> Failure {
-        Failure::Mute { problem, hint: String::new() }
+impl TableReadFailure {
+    fn mute(problem: String) -> TableReadFailure {
+        TableReadFailure::Mute { problem, hint: String::new() }
     }
 
     fn problem(self) -> String {
         match self {
-            Failure::Session(problem) | Failure::Mute { problem, .. } | Failure::Table(problem) => problem,
+            TableReadFailure::Session(problem) | TableReadFailure::Mute { problem, .. } | TableReadFailure::Table(problem) => problem,
         }
     }
 }
 
-impl Client {
+impl SnmpClient {
     /// A client of `switch`; nothing is sent yet.
-    pub(crate) fn new(switch: &Switch, access: &Access, timing: &Timing) -> Client {
-        Client {
+    pub(crate) fn new(switch: &InventorySwitch, access: &SnmpAccess, timing: &InventoryTiming) -> SnmpClient {
+        SnmpClient {
             address: switch.address,
             access: access.clone(),
             timeout: timing.timeout,
             retries: timing.retries,
             session: Mutex::new(None),
-            elsewhere: Elsewhere::default(),
+            elsewhere: ForeignSender::default(),
             rows: StdMutex::default(),
             narrow: AtomicBool::new(false),
         }
@@ -73,46 +73,46 @@ impl Client {
 
     /// Reads one table. Tables the device does not serve come back empty. A failure names the table, except for
     /// [`Table::System`], which every agent serves: where it gets no answer, the whole device is mute.
-    pub async fn read(&self, table: Table) -> Fact {
+    pub async fn read(&self, table: DeviceTable) -> DeviceFact {
         match self.walk(Some(table), tables::objects(table)).await {
             Ok(answers) => tables::fact(table, &answers),
-            Err(Failure::Mute { problem, hint }) if table == Table::System => Fact::Failed { table: None, problem: problem + &hint },
-            Err(failure) => Fact::Failed { table: Some(table), problem: failure.problem() },
+            Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => DeviceFact::Failed { table: None, problem: problem + &hint },
+            Err(failure) => DeviceFact::Failed { table: Some(table), problem: failure.problem() },
         }
     }
 
     /// Reads what moves first when something changes, in as few messages as possible. Its failure means the whole
     /// device.
-    pub async fn pulse(&self) -> Fact {
+    pub async fn pulse(&self) -> DeviceFact {
         match self.walk(None, pulse::objects(self.narrow.load(Relaxed))).await {
             Ok(answers) => {
                 self.narrow.store(pulse::is_narrow(&answers), Relaxed);
-                Fact::Pulse(pulse::read(&answers))
+                DeviceFact::Pulse(pulse::read(&answers))
             }
-            Err(Failure::Mute { problem, hint }) => Fact::Failed { table: None, problem: problem + &hint },
-            Err(failure) => Fact::Failed { table: None, problem: failure.problem() },
+            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed { table: None, problem: problem + &hint },
+            Err(failure) => DeviceFact::Failed { table: None, problem: failure.problem() },
         }
     }
 
     /// Reads the pulse's scalars only: one small message, for fleets too large to ask for every port all the time.
-    pub async fn brief_pulse(&self) -> Fact {
+    pub async fn brief_pulse(&self) -> DeviceFact {
         match self.walk(None, pulse::BRIEF).await {
-            Ok(answers) => Fact::Pulse(Pulse { brief: true, ..pulse::read(&answers) }),
-            Err(Failure::Mute { problem, hint }) => Fact::Failed { table: None, problem: problem + &hint },
-            Err(failure) => Fact::Failed { table: None, problem: failure.problem() },
+            Ok(answers) => DeviceFact::Pulse(DevicePulse { brief: true, ..pulse::read(&answers) }),
+            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed { table: None, problem: problem + &hint },
+            Err(failure) => DeviceFact::Failed { table: None, problem: failure.problem() },
         }
     }
 
-    async fn walk(&self, table: Option<Table>, objects: Objects) -> Result<Answers, Failure> {
+    async fn walk(&self, table: Option<DeviceTable>, objects: TableObjects) -> Result<WalkAnswers, TableReadFailure> {
         match self.try_walk(table, &objects).await {
-            Err(Failure::Session(_)) => self.try_walk(table, &objects).await,
+            Err(TableReadFailure::Session(_)) => self.try_walk(table, &objects).await,
             other => other,
         }
     }
 
-    async fn try_walk(&self, table: Option<Table>, objects: &Objects) -> Result<Answers, Failure> {
+    async fn try_walk(&self, table: Option<DeviceTable>, objects: &TableObjects) -> Result<WalkAnswers, TableReadFailure> {
         let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut walk = Walk::new(objects.scalars, objects.columns, rows().get(&table).map_or(&[], Vec::as_slice));
+        let mut walk = TableWalk::new(objects.scalars, objects.columns, rows().get(&table).map_or(&[], Vec::as_slice));
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
             Ok(Ok(())) => {
@@ -123,7 +123,7 @@ impl Client {
                 Ok(walk.finish())
             }
             Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(Failure::Table(format!(
+            Err(_) => Err(TableReadFailure::Table(format!(
                 "{} answers too slowly: {} values in {} s and no end; given up",
                 self.address,
                 walk.len(),
@@ -132,14 +132,14 @@ impl Client {
         }
     }
 
-    async fn run(&self, walk: &mut Walk) -> Result<(), Failure> {
+    async fn run(&self, walk: &mut TableWalk) -> Result<(), TableReadFailure> {
         let session = self.session().await?;
         let mut most = u32::MAX;
         while let Some(request) = walk.next() {
             let repetitions = request.repetitions.min(most);
             match session.get_bulk(&request.oids, request.non_repeaters, repetitions).await {
                 Ok(varbinds) => {
-                    walk.take(varbinds).map_err(|e| Failure::Table(format!("{} answers nonsense: {e}", self.address)))?;
+                    walk.take(varbinds).map_err(|e| TableReadFailure::Table(format!("{} answers nonsense: {e}", self.address)))?;
                 }
                 // An answer to GETBULK that does not fit is to be cut short (RFC 3416, 4.2.3). Some agents say tooBig
                 // all the same, and net-snmp under SNMPv3 says genErr.
@@ -150,12 +150,12 @@ impl Client {
         Ok(())
     }
 
-    async fn session(&self) -> Result<SwitchSession, Failure> {
+    async fn session(&self) -> Result<SwitchSession, TableReadFailure> {
         let mut slot = self.session.lock().await;
         if let Some(session) = slot.as_ref() {
             return Ok(session.clone());
         }
-        let session = self.connect().await.map_err(|e| Failure::mute(format!("{}: no socket to ask from: {e}", self.address)))?;
+        let session = self.connect().await.map_err(|e| TableReadFailure::mute(format!("{}: no socket to ask from: {e}", self.address)))?;
         Ok(slot.insert(session).clone())
     }
 
@@ -169,19 +169,19 @@ impl Client {
             // Refusals (wrong key, unknown user, forgotten engine) come unsigned: RFC 3414, 3.2. Heard, they end a
             // request with their reason; unheard, all of them look like a switch that is down.
             .allow_unauthenticated_v3_time_correction(true)
-            .build_with_transport(SwitchLine::new(socket, self.elsewhere.clone()))
+            .build_with_transport(SwitchSocket::new(socket, self.elsewhere.clone()))
     }
 
     /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine state on a
     /// restart (snmpd -C) never answers the old one again.
-    async fn failure(&self, error: &Error) -> Failure {
+    async fn failure(&self, error: &Error) -> TableReadFailure {
         let error = error.exchange_source();
         if matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. }) {
             *self.session.lock().await = None;
         }
         let (address, words) = (self.address, &self.access.words);
         match error {
-            Error::Timeout { .. } => Failure::Mute {
+            Error::Timeout { .. } => TableReadFailure::Mute {
                 problem: format!("no answer from {address} after {} of {} ms", tries(self.retries + 1), self.timeout.as_millis()),
                 hint: match self.elsewhere.take() {
                     Some(other) => format!(
@@ -191,13 +191,13 @@ impl Client {
                     None => format!("; down, unreachable, or it refuses this {words}"),
                 },
             },
-            Error::Report { status, .. } if forgot(status) => Failure::Session(format!("{address} lost the session: {}", refusal(status))),
-            Error::Report { status, .. } => Failure::mute(format!("{address} refuses {words}: {}", refusal(status))),
-            Error::Auth { .. } => Failure::mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
-            Error::Network { source, .. } => Failure::mute(format!("no answer from {address}: {source}")),
-            Error::Snmp { status, .. } => Failure::Table(format!("{address} answers with an error: {status}")),
-            Error::Decode(_) | Error::MalformedResponse { .. } => Failure::Table(format!("{address} answers nonsense: {error}")),
-            other => Failure::mute(format!("{address}: {other}")),
+            Error::Report { status, .. } if forgot(status) => TableReadFailure::Session(format!("{address} lost the session: {}", refusal(status))),
+            Error::Report { status, .. } => TableReadFailure::mute(format!("{address} refuses {words}: {}", refusal(status))),
+            Error::Auth { .. } => TableReadFailure::mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
+            Error::Network { source, .. } => TableReadFailure::mute(format!("no answer from {address}: {source}")),
+            Error::Snmp { status, .. } => TableReadFailure::Table(format!("{address} answers with an error: {status}")),
+            Error::Decode(_) | Error::MalformedResponse { .. } => TableReadFailure::Table(format!("{address} answers nonsense: {error}")),
+            other => TableReadFailure::mute(format!("{address}: {other}")),
         }
     }
 }

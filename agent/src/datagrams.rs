@@ -1,16 +1,16 @@
 //! A table out of SNMPv2c answers as they came from somewhere else than a session: from a capture, or from a fuzzer.
 use crate::tables;
-use crate::walk::Walk;
-use inventory::observation::{Fact, Table};
+use crate::walk::TableWalk;
+use inventory::observation::{DeviceFact, DeviceTable};
 use snmp::DecodeConfig;
 use snmp::message::CommunityMessage;
 
 /// What a switch says of a table, when these datagrams are its answers to the messages of one walk. Where an answer is no
 /// message, or cannot be an answer, it is a [`Fact::Failed`] as from a living switch; answers that are missing end the table.
-pub fn table<'d>(table: Table, datagrams: impl IntoIterator<Item = &'d [u8]>) -> Fact {
-    let failed = |problem: String| Fact::Failed { table: Some(table), problem };
+pub fn table<'d>(table: DeviceTable, datagrams: impl IntoIterator<Item = &'d [u8]>) -> DeviceFact {
+    let failed = |problem: String| DeviceFact::Failed { table: Some(table), problem };
     let objects = tables::objects(table);
-    let mut walk = Walk::new(objects.scalars, objects.columns, &[]);
+    let mut walk = TableWalk::new(objects.scalars, objects.columns, &[]);
     for datagram in datagrams {
         if walk.next().is_none() {
             break;
@@ -31,7 +31,7 @@ pub fn table<'d>(table: Table, datagrams: impl IntoIterator<Item = &'d [u8]>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inventory::observation::System;
+    use inventory::observation::SystemGroup;
     use snmp::pdu::ResponsePdu;
     use snmp::{Oid, Value, VarBind, Version};
 
@@ -50,14 +50,14 @@ mod tests {
         ]);
         let second =
             datagram(&[(&[1, 3, 6, 1, 2, 1, 1, 5, 0], Value::OctetString("s0".into())), (&[1, 3, 6, 1, 2, 1, 1, 7, 0], Value::Integer(6))]);
-        let system = System { name: "s0".into(), descr: "Linux".into(), uptime: 7, services: Some(6) };
-        assert_eq!(table(Table::System, [&first[..], &second]), Fact::System(system));
+        let system = SystemGroup { name: "s0".into(), descr: "Linux".into(), uptime: 7, services: Some(6) };
+        assert_eq!(table(DeviceTable::System, [&first[..], &second]), DeviceFact::System(system));
     }
 
     #[test]
     fn refuses_what_is_no_message_and_no_answer() {
-        let problem = |datagram: &[u8]| match table(Table::Fdb, [datagram]) {
-            Fact::Failed { table: Some(Table::Fdb), problem } => problem,
+        let problem = |datagram: &[u8]| match table(DeviceTable::Fdb, [datagram]) {
+            DeviceFact::Failed { table: Some(DeviceTable::Fdb), problem } => problem,
             other => panic!("{other:?}"),
         };
         assert!(problem(b"\x30\x05nonsense").starts_with("no message: "));

@@ -30,7 +30,7 @@ mod tables;
 pub mod traps;
 mod walk;
 
-pub use access::{Access, AccessError};
-pub use client::Client;
-pub use look::{SWITCHES_AT_ONCE, clients, look, now};
-pub use traps::{Trap, TrapKind, TrapProof, Traps, traps};
+pub use access::{SnmpAccess, AccessError};
+pub use client::SnmpClient;
+pub use look::{SWITCHES_AT_ONCE, clients, read_all_switches, now};
+pub use traps::{Trap, TrapKind, TrapProof, TrapReceiver, traps};

@@ -14,16 +14,16 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A socket, one end of which is a switch.
-pub(crate) struct SwitchLine {
+pub(crate) struct SwitchSocket {
     socket: UdpHandle,
-    elsewhere: Elsewhere,
+    elsewhere: ForeignSender,
 }
 
 /// From where an answer came instead of from the switch, since the switch was last heard.
 #[derive(Clone, Default)]
-pub(crate) struct Elsewhere(Arc<Mutex<Option<SocketAddr>>>);
+pub(crate) struct ForeignSender(Arc<Mutex<Option<SocketAddr>>>);
 
-impl Elsewhere {
+impl ForeignSender {
     fn set(&self, from: Option<SocketAddr>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = from;
     }
@@ -34,14 +34,14 @@ impl Elsewhere {
     }
 }
 
-impl SwitchLine {
+impl SwitchSocket {
     /// A line over this socket.
-    pub(crate) fn new(socket: UdpHandle, elsewhere: Elsewhere) -> SwitchLine {
-        SwitchLine { socket, elsewhere }
+    pub(crate) fn new(socket: UdpHandle, elsewhere: ForeignSender) -> SwitchSocket {
+        SwitchSocket { socket, elsewhere }
     }
 }
 
-impl Transport for SwitchLine {
+impl Transport for SwitchSocket {
     async fn send(&self, data: &[u8]) -> Result<()> {
         self.socket.send(data).await
     }

@@ -1,11 +1,11 @@
 //! One look at every switch, many at once. Each has its own socket and its own patience, so one that is slow, dead or
 //! lying delays only itself.
-use crate::access::{Access, AccessError};
-use crate::client::Client;
+use crate::access::{SnmpAccess, AccessError};
+use crate::client::SnmpClient;
 use futures_util::stream::{self, StreamExt};
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Source, Table};
+use inventory::observation::{DeviceFact, Observation, ObservationSource, DeviceTable};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -36,21 +36,21 @@ fn allow_sockets(switches: usize) {
 ///
 /// # Errors
 /// [`AccessError`] where a credential cannot be used.
-pub fn clients(inventory: &Inventory) -> Result<Vec<(String, Client)>, AccessError> {
+pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, AccessError> {
     allow_sockets(inventory.switches.len());
-    let mut ready: HashMap<&str, Access> = HashMap::new();
+    let mut ready: HashMap<&str, SnmpAccess> = HashMap::new();
     let client = |(name, switch): (&String, _)| {
-        let switch: &inventory::inventory_file::Switch = switch;
+        let switch: &inventory::inventory_file::InventorySwitch = switch;
         let access = match ready.get(switch.snmp.as_str()) {
             Some(access) => access.clone(),
             None => {
                 let unknown = || AccessError::Unknown { switch: name.clone(), credential: switch.snmp.clone() };
-                let access = Access::new(&switch.snmp, inventory.credential(switch).ok_or_else(unknown)?)?;
+                let access = SnmpAccess::new(&switch.snmp, inventory.credential(switch).ok_or_else(unknown)?)?;
                 ready.insert(&switch.snmp, access.clone());
                 access
             }
         };
-        Ok((name.clone(), Client::new(switch, &access, &inventory.timing)))
+        Ok((name.clone(), SnmpClient::new(switch, &access, &inventory.timing)))
     };
     inventory.switches.iter().map(client).collect()
 }
@@ -59,22 +59,22 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, Client)>, AccessErr
 ///
 /// # Errors
 /// [`AccessError`] where a credential cannot be used; nothing was asked then.
-pub async fn look(inventory: &Inventory) -> Result<Vec<Observation>, AccessError> {
+pub async fn read_all_switches(inventory: &Inventory) -> Result<Vec<Observation>, AccessError> {
     let clients = clients(inventory)?;
-    let looks = clients.iter().enumerate().map(|(at, (name, client))| async move { (at, look_at(name, client).await) });
+    let looks = clients.iter().enumerate().map(|(at, (name, client))| async move { (at, read_switch(name, client).await) });
     let mut all: Vec<(usize, Vec<Observation>)> = stream::iter(looks).buffer_unordered(SWITCHES_AT_ONCE).collect().await;
     all.sort_unstable_by_key(|(at, _)| *at);
     Ok(all.into_iter().flat_map(|(_, seen)| seen).collect())
 }
 
 /// Reads every table of one switch, System first: where that gets no answer, nothing else is asked.
-pub async fn look_at(name: &str, client: &Client) -> Vec<Observation> {
-    let observe = |fact| Observation { at: now(), reporter: name.to_owned(), source: Source::Snmp, fact };
-    let first = client.read(Table::System).await;
-    let mute = matches!(first, Fact::Failed { table: None, .. });
+pub async fn read_switch(name: &str, client: &SnmpClient) -> Vec<Observation> {
+    let observe = |fact| Observation { at: now(), reporter: name.to_owned(), source: ObservationSource::Snmp, fact };
+    let first = client.read(DeviceTable::System).await;
+    let mute = matches!(first, DeviceFact::Failed { table: None, .. });
     let mut seen = vec![observe(first)];
     if !mute {
-        let rest = Table::ALL.into_iter().filter(|t| *t != Table::System);
+        let rest = DeviceTable::ALL.into_iter().filter(|t| *t != DeviceTable::System);
         seen.extend(
             stream::iter(rest.map(|t| async move { client.read(t).await })).buffered(AT_ONCE).map(observe).collect::<Vec<_>>().await,
         );

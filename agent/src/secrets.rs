@@ -1,6 +1,6 @@
 //! Where secrets outside the inventory are kept: environment variables, files, and what systemd hands a service
 //! (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5), "Credentials").
-use inventory::secret::Place;
+use inventory::secret::SecretLocation;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -20,11 +20,11 @@ const LONGEST: u64 = 64 << 10;
 ///
 /// # Errors
 /// Why it cannot be had, never a part of it.
-pub(crate) fn read(place: Place<'_>) -> Result<(String, Option<String>), String> {
+pub(crate) fn read(place: SecretLocation<'_>) -> Result<(String, Option<String>), String> {
     match place {
-        Place::Env(name) => Ok((std::env::var(name).map_err(|e| no_text(&e).to_owned())?, None)),
-        Place::File(path) => Ok((text(Path::new(path))?, exposed(Path::new(path)))),
-        Place::Credential(name) => Ok((text(&credential(name)?)?, None)),
+        SecretLocation::Env(name) => Ok((std::env::var(name).map_err(|e| no_text(&e).to_owned())?, None)),
+        SecretLocation::File(path) => Ok((text(Path::new(path))?, exposure_warning(Path::new(path)))),
+        SecretLocation::Credential(name) => Ok((text(&credential(name)?)?, None)),
     }
 }
 
@@ -48,7 +48,7 @@ pub fn text(path: &Path) -> Result<String, String> {
 }
 
 /// A warning where every user of this machine may read a secret's file.
-pub fn exposed(path: &Path) -> Option<String> {
+pub fn exposure_warning(path: &Path) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.mode();
     let warning = || format!("{}: holds a secret, and every user of this machine may read it: chmod o-rwx it", path.display());
     (mode & 0o004 != 0).then(warning)
@@ -58,7 +58,7 @@ pub fn exposed(path: &Path) -> Option<String> {
 ///
 /// # Errors
 /// What is wrong, never a part of the address.
-pub fn none_in_address(address: &str) -> Result<(), &'static str> {
+pub fn refuse_user_info(address: &str) -> Result<(), &'static str> {
     let rest = address.split_once("//").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let refusal = "the address has a user or password before its \"@\", which would be logged; write https://HOST:PORT and keep the \
@@ -93,11 +93,11 @@ mod tests {
     #[test]
     fn addresses_hold_no_password() {
         for address in ["https://user:Secret@head:7171", "http://user@head/", "user:Secret@head:7171"] {
-            let refused = none_in_address(address).unwrap_err();
+            let refused = refuse_user_info(address).unwrap_err();
             assert!(!refused.contains("Secret") && !refused.contains("head"), "{refused}");
         }
         for address in ["https://head:7171", "head:7171", "http://[::1]:7171/a@b", "http://head?a@b"] {
-            assert_eq!(none_in_address(address), Ok(()), "{address}");
+            assert_eq!(refuse_user_info(address), Ok(()), "{address}");
         }
     }
 
@@ -105,7 +105,7 @@ mod tests {
     fn files_that_others_may_read_are_warned_of() {
         for (mode, warned) in [(0o600, false), (0o640, false), (0o644, true), (0o604, true)] {
             let path = file(mode, b"hunter22\n");
-            let (text, warning) = read(Place::File(path.to_str().unwrap())).unwrap();
+            let (text, warning) = read(SecretLocation::File(path.to_str().unwrap())).unwrap();
             std::fs::remove_file(&path).unwrap();
             assert_eq!((text.as_str(), warning.is_some()), ("hunter22\n", warned), "{mode:o}");
             assert!(!warning.unwrap_or_default().contains("hunter22"));
@@ -116,10 +116,10 @@ mod tests {
     fn what_is_no_secret_is_refused_without_being_shown() {
         for (content, problem) in [(&b"hunter\xff"[..], "no UTF-8"), (&[b'h'; 70_000][..], "longer than 65536 octets")] {
             let path = file(0o600, content);
-            assert_eq!(read(Place::File(path.to_str().unwrap())).unwrap_err(), problem);
+            assert_eq!(read(SecretLocation::File(path.to_str().unwrap())).unwrap_err(), problem);
             std::fs::remove_file(&path).unwrap();
         }
-        assert!(read(Place::File("/nowhere/at/all")).unwrap_err().contains("No such file"));
-        assert_eq!(read(Place::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(), "not set");
+        assert!(read(SecretLocation::File("/nowhere/at/all")).unwrap_err().contains("No such file"));
+        assert_eq!(read(SecretLocation::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(), "not set");
     }
 }

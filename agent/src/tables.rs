@@ -10,39 +10,39 @@ pub(crate) mod lldp;
 pub(crate) mod pulse;
 pub(crate) mod system;
 
-use crate::walk::Answers;
-use inventory::observation::{Fact, Table};
+use crate::walk::WalkAnswers;
+use inventory::observation::{DeviceFact, DeviceTable};
 use inventory::{Mac, plain};
 use snmp::Value;
 use std::sync::OnceLock;
 
 /// The objects of one table.
-pub(crate) struct Objects {
+pub(crate) struct TableObjects {
     pub(crate) scalars: &'static [&'static [u32]],
     pub(crate) columns: &'static [&'static [u32]],
 }
 
 /// What to ask for a table.
-pub(crate) fn objects(table: Table) -> Objects {
+pub(crate) fn objects(table: DeviceTable) -> TableObjects {
     match table {
-        Table::System => system::OBJECTS,
-        Table::Interfaces => interfaces::OBJECTS,
-        Table::Lldp => lldp::OBJECTS,
-        Table::Bridge => bridge::OBJECTS,
-        Table::Fdb => fdb::OBJECTS,
-        Table::Arp => arp::OBJECTS,
+        DeviceTable::System => system::OBJECTS,
+        DeviceTable::Interfaces => interfaces::OBJECTS,
+        DeviceTable::Lldp => lldp::OBJECTS,
+        DeviceTable::Bridge => bridge::OBJECTS,
+        DeviceTable::Fdb => fdb::OBJECTS,
+        DeviceTable::Arp => arp::OBJECTS,
     }
 }
 
 /// What the answers for a table mean.
-pub(crate) fn fact(table: Table, answers: &Answers) -> Fact {
+pub(crate) fn fact(table: DeviceTable, answers: &WalkAnswers) -> DeviceFact {
     match table {
-        Table::System => Fact::System(system::read(answers)),
-        Table::Interfaces => Fact::Interfaces(interfaces::read(answers)),
-        Table::Lldp => Fact::Lldp(lldp::read(answers)),
-        Table::Bridge => Fact::Bridge(bridge::read(answers)),
-        Table::Fdb => Fact::Fdb(fdb::read(answers)),
-        Table::Arp => Fact::Arp(arp::read(answers)),
+        DeviceTable::System => DeviceFact::System(system::read(answers)),
+        DeviceTable::Interfaces => DeviceFact::Interfaces(interfaces::read(answers)),
+        DeviceTable::Lldp => DeviceFact::Lldp(lldp::read(answers)),
+        DeviceTable::Bridge => DeviceFact::Bridge(bridge::read(answers)),
+        DeviceTable::Fdb => DeviceFact::Fdb(fdb::read(answers)),
+        DeviceTable::Arp => DeviceFact::Arp(arp::read(answers)),
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn fact(table: Table, answers: &Answers) -> Fact {
 pub(crate) fn asked(oid: &[u32]) -> bool {
     static ASKED: OnceLock<Vec<&'static [u32]>> = OnceLock::new();
     let asked = ASKED.get_or_init(|| {
-        let all = Table::ALL.into_iter().map(objects);
+        let all = DeviceTable::ALL.into_iter().map(objects);
         let mut asked: Vec<_> = all.flat_map(|o| o.scalars.iter().chain(o.columns).copied()).collect();
         asked.sort_unstable();
         asked
@@ -66,7 +66,7 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters: what operators see must not move their cursor.
 fn text(value: Option<&Value>) -> String {
-    plain::words(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
+    plain::clean_line(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
 }
 
 /// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB (`0:16:c8:bd:4d:80`).
@@ -87,7 +87,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Answers out of object identifiers as text and values.
-    pub(crate) fn answers(cells: &[(&str, Value)]) -> Answers {
+    pub(crate) fn answers(cells: &[(&str, Value)]) -> WalkAnswers {
         cells.iter().map(|(oid, v)| (oid.split('.').map(|p| p.parse().unwrap()).collect(), v.clone())).collect()
     }
 
@@ -113,8 +113,8 @@ pub(crate) mod tests {
 
     #[test]
     fn every_table_of_a_mute_device_is_empty_not_a_failure() {
-        for table in Table::ALL {
-            assert!(!matches!(fact(table, &Answers::default()), Fact::Failed { .. }));
+        for table in DeviceTable::ALL {
+            assert!(!matches!(fact(table, &WalkAnswers::default()), DeviceFact::Failed { .. }));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look sooner, not facts: SNMPv2c
 //! traps prove nothing ([`TrapProof`]), and datagrams get lost, so polls find the same things a little later.
-use crate::access::Access;
+use crate::access::SnmpAccess;
 use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
 use snmp::{Notification, NotificationReceiver, SecurityLevel};
 use std::net::{IpAddr, SocketAddr};
@@ -57,13 +57,13 @@ pub struct TrapError {
 }
 
 /// Hints as they come, and where they are heard.
-pub struct Traps {
+pub struct TrapReceiver {
     /// The address and port in use; they differ from what was asked for where that was port 0.
     pub address: SocketAddr,
     hints: mpsc::Receiver<Trap>,
 }
 
-impl Traps {
+impl TrapReceiver {
     /// The next hint; `None` after the socket broke.
     pub async fn next(&mut self) -> Option<Trap> {
         self.hints.recv().await
@@ -75,7 +75,7 @@ impl Traps {
 ///
 /// # Errors
 /// [`TrapError`] where the address cannot be bound: in use, or a port below 1024 without the right to it.
-pub async fn traps(address: SocketAddr, users: &[Access]) -> Result<Traps, TrapError> {
+pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapReceiver, TrapError> {
     let receiver = receiver(address, users).await.map_err(|e| TrapError { address, problem: e.exchange_source().to_string() })?;
     let address = receiver.local_addr();
     let (send, hints) = mpsc::channel(WAITING);
@@ -95,12 +95,12 @@ pub async fn traps(address: SocketAddr, users: &[Access]) -> Result<Traps, TrapE
             }
         }
     });
-    Ok(Traps { address, hints })
+    Ok(TrapReceiver { address, hints })
 }
 
 /// Who sends an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The engine is another one with each
 /// start, so nothing has to be kept of it: what was signed for the one before is refused, and the sender asks again.
-async fn receiver(address: SocketAddr, users: &[Access]) -> snmp::Result<NotificationReceiver> {
+async fn receiver(address: SocketAddr, users: &[SnmpAccess]) -> snmp::Result<NotificationReceiver> {
     // What a hint is worth without a signature depends on its sender: the listener decides by TrapProof.
     let mut receiver = NotificationReceiver::builder().bind(address.to_string()).accept_all_notifications();
     for (name, keys) in users.iter().filter_map(|access| access.user.as_ref()) {

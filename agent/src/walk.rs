@@ -21,11 +21,11 @@ const VALUES_LIMIT: usize = 300_000;
 
 /// What the device answered, by object identifier.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Answers(BTreeMap<Vec<u32>, Value>);
+pub(crate) struct WalkAnswers(BTreeMap<Vec<u32>, Value>);
 
 /// An answer that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Nonsense {
+pub(crate) enum AnswerFault {
     #[error("object identifiers do not grow: {1} after {0}")]
     Order(String, String),
     #[error("an answer without any value")]
@@ -36,20 +36,20 @@ pub(crate) enum Nonsense {
 
 /// One message to send.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Request {
+pub(crate) struct WalkRequest {
     pub(crate) oids: Vec<Oid>,
     pub(crate) non_repeaters: u32,
     pub(crate) repetitions: u32,
 }
 
 /// A walk under way.
-pub(crate) struct Walk {
+pub(crate) struct TableWalk {
     scalars: Vec<Oid>,
-    columns: Vec<Column>,
-    answers: Answers,
+    columns: Vec<WalkColumn>,
+    answers: WalkAnswers,
 }
 
-struct Column {
+struct WalkColumn {
     base: Oid,
     last: Oid,
     open: bool,
@@ -58,7 +58,7 @@ struct Column {
     rows: usize,
 }
 
-impl Answers {
+impl WalkAnswers {
     /// The instance `.0` of a scalar.
     pub(crate) fn scalar(&self, object: &[u32]) -> Option<&Value> {
         self.cell(object, &[0])
@@ -94,31 +94,31 @@ impl Answers {
     }
 }
 
-impl FromIterator<(Vec<u32>, Value)> for Answers {
-    fn from_iter<I: IntoIterator<Item = (Vec<u32>, Value)>>(pairs: I) -> Answers {
-        Answers(pairs.into_iter().collect())
+impl FromIterator<(Vec<u32>, Value)> for WalkAnswers {
+    fn from_iter<I: IntoIterator<Item = (Vec<u32>, Value)>>(pairs: I) -> WalkAnswers {
+        WalkAnswers(pairs.into_iter().collect())
     }
 }
 
-impl Walk {
+impl TableWalk {
     /// A walk over scalars (without their `.0`) and columns; `rows` is what [`Walk::rows`] gave last time, or empty.
-    pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize]) -> Walk {
-        let column = |(i, c): (usize, &&[u32])| Column {
+    pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize]) -> TableWalk {
+        let column = |(i, c): (usize, &&[u32])| WalkColumn {
             base: Oid::from_slice(c),
             last: Oid::from_slice(c),
             open: true,
             expected: rows.get(i).copied().unwrap_or_default(),
             rows: 0,
         };
-        Walk {
+        TableWalk {
             scalars: scalars.iter().map(|s| Oid::from_slice(s)).collect(),
             columns: columns.iter().enumerate().map(column).collect(),
-            answers: Answers::default(),
+            answers: WalkAnswers::default(),
         }
     }
 
     /// What to ask next; `None` when all is read.
-    pub(crate) fn next(&self) -> Option<Request> {
+    pub(crate) fn next(&self) -> Option<WalkRequest> {
         let (single, repeated) = self.open();
         let cursors = single.iter().chain(&repeated).map(|&i| self.columns[i].last.clone());
         let oids: Vec<Oid> = self.scalars.iter().cloned().chain(cursors).collect();
@@ -126,7 +126,7 @@ impl Walk {
         let fit = VALUES_A_MESSAGE.saturating_sub(non_repeaters) / repeated.len().max(1);
         let wanted = repeated.iter().map(|&i| self.columns[i].wanted()).max().unwrap_or_default();
         let repetitions = if repeated.is_empty() { 0 } else { wanted.min(fit).max(1) };
-        (!oids.is_empty()).then_some(Request { oids, non_repeaters: non_repeaters as u32, repetitions: repetitions as u32 })
+        (!oids.is_empty()).then_some(WalkRequest { oids, non_repeaters: non_repeaters as u32, repetitions: repetitions as u32 })
     }
 
     /// The open columns: those to ask for one value, those to ask for rows.
@@ -135,10 +135,10 @@ impl Walk {
     }
 
     /// Takes the answer to [`Walk::next`].
-    pub(crate) fn take(&mut self, varbinds: Vec<VarBind>) -> Result<(), Nonsense> {
+    pub(crate) fn take(&mut self, varbinds: Vec<VarBind>) -> Result<(), AnswerFault> {
         let (single, repeated) = self.open();
         if varbinds.is_empty() {
-            return Err(Nonsense::Empty);
+            return Err(AnswerFault::Empty);
         }
         // An answer that does not fit is cut anywhere (RFC 3416, 4.2.3): what is missing is asked for again.
         let scalars: Vec<Oid> = self.scalars.drain(..varbinds.len().min(self.scalars.len())).collect();
@@ -155,7 +155,7 @@ impl Walk {
         for (&i, found) in repeated.iter().cycle().zip(rest) {
             self.columns[i].take(found, &mut self.answers)?;
         }
-        if self.answers.len() > VALUES_LIMIT { Err(Nonsense::Endless) } else { Ok(()) }
+        if self.answers.len() > VALUES_LIMIT { Err(AnswerFault::Endless) } else { Ok(()) }
     }
 
     /// Rows of each column.
@@ -164,7 +164,7 @@ impl Walk {
     }
 
     /// What was read.
-    pub(crate) fn finish(self) -> Answers {
+    pub(crate) fn finish(self) -> WalkAnswers {
         self.answers
     }
 
@@ -174,14 +174,14 @@ impl Walk {
     }
 }
 
-impl Column {
+impl WalkColumn {
     /// Rows to ask for: what is left of the expected ones and one more, which tells the end in the same message. A
     /// column that has more than expected may have any number.
     fn wanted(&self) -> usize {
         if self.rows > self.expected { usize::MAX } else { self.expected + 1 - self.rows }
     }
 
-    fn take(&mut self, found: VarBind, answers: &mut Answers) -> Result<(), Nonsense> {
+    fn take(&mut self, found: VarBind, answers: &mut WalkAnswers) -> Result<(), AnswerFault> {
         if !self.open {
             return Ok(());
         }
@@ -190,7 +190,7 @@ impl Column {
             return Ok(());
         }
         if found.oid <= self.last {
-            return Err(Nonsense::Order(self.last.to_string(), found.oid.to_string()));
+            return Err(AnswerFault::Order(self.last.to_string(), found.oid.to_string()));
         }
         if !found.oid.starts_with(&self.base) {
             self.open = false;
@@ -209,7 +209,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// A device that answers GETBULK by the book from a sorted table, at most `most` values a message.
-    fn answer(device: &BTreeMap<Vec<u32>, i32>, request: &Request, most: usize) -> Vec<VarBind> {
+    fn answer(device: &BTreeMap<Vec<u32>, i32>, request: &WalkRequest, most: usize) -> Vec<VarBind> {
         let next = |oid: &Oid| {
             let after = device.range::<Vec<u32>, _>((std::ops::Bound::Excluded(oid.arcs().to_vec()), std::ops::Bound::Unbounded)).next();
             match after {
@@ -231,8 +231,8 @@ mod tests {
         out
     }
 
-    fn read(device: &BTreeMap<Vec<u32>, i32>, scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize], most: usize) -> Answers {
-        let mut walk = Walk::new(scalars, columns, rows);
+    fn read(device: &BTreeMap<Vec<u32>, i32>, scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize], most: usize) -> WalkAnswers {
+        let mut walk = TableWalk::new(scalars, columns, rows);
         while let Some(request) = walk.next() {
             walk.take(answer(device, &request, most)).unwrap();
         }
@@ -246,7 +246,7 @@ mod tests {
         fn reads_exactly_what_is_there(rows in prop::collection::btree_map((1u32..5, 1u32..40), any::<i32>(), 0..80), hint in prop::collection::vec(0usize..50, 0..3), most in 1usize..60) {
             let device: BTreeMap<Vec<u32>, i32> = rows.iter().map(|((c, i), v)| (vec![1, 3, *c, *i], *v)).chain([(vec![1, 2, 7, 0], 7)]).collect();
             let answers = read(&device, &[&[1, 2, 7], &[1, 2, 8]], &[&[1, 3, 2], &[1, 3, 4]], &hint, most);
-            let expected: Answers = device.iter()
+            let expected: WalkAnswers = device.iter()
                 .filter(|(oid, _)| oid[..] == [1, 2, 7, 0] || oid.starts_with(&[1, 3, 2]) || oid.starts_with(&[1, 3, 4]))
                 .map(|(oid, v)| (oid.clone(), Value::Integer(*v))).collect();
             prop_assert_eq!(answers, expected);
@@ -259,7 +259,7 @@ mod tests {
         let columns: [&[u32]; 3] = [&[1, 3, 2], &[1, 3, 3], &[1, 3, 9]];
         let mut rows = vec![];
         for shapes in [&[(4, 0), (0, 8)][..], &[(2, 9)]] {
-            let mut walk = Walk::new(&[&[1, 2]], &columns, &rows);
+            let mut walk = TableWalk::new(&[&[1, 2]], &columns, &rows);
             let mut asked = vec![];
             while let Some(request) = walk.next() {
                 asked.push((request.non_repeaters, request.repetitions));
@@ -273,14 +273,14 @@ mod tests {
     #[test]
     fn refuses_nonsense() {
         let integer = |oid: &[u32]| VarBind::new(Oid::from_slice(oid), Value::Integer(1));
-        let mut walk = Walk::new(&[], &[&[1, 3, 2]], &[4]);
-        assert_eq!(walk.take(vec![]), Err(Nonsense::Empty));
-        assert!(matches!(walk.take(vec![integer(&[1, 3, 2, 5]), integer(&[1, 3, 2, 5])]), Err(Nonsense::Order(..))));
-        let mut back = Walk::new(&[], &[&[1, 3, 2]], &[4]);
-        assert!(matches!(back.take(vec![integer(&[1, 3, 1, 9])]), Err(Nonsense::Order(..))), "before the column");
-        let mut endless = Walk::new(&[], &[&[1, 3]], &[4]);
+        let mut walk = TableWalk::new(&[], &[&[1, 3, 2]], &[4]);
+        assert_eq!(walk.take(vec![]), Err(AnswerFault::Empty));
+        assert!(matches!(walk.take(vec![integer(&[1, 3, 2, 5]), integer(&[1, 3, 2, 5])]), Err(AnswerFault::Order(..))));
+        let mut back = TableWalk::new(&[], &[&[1, 3, 2]], &[4]);
+        assert!(matches!(back.take(vec![integer(&[1, 3, 1, 9])]), Err(AnswerFault::Order(..))), "before the column");
+        let mut endless = TableWalk::new(&[], &[&[1, 3]], &[4]);
         let ended = (0..).map(|n| endless.take(vec![integer(&[1, 3, n / 1000, n % 1000])])).find(Result::is_err);
-        assert_eq!(ended, Some(Err(Nonsense::Endless)));
+        assert_eq!(ended, Some(Err(AnswerFault::Endless)));
     }
 
     /// A device with a million stations in dot1qTpFdbTable: what is kept while it is read stays bounded, and so does the time.
@@ -292,7 +292,7 @@ mod tests {
             let [a, b] = if row < 1_000_000 { [column, row] } else { [column + 1, 0] };
             VarBind::new(Oid::from_slice(&[1, 3, a, b]), Value::Integer(3))
         };
-        let mut walk = Walk::new(&[], &columns, &[]);
+        let mut walk = TableWalk::new(&[], &columns, &[]);
         let mut messages = 0;
         let end = loop {
             let request = walk.next().expect("a million rows were read");

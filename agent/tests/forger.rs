@@ -1,9 +1,9 @@
 //! Who answers in a switch's place is not heard: real UDP sockets on loopback.
 mod real;
 
-use agent::{Client, clients, look};
-use inventory::observation::{Fact, Table};
-use real::{Snmpd, failure, impatient, inventory, is_whole};
+use agent::{SnmpClient, clients, read_all_switches};
+use inventory::observation::{DeviceFact, DeviceTable};
+use real::{SnmpdProcess, failure, impatient, inventory, is_whole};
 use snmp::message::CommunityMessage;
 use snmp::pdu::ResponsePdu;
 use snmp::{DecodeConfig, Oid, Value, VarBind, Version};
@@ -14,14 +14,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A place that is asked, and what is done about each datagram that comes: a thread, until dropped.
-struct Answerer {
+struct DatagramResponder {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Answerer {
-    fn new(mut take: impl FnMut(&UdpSocket, &[u8], SocketAddr) + Send + 'static) -> Answerer {
+impl DatagramResponder {
+    fn new(mut take: impl FnMut(&UdpSocket, &[u8], SocketAddr) + Send + 'static) -> DatagramResponder {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let (address, stop) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
@@ -33,11 +33,11 @@ impl Answerer {
                 take(&socket, &buffer[..n], from);
             }
         });
-        Answerer { address, stop, thread: Some(thread) }
+        DatagramResponder { address, stop, thread: Some(thread) }
     }
 }
 
-impl Drop for Answerer {
+impl Drop for DatagramResponder {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -70,13 +70,13 @@ fn named(name: &str, request: &[u8]) -> Vec<u8> {
     CommunityMessage::v2c(community, response).unwrap().encode().unwrap().to_vec()
 }
 
-fn client(address: SocketAddr, credential: &str) -> Client {
+fn client(address: SocketAddr, credential: &str) -> SnmpClient {
     clients(&inventory(&[("s0", address, credential)])).unwrap().remove(0).1
 }
 
-async fn name(client: &Client) -> String {
-    match client.read(Table::System).await {
-        Fact::System(system) => system.name,
+async fn name(client: &SnmpClient) -> String {
+    match client.read(DeviceTable::System).await {
+        DeviceFact::System(system) => system.name,
         other => panic!("{other:?}"),
     }
 }
@@ -85,7 +85,7 @@ async fn name(client: &Client) -> String {
 async fn an_answer_from_another_port_or_address_does_not_count_though_it_comes_first() {
     for forger in ["127.0.0.1:0", "127.0.0.2:0"] {
         let forger = UdpSocket::bind(forger).unwrap();
-        let switch = Answerer::new(move |socket, request, from| {
+        let switch = DatagramResponder::new(move |socket, request, from| {
             for _ in 0..3 {
                 forger.send_to(&named("forged", request), from).unwrap();
             }
@@ -101,7 +101,7 @@ async fn an_answer_from_another_port_or_address_does_not_count_though_it_comes_f
 
 #[tokio::test]
 async fn the_port_asked_at_another_address_is_another_place() {
-    let switch = Answerer::new(|socket, request, from| {
+    let switch = DatagramResponder::new(|socket, request, from| {
         let port = socket.local_addr().unwrap().port();
         let forger = UdpSocket::bind(("127.0.0.2", port)).unwrap();
         forger.send_to(&named("forged", request), from).unwrap();
@@ -114,8 +114,8 @@ async fn the_port_asked_at_another_address_is_another_place() {
 async fn a_switch_that_answers_from_another_address_is_told_from_one_that_is_down() {
     let other = UdpSocket::bind("127.0.0.2:0").unwrap();
     let answers_from = other.local_addr().unwrap();
-    let switch = Answerer::new(move |_, request, from| drop(other.send_to(&named("s0", request), from)));
-    let observations = look(&impatient(&[("s0", switch.address, "good")])).await.unwrap();
+    let switch = DatagramResponder::new(move |_, request, from| drop(other.send_to(&named("s0", request), from)));
+    let observations = read_all_switches(&impatient(&[("s0", switch.address, "good")])).await.unwrap();
     let (table, problem) = failure(&observations, "s0");
     assert_eq!(table, None);
     let asked = switch.address;
@@ -128,7 +128,7 @@ async fn a_switch_that_answers_from_another_address_is_told_from_one_that_is_dow
 async fn who_sees_some_requests_cannot_tell_the_id_of_the_next() {
     let ids: Arc<Mutex<Vec<i32>>> = Arc::default();
     let seen = ids.clone();
-    let switch = Answerer::new(move |socket, request, from| {
+    let switch = DatagramResponder::new(move |socket, request, from| {
         seen.lock().unwrap().push(request_id(request));
         socket.send_to(&named("s0", request), from).unwrap();
     });
@@ -142,20 +142,20 @@ async fn who_sees_some_requests_cannot_tell_the_id_of_the_next() {
 /// The same of SNMPv3's msgID, which stands where no key hides it. A real snmpd answers, and this test listens in between.
 #[tokio::test]
 async fn nor_can_who_reads_the_head_of_signed_requests() {
-    let snmpd = Snmpd::start();
+    let snmpd = SnmpdProcess::start();
     let agent = UdpSocket::bind("127.0.0.1:0").unwrap();
     agent.connect(snmpd.address).unwrap();
     agent.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let ids: Arc<Mutex<Vec<i32>>> = Arc::default();
     let seen = ids.clone();
-    let relay = Answerer::new(move |socket, request, from| {
+    let relay = DatagramResponder::new(move |socket, request, from| {
         seen.lock().unwrap().push(message_id(request));
         agent.send(request).unwrap();
         let mut answer = [0; 65536];
         let n = agent.recv(&mut answer).unwrap();
         socket.send_to(&answer[..n], from).unwrap();
     });
-    let observations = look(&inventory(&[("s0", relay.address, "sha")])).await.unwrap();
+    let observations = read_all_switches(&inventory(&[("s0", relay.address, "sha")])).await.unwrap();
     assert!(is_whole(&observations, "s0"), "{observations:#?}");
     assert_drawn(&ids.lock().unwrap());
 }

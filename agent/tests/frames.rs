@@ -1,12 +1,12 @@
 //! Cards on real cables: a kernel bridge with STP and an lldpd at the other end. Needs root.
 mod cable;
 
-use agent::host::nics::Cards;
-use agent::host::{Announcement, Announcer, Card, Ear, Seeder};
-use cable::{Lldpd, plug, run, until};
+use agent::host::nics::NicMonitor;
+use agent::host::{LldpAnnouncement, LldpAnnouncer, NetworkCard, FrameListener, SeedSender};
+use cable::{LldpdProcess, plug, run, until};
 use inventory::Mac;
-use inventory::host_report::{Heard, Protocol, Said};
-use inventory::observation::{BridgeId, Capabilities, Id};
+use inventory::host_report::{HeardFrame, DiscoveryProtocol, HeardContent};
+use inventory::observation::{BridgeId, SystemCapabilities, NeighbourId};
 use std::time::{Duration, Instant};
 
 fn mac(text: &str) -> Mac {
@@ -14,29 +14,29 @@ fn mac(text: &str) -> Mac {
 }
 
 /// The host's card under either name, if it is there now.
-fn cards() -> Vec<Card> {
+fn cards() -> Vec<NetworkCard> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let found = runtime.block_on(async { Cards::open(&["eth0".into(), "data0".into()]).unwrap().read().await.unwrap() });
+    let found = runtime.block_on(async { NicMonitor::open(&["eth0".into(), "data0".into()]).unwrap().read().await.unwrap() });
     found.into_iter().map(|found| found.card).collect()
 }
 
-fn heard(ear: &mut Ear) -> Vec<Heard> {
+fn heard(ear: &mut FrameListener) -> Vec<HeardFrame> {
     ear.heard(agent::now(), &cards())
 }
 
-fn neighbours(heard: &[Heard]) -> Vec<&Said> {
-    heard.iter().map(|h| &h.said).filter(|said| matches!(said, Said::Neighbour { .. })).collect()
+fn neighbours(heard: &[HeardFrame]) -> Vec<&HeardContent> {
+    heard.iter().map(|h| &h.said).filter(|said| matches!(said, HeardContent::Neighbour { .. })).collect()
 }
 
-fn bpdus(heard: &[Heard]) -> Vec<&Said> {
-    heard.iter().map(|h| &h.said).filter(|said| matches!(said, Said::Bpdu { .. })).collect()
+fn bpdus(heard: &[HeardFrame]) -> Vec<&HeardContent> {
+    heard.iter().map(|h| &h.said).filter(|said| matches!(said, HeardContent::Bpdu { .. })).collect()
 }
 
 /// One that listens for other programs so long before it announces.
-fn announcer(listen: Duration) -> Announcer {
+fn announcer(listen: Duration) -> LldpAnnouncer {
     let every = Duration::from_secs(30);
-    let said = Announcement { host: "n3".into(), description: "a host of the test".into(), every, listen };
-    Announcer::open(said).expect("root may open packet sockets")
+    let said = LldpAnnouncement { host: "n3".into(), description: "a host of the test".into(), every, listen };
+    LldpAnnouncer::open(said).expect("root may open packet sockets")
 }
 
 /// Runs something without any privilege: user "nobody", of this thread only.
@@ -55,16 +55,16 @@ fn unprivileged<T: Send>(what: impl FnOnce() -> T + Send) -> T {
 fn the_bridge_and_its_port_are_heard_and_age_out() {
     let switch = plug();
     let lldpd = switch.lldpd(2);
-    let mut ear = Ear::open().unwrap();
+    let mut ear = FrameListener::open().unwrap();
     let said = until("LLDP and a BPDU are heard", || {
         let heard = heard(&mut ear);
         (heard.len() == 2 && heard.iter().all(|h| h.nic == "eth0")).then_some(heard)
     });
     let bridge = BridgeId { priority: 0x1000, address: mac("02:00:00:00:0a:00") };
-    assert_eq!(bpdus(&said), [&Said::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port: 0x8001 }]);
-    let [Said::Neighbour { protocol, chassis, port, name, capabilities, .. }] = neighbours(&said)[..] else { panic!("{said:?}") };
-    assert_eq!((protocol, name.as_str(), port), (&Protocol::Lldp, "s1", &Id::Text("swp3".into())));
-    assert!(matches!(chassis, Id::Mac(_)) && *capabilities == Some(Capabilities { bridge: true, router: false }), "{said:?}");
+    assert_eq!(bpdus(&said), [&HeardContent::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port: 0x8001 }]);
+    let [HeardContent::Neighbour { protocol, chassis, port, name, capabilities, .. }] = neighbours(&said)[..] else { panic!("{said:?}") };
+    assert_eq!((protocol, name.as_str(), port), (&DiscoveryProtocol::Lldp, "s1", &NeighbourId::Text("swp3".into())));
+    assert!(matches!(chassis, NeighbourId::Mac(_)) && *capabilities == Some(SystemCapabilities { bridge: true, router: false }), "{said:?}");
 
     drop(lldpd);
     until("killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on", || {
@@ -78,10 +78,10 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
 #[test]
 fn a_pulled_cable_is_forgotten_and_a_new_card_is_heard_without_privileges() {
     let switch = plug();
-    let mut ear = Ear::open().unwrap();
-    let on = |ear: &mut Ear, nic: &str| {
+    let mut ear = FrameListener::open().unwrap();
+    let on = |ear: &mut FrameListener, nic: &str| {
         let heard = unprivileged(|| heard(ear));
-        heard.iter().any(|h| h.nic == nic && matches!(h.said, Said::Bpdu { .. })).then_some(())
+        heard.iter().any(|h| h.nic == nic && matches!(h.said, HeardContent::Bpdu { .. })).then_some(())
     };
     until("a BPDU is heard", || on(&mut ear, "eth0"));
     run("ip link set eth0 down");
@@ -120,7 +120,7 @@ fn the_switch_knows_the_host_until_it_says_farewell() {
 }
 
 /// Whether the switch knows the host by heddle's announcements, and by another program's.
-fn names(lldpd: &Lldpd) -> (bool, bool) {
+fn names(lldpd: &LldpdProcess) -> (bool, bool) {
     let known = lldpd.neighbours();
     (known.contains("chassis.name=n3\n"), known.contains("chassis.name=n3-by-lldpd\n"))
 }
@@ -129,7 +129,7 @@ fn names(lldpd: &Lldpd) -> (bool, bool) {
 fn another_program_has_the_word_while_it_speaks() {
     let switch = plug();
     let there = switch.lldpd(4);
-    let here = Lldpd::on_host("n3-by-lldpd");
+    let here = LldpdProcess::on_host("n3-by-lldpd");
     let known = || names(&there);
     until("the other program announces the host", || (known() == (false, true)).then_some(()));
     // lldpd announces every second; on a busy machine it may be silent a little longer.
@@ -158,7 +158,7 @@ fn a_program_that_starts_later_takes_the_row_over() {
         names(&there)
     };
     until("the switch knows the host by heddle", || step().0.then_some(()));
-    let _here = Lldpd::on_host("n3-by-lldpd");
+    let _here = LldpdProcess::on_host("n3-by-lldpd");
     until("the other program has the word", || {
         let (heddle, other) = step();
         assert!(heddle || other, "the switch forgot the host");
@@ -173,11 +173,11 @@ fn a_program_that_starts_later_takes_the_row_over() {
 #[test]
 fn a_seed_is_learned_by_the_bridge() {
     let switch = plug();
-    let seeder = Seeder::open().unwrap();
+    let seeder = SeedSender::open().unwrap();
     until("the port learns", || switch.run("bridge -d link show dev swp3").contains("state forwarding").then_some(()));
     let learned = || switch.run("bridge fdb show br br0").lines().any(|line| line.starts_with("02:5e:ed:00:00:01 dev swp3"));
     assert!(!learned());
     let card = cards().into_iter().find(|card| card.name == "eth0").unwrap();
-    unprivileged(|| seeder.seed(&[Card { mac: mac("02:5e:ed:00:00:01"), ..card }]));
+    unprivileged(|| seeder.seed(&[NetworkCard { mac: mac("02:5e:ed:00:00:01"), ..card }]));
     until("the bridge knows where the host is", || learned().then_some(()));
 }

@@ -1,10 +1,10 @@
 //! Peers that are no good agents: each a real UDP socket. None may stop, delay or mislead the look at the others.
 mod real;
 
-use agent::{clients, look};
-use inventory::observation::{Fact, Id, Lldp, Table};
+use agent::{clients, read_all_switches};
+use inventory::observation::{DeviceFact, NeighbourId, LldpTable, DeviceTable};
 use inventory::{Mac, plain};
-use real::{Snmpd, failure, inventory, is_whole};
+use real::{SnmpdProcess, failure, inventory, is_whole};
 use snmp::message::CommunityMessage;
 use snmp::pdu::{PduBody, ResponsePdu};
 use snmp::{DecodeConfig, Oid, Value, VarBind, Version};
@@ -17,14 +17,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A peer that answers every datagram by a function, until dropped.
-struct Peer {
+struct MisbehavingPeer {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Peer {
-    fn new(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> Peer {
+impl MisbehavingPeer {
+    fn new(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> MisbehavingPeer {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let (address, stop) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
@@ -38,16 +38,16 @@ impl Peer {
                 }
             }
         });
-        Peer { address, stop, thread: Some(thread) }
+        MisbehavingPeer { address, stop, thread: Some(thread) }
     }
 
     /// One that speaks SNMP well and lies in its values.
-    fn liar(values: impl Fn(&[VarBind]) -> Vec<VarBind> + Send + 'static) -> Peer {
-        Peer::new(move |request| Some(reply(request, &values)))
+    fn liar(values: impl Fn(&[VarBind]) -> Vec<VarBind> + Send + 'static) -> MisbehavingPeer {
+        MisbehavingPeer::new(move |request| Some(reply(request, &values)))
     }
 }
 
-impl Drop for Peer {
+impl Drop for MisbehavingPeer {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -75,11 +75,11 @@ fn polite(asked: &[VarBind]) -> Option<Vec<VarBind>> {
 
 #[tokio::test]
 async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
-    let snmpd = Snmpd::start();
-    let never = Peer::new(|_| None);
-    let garbage = Peer::new(|_| Some(vec![0x30, 0x82, 0xff, 0xff, 0x02, 0x01, 0x01, 0x04, 0xff]));
-    let echo = Peer::new(|request| Some(request.to_vec()));
-    let truncated = Peer::new(|request| {
+    let snmpd = SnmpdProcess::start();
+    let never = MisbehavingPeer::new(|_| None);
+    let garbage = MisbehavingPeer::new(|_| Some(vec![0x30, 0x82, 0xff, 0xff, 0x02, 0x01, 0x01, 0x04, 0xff]));
+    let echo = MisbehavingPeer::new(|request| Some(request.to_vec()));
+    let truncated = MisbehavingPeer::new(|request| {
         let whole = reply(request, &|asked| asked.to_vec());
         Some(whole[..whole.len() / 2].to_vec())
     });
@@ -98,7 +98,7 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
     ];
     let mut inventory = inventory(&switches);
     inventory.timing.retries = 0;
-    let observations = look(&inventory).await.unwrap();
+    let observations = read_all_switches(&inventory).await.unwrap();
     assert!(is_whole(&observations, "real"));
     let last = |switch: &str| observations.iter().filter(|o| o.reporter == switch).map(|o| o.at).max();
     assert!(last("real") < last("never"), "the real one waits for one that is mute: {observations:#?}");
@@ -112,12 +112,12 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
 #[tokio::test]
 async fn repeated_object_identifiers_end_the_table_not_the_look() {
     let peer =
-        Peer::liar(|asked| polite(asked).unwrap_or_else(|| asked.iter().map(|v| VarBind::new(v.oid.clone(), Value::Integer(1))).collect()));
-    let observations = look(&inventory(&[("s0", peer.address, "good")])).await.unwrap();
+        MisbehavingPeer::liar(|asked| polite(asked).unwrap_or_else(|| asked.iter().map(|v| VarBind::new(v.oid.clone(), Value::Integer(1))).collect()));
+    let observations = read_all_switches(&inventory(&[("s0", peer.address, "good")])).await.unwrap();
     let nonsense = observations
         .iter()
-        .filter(|o| matches!(&o.fact, Fact::Failed { table: Some(_), problem } if problem.contains("object identifiers do not grow")));
-    assert_eq!((observations.len(), nonsense.count()), (Table::ALL.len(), Table::ALL.len() - 1), "{observations:#?}");
+        .filter(|o| matches!(&o.fact, DeviceFact::Failed { table: Some(_), problem } if problem.contains("object identifiers do not grow")));
+    assert_eq!((observations.len(), nonsense.count()), (DeviceTable::ALL.len(), DeviceTable::ALL.len() - 1), "{observations:#?}");
 }
 
 #[tokio::test]
@@ -131,32 +131,32 @@ async fn a_table_without_end_is_given_up() {
         }
         Some((arcs, Value::Integer(1)))
     };
-    let peer = Peer::new(move |request| Some(by_the_book(request, &next)));
+    let peer = MisbehavingPeer::new(move |request| Some(by_the_book(request, &next)));
     let mut inventory = inventory(&[("s0", peer.address, "good")]);
     inventory.timing.timeout = Duration::from_secs(2);
     inventory.timing.retries = 0;
     let client = &clients(&inventory).unwrap()[0].1;
-    let Fact::Failed { table, problem } = client.read(Table::Bridge).await else { panic!("a table without end was read") };
+    let DeviceFact::Failed { table, problem } = client.read(DeviceTable::Bridge).await else { panic!("a table without end was read") };
     let given_up = problem.contains("answers too slowly") || problem.contains("without end");
-    assert!(table == Some(Table::Bridge) && given_up, "{problem}");
+    assert!(table == Some(DeviceTable::Bridge) && given_up, "{problem}");
 }
 
 #[tokio::test]
 async fn values_of_the_wrong_type_leave_fields_empty() {
     let peer =
-        Peer::liar(|asked| asked.iter().map(|v| VarBind::new(v.oid.child(0), Value::OctetString(vec![0xff, 0x1b, 0x00].into()))).collect());
+        MisbehavingPeer::liar(|asked| asked.iter().map(|v| VarBind::new(v.oid.child(0), Value::OctetString(vec![0xff, 0x1b, 0x00].into()))).collect());
     let client = &clients(&inventory(&[("s0", peer.address, "good")])).unwrap()[0].1;
-    let Fact::System(system) = client.read(Table::System).await else { panic!("no system group") };
+    let DeviceFact::System(system) = client.read(DeviceTable::System).await else { panic!("no system group") };
     assert!(system.uptime == 0 && !system.name.contains('\u{1b}'), "{system:?}");
 }
 
-type Rows = BTreeMap<Vec<u32>, Value>;
+type SnmpRows = BTreeMap<Vec<u32>, Value>;
 
 /// The row after an object identifier, if there is one.
-type Next<'a> = &'a dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>;
+type NextRow<'a> = &'a dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>;
 
 /// Answers GETBULK by the book from a table, cut to what fits a message.
-fn by_the_book(request: &[u8], next: Next<'_>) -> Vec<u8> {
+fn by_the_book(request: &[u8], next: NextRow<'_>) -> Vec<u8> {
     let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT).unwrap().value;
     let (_, community, pdu) = message.into_parts();
     let (id, body, asked) = pdu.standard().unwrap().clone().into_raw_parts();
@@ -188,7 +188,7 @@ fn by_the_book(request: &[u8], next: Next<'_>) -> Vec<u8> {
     bytes
 }
 
-fn after(rows: &Rows, oid: &Oid) -> Option<(Vec<u32>, Value)> {
+fn after(rows: &SnmpRows, oid: &Oid) -> Option<(Vec<u32>, Value)> {
     rows.range((Bound::Excluded(oid.arcs().to_vec()), Bound::Unbounded)).next().map(|(oid, value)| (oid.clone(), value.clone()))
 }
 
@@ -201,23 +201,23 @@ fn octets(bytes: impl AsRef<[u8]>) -> Value {
 }
 
 /// Every table of a switch at `address`.
-async fn tables(address: SocketAddr) -> Vec<Fact> {
-    let observations = look(&inventory(&[("s0", address, "good")])).await.unwrap();
+async fn tables(address: SocketAddr) -> Vec<DeviceFact> {
+    let observations = read_all_switches(&inventory(&[("s0", address, "good")])).await.unwrap();
     observations.into_iter().map(|o| o.fact).collect()
 }
 
-fn lldp(facts: &[Fact]) -> &Lldp {
-    facts.iter().find_map(|f| if let Fact::Lldp(lldp) = f { Some(lldp) } else { None }).expect("no LLDP table")
+fn lldp(facts: &[DeviceFact]) -> &LldpTable {
+    facts.iter().find_map(|f| if let DeviceFact::Lldp(lldp) = f { Some(lldp) } else { None }).expect("no LLDP table")
 }
 
 #[tokio::test]
 async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
     // lldpRemTable is indexed by the time of the last change: here every message sees another one.
     let messages = std::cell::Cell::new(0_u32);
-    let peer = Peer::new(move |request| {
+    let peer = MisbehavingPeer::new(move |request| {
         messages.set(messages.get() + 1);
         let row = |column: u32, value| ([&oid("1.0.8802.1.1.2.1.4.1.1")[..], &[column, messages.get(), 5, 1]].concat(), value);
-        let rows: Rows = [
+        let rows: SnmpRows = [
             row(4, Value::Integer(4)),
             row(5, octets([2, 0, 0, 0, 0, 9])),
             row(6, Value::Integer(5)),
@@ -234,9 +234,9 @@ async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
     for row in neighbours {
         assert_eq!(row.local_port, 5, "{row:?}");
         assert!(row.name.is_empty() || row.name == "s9", "{row:?}");
-        let mac = Id::Mac(Mac([2, 0, 0, 0, 0, 9]));
-        let chassis = [None, Some(mac), Some(Id::Text("020000000009".into()))];
-        assert!(chassis.contains(&row.chassis) && [None, Some(Id::Text("swp9".into()))].contains(&row.port), "{row:?}");
+        let mac = NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9]));
+        let chassis = [None, Some(mac), Some(NeighbourId::Text("020000000009".into()))];
+        assert!(chassis.contains(&row.chassis) && [None, Some(NeighbourId::Text("swp9".into()))].contains(&row.port), "{row:?}");
     }
 }
 
@@ -244,7 +244,7 @@ async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
 async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plain() {
     let long = "x".repeat(10_000);
     for evil in ["", "\u{1b}]0;owned\u{7}\u{1b}[2J", "../../etc/passwd\n\r", "a\u{202e}b\u{200b}c\u{feff}", "\0\0\0", long.as_str()] {
-        let mut rows: Rows = (1..8).map(|n| (oid(&format!("1.3.6.1.2.1.1.{n}.0")), octets(evil))).collect();
+        let mut rows: SnmpRows = (1..8).map(|n| (oid(&format!("1.3.6.1.2.1.1.{n}.0")), octets(evil))).collect();
         for (column, kind) in [(2, Some(5)), (3, None), (4, None)] {
             let value = kind.map_or(octets(evil), Value::Integer);
             rows.insert(oid(&format!("1.0.8802.1.1.2.1.3.7.1.{column}.5")), value);
@@ -262,18 +262,18 @@ async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plai
         rows.insert(oid("1.3.6.1.4.1.9.9.23.1.3.4.0"), octets(evil));
         rows.insert(oid("1.3.6.1.4.1.9.9.23.1.2.1.1.6.5.1"), octets(evil));
         rows.insert(oid("1.3.6.1.4.1.9.9.23.1.2.1.1.7.5.1"), octets(evil));
-        let peer = Peer::new(move |request| Some(by_the_book(request, &|oid| after(&rows, oid))));
+        let peer = MisbehavingPeer::new(move |request| Some(by_the_book(request, &|oid| after(&rows, oid))));
         let facts = tables(peer.address).await;
-        assert_eq!(facts.len(), Table::ALL.len());
-        assert!(!facts.iter().any(|f| matches!(f, Fact::Failed { .. })), "{facts:?}");
+        assert_eq!(facts.len(), DeviceTable::ALL.len());
+        assert!(!facts.iter().any(|f| matches!(f, DeviceFact::Failed { .. })), "{facts:?}");
         // Debug escapes what it cannot show, so each text is looked at by itself.
         let mut texts = Vec::new();
-        let told = |id: &Option<Id>| if let Some(Id::Text(text)) = id { text.clone() } else { String::new() };
+        let told = |id: &Option<NeighbourId>| if let Some(NeighbourId::Text(text)) = id { text.clone() } else { String::new() };
         for fact in &facts {
             match fact {
-                Fact::System(s) => texts.extend([s.name.clone(), s.descr.clone()]),
-                Fact::Interfaces(all) => texts.extend(all.iter().flat_map(|i| [i.name.clone(), i.descr.clone(), i.alias.clone()])),
-                Fact::Lldp(l) => {
+                DeviceFact::System(s) => texts.extend([s.name.clone(), s.descr.clone()]),
+                DeviceFact::Interfaces(all) => texts.extend(all.iter().flat_map(|i| [i.name.clone(), i.descr.clone(), i.alias.clone()])),
+                DeviceFact::Lldp(l) => {
                     texts.push(l.cdp.device.clone());
                     texts.extend(l.ports.iter().flat_map(|p| [told(&Some(p.id.clone())), p.descr.clone()]));
                     texts.extend(l.neighbours.iter().flat_map(|n| [told(&n.chassis), told(&n.port), n.port_descr.clone(), n.name.clone()]));
@@ -291,7 +291,7 @@ async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plai
 
 #[tokio::test]
 async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
-    let peer = Peer::liar(|asked| {
+    let peer = MisbehavingPeer::liar(|asked| {
         let wrong = |n: usize| {
             [Value::Null, Value::Integer(-1), octets([0xff; 3]), Value::Counter64(u64::MAX), Value::IpAddress([0; 4])][n % 5].clone()
         };
@@ -302,15 +302,15 @@ async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
         };
         asked.iter().enumerate().map(row).collect()
     });
-    for table in Table::ALL {
+    for table in DeviceTable::ALL {
         let client = &clients(&inventory(&[("s0", peer.address, "good")])).unwrap()[0].1;
         match client.read(table).await {
-            Fact::Fdb(rows) => assert_eq!(rows, []),
-            Fact::Arp(rows) => assert_eq!(rows, []),
-            Fact::Bridge(bridge) => assert_eq!((bridge.address, bridge.root_bridge, bridge.ports), (None, None, vec![])),
-            Fact::Lldp(lldp) => assert!(lldp.chassis.is_none_or(|id| !matches!(id, Id::Mac(_)))),
-            Fact::Interfaces(_) | Fact::System(_) => {}
-            Fact::Failed { problem, .. } => assert!(problem.contains("answers nonsense"), "{problem}"),
+            DeviceFact::Fdb(rows) => assert_eq!(rows, []),
+            DeviceFact::Arp(rows) => assert_eq!(rows, []),
+            DeviceFact::Bridge(bridge) => assert_eq!((bridge.address, bridge.root_bridge, bridge.ports), (None, None, vec![])),
+            DeviceFact::Lldp(lldp) => assert!(lldp.chassis.is_none_or(|id| !matches!(id, NeighbourId::Mac(_)))),
+            DeviceFact::Interfaces(_) | DeviceFact::System(_) => {}
+            DeviceFact::Failed { problem, .. } => assert!(problem.contains("answers nonsense"), "{problem}"),
             other => panic!("{other:?}"),
         }
     }

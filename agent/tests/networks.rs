@@ -8,21 +8,21 @@ mod pcap;
 use agent::recording::read_folder;
 use infer::infer_recorded;
 use inventory::Millis;
-use inventory::observation::Interface;
-use inventory::topology::{Grade, Link, Topology};
-use inventory::view::{View, Views, apply};
+use inventory::observation::InterfaceRow;
+use inventory::topology::{LinkGrade, Link, Topology};
+use inventory::view::{DeviceView, DeviceViews, apply};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Deserialize)]
-struct Network {
-    links: Vec<Cable>,
+struct ExpectedNetwork {
+    links: Vec<ExpectedCable>,
 }
 
 #[derive(Deserialize)]
-struct Cable {
+struct ExpectedCable {
     a: String,
     a_port: String,
     b: String,
@@ -30,16 +30,16 @@ struct Cable {
 }
 
 #[derive(Deserialize)]
-struct Device {
+struct ExpectedDevice {
     #[serde(default)]
-    lldp_neighbors_decoded_by_us: Vec<Row>,
+    lldp_neighbors_decoded_by_us: Vec<LldpNeighbourRow>,
     #[serde(default)]
-    librenms_expected_links: Vec<Told>,
+    librenms_expected_links: Vec<LibrenmsLink>,
 }
 
 /// What LibreNMS makes of a row.
 #[derive(Deserialize)]
-struct Told {
+struct LibrenmsLink {
     #[serde(rename = "ifName")]
     name: Option<String>,
     #[serde(rename = "remote_port")]
@@ -47,7 +47,7 @@ struct Told {
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct LldpNeighbourRow {
     local: String,
     chassis: String,
     port: String,
@@ -63,13 +63,13 @@ fn networks() -> PathBuf {
 }
 
 /// The interfaces' names that another word for a port may mean: LLDP's number, id or description, or an operator's alias.
-fn called(view: &View, word: &str) -> Vec<String> {
+fn called(view: &DeviceView, word: &str) -> Vec<String> {
     let interfaces = view.interfaces.iter().flatten();
     interfaces.filter(|i| i.index.to_string() == word || i.alias == word || i.descr == word).map(|i| i.name.clone()).collect()
 }
 
-fn found(folder: &Path) -> (Topology, Views) {
-    let mut views = Views::new();
+fn found(folder: &Path) -> (Topology, DeviceViews) {
+    let mut views = DeviceViews::new();
     for recording in read_folder(folder).unwrap().recordings {
         for observation in recording.observations(Millis(1)) {
             apply(&mut views, &observation);
@@ -114,12 +114,12 @@ fn every_network_gives_exactly_its_links() {
     for file in files(&networks(), "expected.yaml").iter().filter(|f| f.file_name().unwrap() == "expected.yaml") {
         let folder = file.parent().unwrap();
         let name = folder.file_name().unwrap().to_string_lossy();
-        let network: Network = serde_yaml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let network: ExpectedNetwork = serde_yaml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
         let walks = if folder.join("snmprec").is_dir() { folder.join("snmprec") } else { folder.to_owned() };
         let (topology, _) = found(&walks);
         let recorded: BTreeSet<String> = read_folder(&walks).unwrap().recordings.into_iter().map(|r| r.name).collect();
         let among = topology.links.iter().filter(|l| recorded.contains(&l.a) && recorded.contains(&l.b));
-        let mut seen: Vec<[String; 4]> = among.filter(|l| l.grade != Grade::Ambiguous).flat_map(cables).collect();
+        let mut seen: Vec<[String; 4]> = among.filter(|l| l.grade != LinkGrade::Ambiguous).flat_map(cables).collect();
         // Aggregates that stand for their members where nothing recorded names the members.
         let expected = network.links.iter().map(|l| ordered(&l.a, &l.a_port, &l.b, &l.b_port));
         let (mut count, mut missing) = (0, Vec::new());
@@ -148,7 +148,7 @@ fn every_device_gives_its_neighbours() {
     let mut checked = 0;
     for file in files(&networks(), ".expected.yaml") {
         let name = file.file_name().unwrap().to_string_lossy().replace(".expected.yaml", "");
-        let device: Device = serde_yaml::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let device: ExpectedDevice = serde_yaml::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         let alone = tempfile::tempdir().unwrap();
         fs::copy(file.with_file_name(format!("{name}.snmprec.xz")), alone.path().join(format!("{name}.snmprec.xz"))).unwrap();
         let (topology, views) = found(alone.path());
@@ -205,10 +205,10 @@ fn the_walks_as_text_say_the_same() {
             assert_eq!((&text.bridge, &text.fdb, &text.arp), (&view.bridge, &view.fdb, &view.arp), "{}: {name}", folder.display());
             for (of_text, of_record) in text.interfaces.iter().flatten().zip(view.interfaces.iter().flatten()) {
                 // The text has PAgP's table, too, which the recordings leave out.
-                let of_text = Interface { aggregate: of_record.aggregate, ..of_text.clone() };
+                let of_text = InterfaceRow { aggregate: of_record.aggregate, ..of_text.clone() };
                 assert_eq!(of_text, *of_record, "{}: {name}", folder.display());
             }
-            let rows = |v: &View| v.interfaces.as_ref().map(Vec::len);
+            let rows = |v: &DeviceView| v.interfaces.as_ref().map(Vec::len);
             assert_eq!(rows(text), rows(view), "{}: {name}", folder.display());
             checked += 1;
         }

@@ -2,7 +2,7 @@
 mod real;
 
 use agent::access::users;
-use agent::{Trap, TrapKind, TrapProof, Traps, traps};
+use agent::{Trap, TrapKind, TrapProof, TrapReceiver, traps};
 use std::process::Command;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn say(program: &str, arguments: &[&str], to: &str) -> bool {
     sent.unwrap_or_else(|e| panic!("no {program} on this machine; this test sends real ones: apt install snmp: {e}")).status.success()
 }
 
-async fn heard(traps: &mut Traps) -> Option<(TrapKind, TrapProof)> {
+async fn heard(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
     tokio::time::timeout(LIMIT, traps.next()).await.ok().flatten().map(|trap| (trap.kind, trap.proof))
 }
 

@@ -4,18 +4,18 @@ use tokio::time::Instant;
 
 /// The wall clock at the start, and how long that is ago.
 #[derive(Debug, Clone)]
-pub(crate) struct Clock {
+pub(crate) struct SteadyClock {
     wall: Millis,
     start: Instant,
 }
 
-impl Default for Clock {
-    fn default() -> Clock {
-        Clock { wall: agent::now(), start: Instant::now() }
+impl Default for SteadyClock {
+    fn default() -> SteadyClock {
+        SteadyClock { wall: agent::now(), start: Instant::now() }
     }
 }
 
-impl Clock {
+impl SteadyClock {
     pub(crate) fn now(&self) -> Millis {
         self.wall.after(self.start.elapsed())
     }
@@ -36,7 +36,7 @@ mod tests {
     fn a_wall_clock_that_jumps_either_way_moves_nothing() {
         let hours = 5 * 3_600_000;
         for wall in [agent::now().0 + hours, agent::now().0 - hours] {
-            let clock = Clock { wall: Millis(wall), start: Instant::now() };
+            let clock = SteadyClock { wall: Millis(wall), start: Instant::now() };
             let (first, second) = (clock.now(), clock.now());
             assert!((wall..wall + 60_000).contains(&first.0) && second >= first, "{wall}: {first:?}, {second:?}");
             let due = clock.instant(Millis(wall + 500)).duration_since(clock.start);

@@ -33,21 +33,21 @@ mod told;
 mod tree_doubt;
 mod trouble;
 
-pub use directions::Rota;
-pub use event::{Effect, Event, Known, Order, PlanSummary};
-pub use header::{Header, Options, Resumed};
+pub use directions::DirectionsByHost;
+pub use event::{ControllerEffect, ControllerEvent, StoredEpoch, EpochOrder, PlanSummary};
+pub use header::{JournalHeader, ControllerOptions, ResumedState};
 pub use trouble::{StalledWork, TroubleArea};
 
-use crate::triggers::{self, TrapKind};
-use api::{EpochInfo, Level, Stages};
-use candidate::{Candidate, Settled};
+use crate::triggers::{self, TrapTopic};
+use api::{EpochInfo, EventLevel, StageTimes};
+use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
 use directory::publishing::PublishError;
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Source, Table};
+use inventory::observation::{DeviceFact, Observation, ObservationSource, DeviceTable};
 use judged::JudgedNetwork;
-use judgement::Judgement;
+use judgement::NetworkJudgement;
 use making::{EpochInMaking, NumbersExhausted};
 use observed::{AgentNews, ObservedNetwork};
 use std::net::IpAddr;
@@ -57,9 +57,9 @@ use tree_doubt::TreeDoubt;
 
 /// The controller's mind.
 #[derive(Debug)]
-pub struct Core {
+pub struct ControllerEngine {
     inventory: Inventory,
-    options: Options,
+    options: ControllerOptions,
     started: Millis,
     ticked: Millis,
     /// Whether a tick is wanted at once.
@@ -70,10 +70,10 @@ pub struct Core {
     told: PublicRecord,
 }
 
-impl Core {
+impl ControllerEngine {
     /// A core that knows nothing yet; feed it [`Event::Started`] first.
-    pub fn new(inventory: Inventory, options: Options) -> Core {
-        Core {
+    pub fn new(inventory: Inventory, options: ControllerOptions) -> ControllerEngine {
+        ControllerEngine {
             inventory,
             options,
             started: Millis::default(),
@@ -87,33 +87,33 @@ impl Core {
     }
 
     /// Takes an event and says what is to be done.
-    pub fn handle(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+    pub fn handle(&mut self, now: Millis, event: ControllerEvent) -> Vec<ControllerEffect> {
         let mut effects = Vec::new();
         let fx = &mut effects;
         match event {
-            Event::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, fx),
-            Event::Tick => self.tick(now, fx),
-            Event::Observed(observation) if observation.source == Source::Agent => self.hear(now, &observation, fx),
-            Event::Observed(observation) => self.observe(now, &observation, fx),
-            Event::ReportRefused { from, problem } => self.refuse(now, from, &problem, fx),
-            Event::Trap { source, kind } => self.trap(now, source, kind, fx),
-            Event::Job(record) => self.job(now, record),
-            Event::JobGone { id } => self.observed.jobs.gone(&id),
-            Event::JobsUnread { count } => self.observed.jobs.unread(count),
-            Event::Trouble { about, problem } => self.trouble(about, problem),
-            Event::Planned { ticket, summary } => fx.extend(self.making.planned(now, ticket, summary)),
-            Event::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
-            Event::Published { ticket } => self.published(now, ticket, fx),
-            Event::PublishFailed { ticket, problem } => self.publish_failed(now, ticket, &problem),
-            Event::Measured { what } => self.measured(what),
-            Event::InventoryChanged(inventory) => self.change_inventory(now, *inventory, fx),
+            ControllerEvent::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, fx),
+            ControllerEvent::Tick => self.tick(now, fx),
+            ControllerEvent::Observed(observation) if observation.source == ObservationSource::Agent => self.hear(now, &observation, fx),
+            ControllerEvent::Observed(observation) => self.observe(now, &observation, fx),
+            ControllerEvent::ReportRefused { from, problem } => self.refuse(now, from, &problem, fx),
+            ControllerEvent::Trap { source, kind } => self.trap(now, source, kind, fx),
+            ControllerEvent::Job(record) => self.job(now, record),
+            ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
+            ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
+            ControllerEvent::Trouble { about, problem } => self.trouble(about, problem),
+            ControllerEvent::Planned { ticket, summary } => fx.extend(self.making.planned(now, ticket, summary)),
+            ControllerEvent::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
+            ControllerEvent::Published { ticket } => self.published(now, ticket, fx),
+            ControllerEvent::PublishFailed { ticket, problem } => self.publish_failed(now, ticket, &problem),
+            ControllerEvent::Measured { what } => self.measured(what),
+            ControllerEvent::InventoryChanged(inventory) => self.change_inventory(now, *inventory, fx),
         }
         effects
     }
 
     /// The core a journal began with.
-    pub fn begin(header: Header) -> Core {
-        let mut core = Core::new(header.inventory, header.options);
+    pub fn resume_from(header: JournalHeader) -> ControllerEngine {
+        let mut core = ControllerEngine::new(header.inventory, header.options);
         if let Some(resumed) = header.resumed {
             core.current(resumed.current, resumed.highest);
             core.observed.resume(&core.inventory, resumed.views);
@@ -123,9 +123,9 @@ impl Core {
     }
 
     /// With what a journal goes on from here.
-    pub fn header(&self) -> Header {
-        let known = |s: &Settled| Known { number: s.number, network: s.network.clone(), file: s.key.clone() };
-        let resumed = Resumed {
+    pub fn header(&self) -> JournalHeader {
+        let known = |s: &PublishedNetwork| StoredEpoch { number: s.number, network: s.network.clone(), file: s.key.clone() };
+        let resumed = ResumedState {
             views: self.observed.views.clone(),
             current: self.told.settled.as_ref().map(known),
             highest: self.making.highest,
@@ -133,7 +133,7 @@ impl Core {
         };
         let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();
-        Header { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
+        JournalHeader { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
     }
 
     /// When the next [`Event::Tick`] is wanted; in the past: at once.
@@ -152,11 +152,11 @@ impl Core {
     fn start(
         &mut self,
         now: Millis,
-        current: Option<Known>,
+        current: Option<StoredEpoch>,
         highest: u64,
         epochs: Vec<EpochInfo>,
         problem: Option<String>,
-        fx: &mut Vec<Effect>,
+        fx: &mut Vec<ControllerEffect>,
     ) {
         (self.started, self.told.epochs) = (now, epochs);
         self.current(current, highest);
@@ -164,7 +164,7 @@ impl Core {
             Some(s) => format!("started; epoch {} is current, {} hosts", s.number, s.key.hosts.len()),
             None => "started; nothing is published yet".to_owned(),
         };
-        self.told.say(now, Level::Info, text, fx);
+        self.told.say(now, EventLevel::Info, text, fx);
         self.trouble(TroubleArea::Current, problem.map(|p| format!("{p}; a new epoch follows the first whole look at the network")));
         self.observed.read_all(now, &self.inventory, fx);
         self.observed.agents.stirred = true;
@@ -172,19 +172,19 @@ impl Core {
     }
 
     /// Begins with an epoch that is published already, and the highest number in use.
-    fn current(&mut self, current: Option<Known>, highest: u64) {
+    fn current(&mut self, current: Option<StoredEpoch>, highest: u64) {
         self.making.highest = highest;
         self.judged.topology = current.as_ref().map(|k| k.network.clone()).unwrap_or_default();
-        self.told.settled = current.map(|k| Settled::new(k.number, Candidate::new(k.network, k.file)));
+        self.told.settled = current.map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
     }
 
     /// Takes a switch's answer, or its silence.
-    fn observe(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+    fn observe(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<ControllerEffect>) {
         let switch = observation.reporter.as_str();
         if !self.inventory.switches.contains_key(switch) {
             return; // A late answer of a switch that left the inventory.
         }
-        if let Fact::Pulse(pulse) = &observation.fact {
+        if let DeviceFact::Pulse(pulse) = &observation.fact {
             let tables = self.observed.count(now, observation, pulse);
             if !tables.is_empty() {
                 self.reread(now, switch, tables, fx);
@@ -194,7 +194,7 @@ impl Core {
     }
 
     /// Takes a host agent's report, or its silence.
-    fn hear(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<Effect>) {
+    fn hear(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<ControllerEffect>) {
         let host = observation.reporter.as_str();
         if !self.inventory.hosts.contains_key(host) {
             return; // It left the inventory on the way.
@@ -202,37 +202,37 @@ impl Core {
         match self.observed.hear(now, observation) {
             AgentNews::Nothing => {}
             AgentNews::TwoMachines => self.wake = true,
-            AgentNews::ReportsAgain => self.told.say(now, Level::Info, format!("host \"{host}\": its agent reports again"), fx),
+            AgentNews::ReportsAgain => self.told.say(now, EventLevel::Info, format!("host \"{host}\": its agent reports again"), fx),
             AgentNews::FellSilent(problem) => {
                 let text = format!("host \"{host}\": its agent is silent: {problem}; what it said last stays until switches say otherwise");
-                self.told.say(now, Level::Warning, text, fx);
+                self.told.say(now, EventLevel::Warning, text, fx);
             }
         }
     }
 
     /// Somebody reported who should not.
-    fn refuse(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut Vec<Effect>) {
-        if self.observed.agents.refused(problem) {
-            self.told.say(now, Level::Warning, format!("{problem} (from {from}); its reports are refused"), fx);
+    fn refuse(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut Vec<ControllerEffect>) {
+        if self.observed.agents.report_refused(problem) {
+            self.told.say(now, EventLevel::Warning, format!("{problem} (from {from}); its reports are refused"), fx);
         }
     }
 
-    fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapKind, fx: &mut Vec<Effect>) {
+    fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapTopic, fx: &mut Vec<ControllerEffect>) {
         let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
             if self.told.tells_stranger(now) {
                 let text = format!("{source} sends traps but is no switch of the inventory; they are ignored");
-                self.told.say(now, Level::Warning, text, fx);
+                self.told.say(now, EventLevel::Warning, text, fx);
             }
             return;
         };
         match triggers::after_trap(kind) {
-            tables if tables.is_empty() => fx.push(Effect::Poll { switch }),
+            tables if tables.is_empty() => fx.push(ControllerEffect::Poll { switch }),
             tables => self.reread(now, &switch, tables, fx),
         }
     }
 
     /// Reads tables of a switch that hints at a change.
-    fn reread(&mut self, now: Millis, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
+    fn reread(&mut self, now: Millis, switch: &str, tables: Vec<DeviceTable>, fx: &mut Vec<ControllerEffect>) {
         self.making.hold_down.hint(now);
         self.observed.read(now, &self.inventory, switch, tables, fx);
     }
@@ -242,7 +242,7 @@ impl Core {
         self.observed.jobs.record(now, record);
     }
 
-    fn tick(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+    fn tick(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         (self.ticked, self.wake) = (now, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
@@ -251,13 +251,13 @@ impl Core {
             self.infer(now);
         }
         self.direct(now, fx);
-        let held = self.judged.damping.holds();
-        self.judged.damping.settle(now);
+        let held = self.judged.damping.holds_anything();
+        self.judged.damping.release_calm(now);
         let judgement = self.judged.take_steady(self.told.current()).filter(|_| !stirred && !held);
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
         let missing = self.weigh(now, &judgement);
         self.judged.keep(judgement, self.told.current());
-        if self.observed.reads.search(now, missing) {
+        if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);
         }
         self.decide(now, fx);
@@ -279,8 +279,8 @@ impl Core {
     }
 
     /// Says anew what is wanted of each host, if that changed.
-    fn direct(&mut self, now: Millis, fx: &mut Vec<Effect>) {
-        fx.extend(self.observed.directions(now, &self.inventory, &self.judged.topology).map(Effect::Direct));
+    fn direct(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
+        fx.extend(self.observed.directions(now, &self.inventory, &self.judged.topology).map(ControllerEffect::Direct));
     }
 
     /// Whether tables that were asked for may still change what is held.
@@ -295,9 +295,9 @@ impl Core {
     }
 
     /// The judgement of the present views; before everything had its first look there is none to make.
-    fn judge(&mut self, now: Millis, looking: bool) -> Judgement {
+    fn judge(&mut self, now: Millis, looking: bool) -> NetworkJudgement {
         if looking {
-            return Judgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
+            return NetworkJudgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
         }
         let settled = self.told.settled.as_ref();
         let mut judgement = self.judged.judge(now, &self.inventory, &self.observed.views, settled, self.options.gone_after);
@@ -311,7 +311,7 @@ impl Core {
     }
 
     /// What the first epoch waits for.
-    fn still_missing(&self, judgement: &Judgement) -> Vec<TreeDoubt> {
+    fn still_missing(&self, judgement: &NetworkJudgement) -> Vec<TreeDoubt> {
         let silent = self.observed.switches(&self.inventory).filter(|(_, v)| v.stale.is_some());
         let silent = silent.map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
         let file = judgement.candidate.as_ref().ok().map(|candidate| &candidate.key);
@@ -320,17 +320,17 @@ impl Core {
     }
 
     /// Holds a judgement's candidate against what is published. Returns whether anything is missing.
-    fn weigh(&mut self, now: Millis, judgement: &Judgement) -> bool {
+    fn weigh(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
         let candidate = judgement.candidate.as_ref().ok().cloned();
-        self.making.hold_down.weigh(now, candidate, self.told.settled.as_ref(), self.inventory.timing.hold_down);
+        self.making.hold_down.consider(now, candidate, self.told.settled.as_ref(), self.inventory.timing.hold_down);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
         let calm = !missing && self.making.hold_down.held().is_none() && !self.is_waiting(now);
-        self.making.hold_down.calm(calm);
+        self.making.hold_down.set_calm(calm);
         missing
     }
 
     /// Starts, drops or repeats the making of an epoch.
-    fn decide(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+    fn decide(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         if self.making.drop_outdated(self.told.settled.as_ref()) {
             self.trouble(TroubleArea::Publish, None);
             self.trouble(TroubleArea::Plan, None);
@@ -338,9 +338,9 @@ impl Core {
         if self.making.is_busy() {
             return fx.extend(self.making.retry(now));
         }
-        if let Some(held) = self.making.hold_down.believed(now, self.is_waiting(now)).cloned() {
+        if let Some(held) = self.making.hold_down.due_candidate(now, self.is_waiting(now)).cloned() {
             let seen = self.making.hold_down.first_sign(held.since);
-            let stages = Stages { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..Stages::default() };
+            let stages = StageTimes { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..StageTimes::default() };
             self.order(now, held.candidate, held.changes, stages, fx);
         } else if self.making.hold_down.held().is_none() {
             self.remeasure(now, fx);
@@ -349,14 +349,14 @@ impl Core {
 
     /// Plans once more for what is published, if there is something new to plan with; before anything is published, the first epoch
     /// will have it.
-    fn remeasure(&mut self, now: Millis, fx: &mut Vec<Effect>) {
+    fn remeasure(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         let Some(settled) = self.told.settled.as_ref().filter(|_| self.making.measured.is_some()) else { return };
-        let candidate = Candidate::new(settled.network.clone(), settled.key.clone());
-        let stages = Stages { seen: now, inferred: Some(Duration::ZERO), believed: Some(Duration::ZERO), ..Stages::default() };
+        let candidate = EpochCandidate::new(settled.network.clone(), settled.key.clone());
+        let stages = StageTimes { seen: now, inferred: Some(Duration::ZERO), believed: Some(Duration::ZERO), ..StageTimes::default() };
         self.order(now, candidate, Vec::new(), stages, fx);
     }
 
-    fn order(&mut self, now: Millis, candidate: Candidate, changes: Vec<String>, stages: Stages, fx: &mut Vec<Effect>) {
+    fn order(&mut self, now: Millis, candidate: EpochCandidate, changes: Vec<String>, stages: StageTimes, fx: &mut Vec<ControllerEffect>) {
         match self.making.order(now, candidate, changes, stages, self.told.settled.as_ref()) {
             Ok(plan) => fx.push(plan),
             Err(NumbersExhausted(highest)) => {
@@ -373,7 +373,7 @@ impl Core {
         }
     }
 
-    fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<Effect>) {
+    fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<ControllerEffect>) {
         let Some((epoch, settled)) = self.making.published(now, ticket) else { return };
         self.told.publish(epoch, settled, fx);
         self.wake = true;
@@ -395,14 +395,14 @@ impl Core {
         self.wake = true;
     }
 
-    fn change_inventory(&mut self, now: Millis, inventory: Inventory, fx: &mut Vec<Effect>) {
+    fn change_inventory(&mut self, now: Millis, inventory: Inventory, fx: &mut Vec<ControllerEffect>) {
         let old = std::mem::replace(&mut self.inventory, inventory);
         self.observed.forget(&old, &self.inventory);
         self.observed.read_all(now, &self.inventory, fx);
         self.direct(now, fx);
         self.trouble(TroubleArea::Inventory, None);
         let text = format!("inventory read again: {} switches, {} hosts", self.inventory.switches.len(), self.inventory.hosts.len());
-        self.told.say(now, Level::Info, text, fx);
+        self.told.say(now, EventLevel::Info, text, fx);
     }
 
     fn trouble(&mut self, about: TroubleArea, problem: Option<String>) {

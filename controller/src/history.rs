@@ -1,19 +1,19 @@
 //! What was published before: the epochs kept in a shared directory, and what changed from one to the next.
-use api::{EpochInfo, Stages};
+use api::{EpochInfo, StageTimes};
 use directory::epoch::EpochOutline;
 use directory::layout::{EPOCHS, folder};
 use directory::reading::{current, numbers, reader};
 use inventory::{Millis, Topology, diff};
-use schedules::alltoall::Algorithm;
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound;
-use selection::table::Table;
+use selection::table::DecisionTable;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
 /// An epoch in the shared directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct HistoryEntry {
     /// Number, time, changes, figures; stages are known to the controller that published it only.
     #[serde(flatten)]
     pub info: EpochInfo,
@@ -28,9 +28,9 @@ pub struct Entry {
 ///
 /// # Errors
 /// The system's refusal to list the directory; a damaged epoch is an entry with a problem.
-pub fn read(dir: &Path) -> io::Result<Vec<Entry>> {
+pub fn read(dir: &Path) -> io::Result<Vec<HistoryEntry>> {
     let pointed = current(dir).ok().flatten().map(|p| p.number);
-    let mut before: Option<(Topology, Table)> = None;
+    let mut before: Option<(Topology, DecisionTable)> = None;
     let mut entries = Vec::new();
     for number in numbers(&dir.join(EPOCHS))? {
         let is_current = pointed == Some(number);
@@ -41,11 +41,11 @@ pub fn read(dir: &Path) -> io::Result<Vec<Entry>> {
                     info.changes.extend((*table_before != table).then(|| table.summary()));
                 }
                 before = Some((network, table));
-                entries.push(Entry { info, current: is_current, problem: None });
+                entries.push(HistoryEntry { info, current: is_current, problem: None });
             }
             Err(problem) => {
                 let info = EpochInfo { number, ..EpochInfo::default() };
-                entries.push(Entry { info, current: is_current, problem: Some(problem) });
+                entries.push(HistoryEntry { info, current: is_current, problem: Some(problem) });
             }
         }
     }
@@ -53,7 +53,7 @@ pub fn read(dir: &Path) -> io::Result<Vec<Entry>> {
 }
 
 /// An entry for people: a line, and one a change.
-pub fn text(entry: &Entry) -> String {
+pub fn text(entry: &HistoryEntry) -> String {
     let info = &entry.info;
     let mark = if entry.current { "*" } else { " " };
     let head = match &entry.problem {
@@ -78,10 +78,10 @@ pub fn moment(at: Millis) -> String {
 }
 
 /// What is shown of an epoch, and what the next one is compared with.
-fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, Table), String> {
+fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, DecisionTable), String> {
     let outline = EpochOutline::open(number, reader(dir.join(folder(number)))).map_err(|e| e.to_string())?;
     let tree = outline.topology.tree().map_err(|e| format!("epoch {number}: {e}"))?;
-    let bound = bound::bound(&tree, &Algorithm::fitting(&tree).capacities(&tree));
+    let bound = bound::bound(&tree, &AlltoallAlgorithm::faster_for(&tree).capacities(&tree));
     let info = EpochInfo {
         number,
         at: outline.at,
@@ -90,7 +90,7 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, Table), String>
         bound_only: !outline.omitted.is_empty(),
         bottleneck: bound.edge,
         hosts: tree.hosts(),
-        stages: Stages { seen: outline.at, ..Stages::default() },
+        stages: StageTimes { seen: outline.at, ..StageTimes::default() },
     };
     Ok((info, outline.network, outline.table))
 }

@@ -19,9 +19,9 @@ mod reports;
 mod tls;
 mod token;
 
-pub use reports::Intake;
-pub use tls::Tls;
-pub use token::{Keys, Token};
+pub use reports::ReportIntake;
+pub use tls::TlsCertificate;
+pub use token::{ApiTokens, BearerToken};
 
 use crate::metrics;
 use api::Snapshot;
@@ -33,7 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use futures_util::stream;
-use lobby::{Caller, Lobby, Viewing};
+use lobby::{ApiConnection, ConnectionLimiter, EventViewer};
 use nix::sys::socket::{setsockopt, sockopt};
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -55,16 +55,16 @@ const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
 
 /// A snapshot and its event, made once for all who look, when the first one does; they share one copy.
 #[derive(Debug, Clone, Default)]
-pub struct Shown {
+pub struct ServedSnapshot {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
     event: Arc<OnceLock<Bytes>>,
 }
 
-impl Shown {
+impl ServedSnapshot {
     /// Shows a snapshot.
-    pub fn new(snapshot: Snapshot) -> Shown {
-        Shown { snapshot: Arc::new(snapshot), event: Arc::default() }
+    pub fn new(snapshot: Snapshot) -> ServedSnapshot {
+        ServedSnapshot { snapshot: Arc::new(snapshot), event: Arc::default() }
     }
 
     /// The same as JSON.
@@ -124,20 +124,20 @@ pub enum HttpError {
 
 /// What is served.
 #[derive(Clone)]
-pub struct Api {
+pub struct ApiState {
     /// Who may do what.
-    pub keys: Keys,
+    pub keys: ApiTokens,
     /// What there is to see.
-    pub shown: watch::Receiver<Shown>,
+    pub shown: watch::Receiver<ServedSnapshot>,
     /// Where reports go.
-    pub intake: Intake,
+    pub intake: ReportIntake,
 }
 
 /// Takes the address, after making sure that strangers cannot look.
 ///
 /// # Errors
 /// [`HttpError`].
-pub async fn bind(address: SocketAddr, keys: &Keys) -> Result<TcpListener, HttpError> {
+pub async fn bind(address: SocketAddr, keys: &ApiTokens) -> Result<TcpListener, HttpError> {
     if !address.ip().is_loopback() && keys.all_may_view() {
         return Err(HttpError::NoToken(address));
     }
@@ -151,31 +151,31 @@ pub async fn bind(address: SocketAddr, keys: &Keys) -> Result<TcpListener, HttpE
 
 /// Serves the API until its task is dropped, as HTTPS where there is a certificate. Connections take at most half of the `files`
 /// that the process may open.
-pub async fn serve(listener: TcpListener, tls: Option<Tls>, api: Api, files: usize) {
-    connections::serve(listener, tls, router(api), Lobby::new(files)).await;
+pub async fn serve(listener: TcpListener, tls: Option<TlsCertificate>, api: ApiState, files: usize) {
+    connections::serve(listener, tls, router(api), ConnectionLimiter::new(files)).await;
 }
 
-fn router(api: Api) -> Router {
-    let Api { keys, shown, intake } = api;
-    type Look = State<watch::Receiver<Shown>>;
+fn router(api: ApiState) -> Router {
+    let ApiState { keys, shown, intake } = api;
+    type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
     let read = Router::new()
-        .route("/v1/snapshot", get(|State(shown): Look| async move { snapshot(&shown) }))
-        .route("/v1/events", get(|State(shown): Look, Extension(caller): Extension<Arc<Caller>>| async move { events(shown, &caller) }))
-        .route("/v1/topology", get(|State(shown): Look| async move { as_json(&shown.borrow().snapshot.topology) }))
-        .route("/v1/epochs", get(|State(shown): Look| async move { as_json(&shown.borrow().snapshot.epochs) }))
-        .route("/metrics", get(|State(shown): Look| async move { prometheus(&shown.borrow().snapshot) }))
+        .route("/v1/snapshot", get(|State(shown): SnapshotState| async move { snapshot(&shown) }))
+        .route("/v1/events", get(|State(shown): SnapshotState, Extension(caller): Extension<Arc<ApiConnection>>| async move { events(shown, &caller) }))
+        .route("/v1/topology", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.topology) }))
+        .route("/v1/epochs", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.epochs) }))
+        .route("/metrics", get(|State(shown): SnapshotState| async move { prometheus(&shown.borrow().snapshot) }))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(shown);
     let report = Router::new()
         .route("/v1/hosts/{host}/report", post(reports::post))
         .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
-    read.merge(report).route("/healthz", get(|| async { "ok\n" })).layer(from_fn(connections::of_stated_length))
+    read.merge(report).route("/healthz", get(|| async { "ok\n" })).layer(from_fn(connections::refuse_transfer_coding))
 }
 
 /// Each snapshot as it comes; one that a viewer is too slow for is passed over.
-fn events(mut shown: watch::Receiver<Shown>, caller: &Arc<Caller>) -> Response {
-    let Some(viewing) = caller.follow() else {
+fn events(mut shown: watch::Receiver<ServedSnapshot>, caller: &Arc<ApiConnection>) -> Response {
+    let Some(viewing) = caller.start_following() else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many viewers of this address follow events; close some\n").into_response();
     };
     shown.mark_changed(); // The first one comes at once.
@@ -187,8 +187,8 @@ fn events(mut shown: watch::Receiver<Shown>, caller: &Arc<Caller>) -> Response {
     (head, Body::from_stream(events)).into_response()
 }
 
-async fn next(shown: &mut watch::Receiver<Shown>, viewing: &Viewing) -> Option<Bytes> {
-    viewing.is_ready();
+async fn next(shown: &mut watch::Receiver<ServedSnapshot>, viewing: &EventViewer) -> Option<Bytes> {
+    viewing.mark_ready();
     let event = match tokio::time::timeout(ALIVE, shown.changed()).await {
         Ok(changed) => {
             changed.ok()?; // The controller stops.
@@ -197,11 +197,11 @@ async fn next(shown: &mut watch::Receiver<Shown>, viewing: &Viewing) -> Option<B
         }
         Err(_) => Bytes::from_static(b":\n\n"),
     };
-    viewing.was_given();
+    viewing.mark_event_given();
     Some(event)
 }
 
-fn snapshot(look: &watch::Receiver<Shown>) -> Response {
+fn snapshot(look: &watch::Receiver<ServedSnapshot>) -> Response {
     let shown = look.borrow().clone();
     ([(header::CONTENT_TYPE, "application/json")], shown.json()).into_response()
 }

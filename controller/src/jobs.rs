@@ -31,14 +31,14 @@ pub(crate) fn cost(record: &JobRecord) -> usize {
 }
 
 #[derive(Debug, Clone)]
-struct Job {
+struct TrackedJob {
     record: JobRecord,
     cost: usize,
     heard: Millis,
     history: Vec<JobPoint>,
 }
 
-impl Job {
+impl TrackedJob {
     fn runs(&self, now: Millis) -> bool {
         !self.record.finished && now.since(self.heard) < SILENT
     }
@@ -46,15 +46,15 @@ impl Job {
 
 /// Every job heard of lately, within bounds.
 #[derive(Debug, Clone, Default)]
-pub struct Jobs {
-    jobs: BTreeMap<String, Job>,
+pub struct JobTracker {
+    jobs: BTreeMap<String, TrackedJob>,
     /// Sum of the costs.
     bytes: usize,
     /// Records that nobody reads, as there are too many.
     unread: u64,
 }
 
-impl Jobs {
+impl JobTracker {
     /// Takes a record as read. Lost or repeated readings cost nothing.
     pub fn record(&mut self, now: Millis, record: JobRecord) {
         let cost = cost(&record);
@@ -73,7 +73,7 @@ impl Jobs {
             }
             None => {
                 let history = point(now, &[], &record).into_iter().collect();
-                self.jobs.insert(record.id.clone(), Job { record, cost, heard: now, history });
+                self.jobs.insert(record.id.clone(), TrackedJob { record, cost, heard: now, history });
             }
         }
         if self.jobs.len() > FOLLOWED.all.things + SLACK || self.bytes > FOLLOWED.all.bytes + FOLLOWED.each.bytes {
@@ -83,9 +83,9 @@ impl Jobs {
 
     /// Forgets jobs beyond what may be remembered, those that do not run first.
     fn forget_surplus(&mut self, now: Millis) {
-        let mut before: BTreeMap<String, Job> = std::mem::take(&mut self.jobs);
+        let mut before: BTreeMap<String, TrackedJob> = std::mem::take(&mut self.jobs);
         let wanted = most_wanted(&before, now);
-        let kept = FOLLOWED.kept(wanted.iter().map(|id| (before[id].record.user.clone(), before[id].cost)));
+        let kept = FOLLOWED.select_kept(wanted.iter().map(|id| (before[id].record.user.clone(), before[id].cost)));
         self.jobs = kept.into_iter().filter_map(|index| before.remove_entry(&wanted[index])).collect();
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
@@ -96,7 +96,7 @@ impl Jobs {
     }
 
     /// The job's file is gone: it will not write again.
-    pub fn gone(&mut self, id: &str) {
+    pub fn record_removed(&mut self, id: &str) {
         if let Some(job) = self.jobs.get_mut(id) {
             job.record.finished = true;
         }
@@ -111,9 +111,9 @@ impl Jobs {
     /// Jobs for viewers, running ones first, then by start, and how many more there are.
     pub fn status(&self, now: Millis) -> (Vec<JobStatus>, u64) {
         let wanted = most_wanted(&self.jobs, now);
-        let told = TOLD.kept(wanted.iter().map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)));
+        let told = TOLD.select_kept(wanted.iter().map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)));
         let more = (wanted.len() - told.len()) as u64 + self.unread;
-        let status = |job: &Job| JobStatus { record: job.record.clone(), running: job.runs(now), history: job.history.clone() };
+        let status = |job: &TrackedJob| JobStatus { record: job.record.clone(), running: job.runs(now), history: job.history.clone() };
         let mut told: Vec<JobStatus> = told.into_iter().map(|index| status(&self.jobs[&wanted[index]])).collect();
         told.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
         (told, more)
@@ -121,7 +121,7 @@ impl Jobs {
 }
 
 /// The jobs' ids, running ones first, then those heard of last.
-fn most_wanted(jobs: &BTreeMap<String, Job>, now: Millis) -> Vec<String> {
+fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> {
     let mut wanted: Vec<_> = jobs.iter().map(|(id, job)| (!job.runs(now), Reverse(job.heard), id)).collect();
     wanted.sort_unstable();
     wanted.into_iter().map(|(_, _, id)| id.clone()).collect()
@@ -181,7 +181,7 @@ pub(crate) mod tests {
 
     #[test]
     fn throughput_is_what_came_between_readings() {
-        let mut jobs = Jobs::default();
+        let mut jobs = JobTracker::default();
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 30, 2.0));
         jobs.record(Millis(3000), record("a", 1, 30, 2.0));
@@ -194,7 +194,7 @@ pub(crate) mod tests {
 
     #[test]
     fn counters_that_began_anew_give_no_point() {
-        let mut jobs = Jobs::default();
+        let mut jobs = JobTracker::default();
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 3, 0.1));
         assert_eq!(jobs.status(Millis(2000)).0[0].history.len(), 1);
@@ -204,7 +204,7 @@ pub(crate) mod tests {
     #[test]
     fn counters_beyond_any_machine_leave_the_snapshot_readable() {
         for (count, seconds) in [(u64::MAX, f64::MIN_POSITIVE), (1, 0.0), (1, f64::MAX)] {
-            let mut jobs = Jobs::default();
+            let mut jobs = JobTracker::default();
             let mut wild = record("a", 1, count, seconds);
             wild.calls[0].block = u64::MAX;
             wild.calls.extend(vec![wild.calls[0].clone(); 2]);
@@ -216,10 +216,10 @@ pub(crate) mod tests {
 
     #[test]
     fn silent_finished_and_old_jobs() {
-        let mut jobs = Jobs::default();
+        let mut jobs = JobTracker::default();
         jobs.record(Millis(0), record("a", 1, 10, 1.0));
         jobs.record(Millis(0), record("b", 1, 10, 1.0));
-        jobs.gone("a");
+        jobs.record_removed("a");
         let names: Vec<_> = jobs.status(Millis(1)).0.iter().map(|j| (j.record.id.clone(), j.running)).collect();
         assert_eq!(names, [("b".to_owned(), true), ("a".to_owned(), false)]);
         assert!(!jobs.status(Millis(0).after(SILENT)).0[0].running);
@@ -230,7 +230,7 @@ pub(crate) mod tests {
     /// Whoever writes new records without end takes no memory beyond his share, and nobody's place.
     #[test]
     fn jobs_without_number_are_bounded_and_counted() {
-        let mut jobs = Jobs::default();
+        let mut jobs = JobTracker::default();
         jobs.record(Millis(0), record("ann", 1, 10, 1.0));
         for n in 0..3 * FOLLOWED.all.things {
             jobs.record(Millis(1), JobRecord { user: "eve".into(), ..record(&format!("eve{n}"), 1, 10, 1.0) });

@@ -4,11 +4,11 @@
 //! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
 //! serializes without them. Pulses and host reports that tell nothing new are left out, and of
 //! jobs their hosts and calls; nothing is decided on them.
-use crate::engine::{Core, Event, Header};
+use crate::engine::{ControllerEngine, ControllerEvent, JournalHeader};
 use crate::triggers;
 use directory::job_record::JobRecord;
 use inventory::host_report::HostReport;
-use inventory::observation::{Fact, Pulse};
+use inventory::observation::{DeviceFact, DevicePulse};
 use inventory::view::same_but_moments;
 use inventory::{Millis, plain};
 use serde::{Deserialize, Serialize};
@@ -23,11 +23,11 @@ pub const MAX_BYTES: u64 = 64 << 20;
 
 /// Every further line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct JournalLine {
     /// When the core took the event.
     pub at: Millis,
     /// The event.
-    pub event: Event,
+    pub event: ControllerEvent,
 }
 
 /// A journal being written.
@@ -37,7 +37,7 @@ pub struct Journal {
     file: File,
     bytes: u64,
     limit: u64,
-    pulses: HashMap<String, Pulse>,
+    pulses: HashMap<String, DevicePulse>,
     reports: HashMap<String, HostReport>,
 }
 
@@ -46,7 +46,7 @@ impl Journal {
     ///
     /// # Errors
     /// The system's refusal.
-    pub fn begin(path: &Path, limit: u64, header: &Header) -> io::Result<Journal> {
+    pub fn begin(path: &Path, limit: u64, header: &JournalHeader) -> io::Result<Journal> {
         let file = fresh(path)?;
         let mut journal = Journal { path: path.to_owned(), file, bytes: 0, limit, pulses: HashMap::new(), reports: HashMap::new() };
         journal.write(header)?;
@@ -57,7 +57,7 @@ impl Journal {
     ///
     /// # Errors
     /// The system's refusal; the journal is then of no further use.
-    pub fn record(&mut self, at: Millis, event: &Event, core: &Core) -> io::Result<()> {
+    pub fn record(&mut self, at: Millis, event: &ControllerEvent, core: &ControllerEngine) -> io::Result<()> {
         if self.is_quiet(event) {
             return Ok(());
         }
@@ -66,24 +66,24 @@ impl Journal {
             self.bytes = 0;
             self.write(&core.header())?;
         }
-        self.write(&Line { at, event: decisive(event) })
+        self.write(&JournalLine { at, event: decisive(event) })
     }
 
     /// Whether an event is a pulse or report that says what the one before it said.
-    fn is_quiet(&mut self, event: &Event) -> bool {
-        let Event::Observed(observation) = event else { return false };
+    fn is_quiet(&mut self, event: &ControllerEvent) -> bool {
+        let ControllerEvent::Observed(observation) = event else { return false };
         match &observation.fact {
-            Fact::Pulse(pulse) => {
+            DeviceFact::Pulse(pulse) => {
                 let whole = pulse.completed(self.pulses.get(&observation.reporter));
                 let before = self.pulses.insert(observation.reporter.clone(), whole);
                 before.is_some_and(|before| triggers::after_pulse(Some(&before), pulse).is_empty())
             }
-            Fact::Host(report) => {
+            DeviceFact::Host(report) => {
                 let before = self.reports.insert(observation.reporter.clone(), report.clone());
                 before.is_some_and(|before| same_but_moments(&before, report))
             }
             // The next one says that the device is back.
-            Fact::Failed { table: None, .. } => {
+            DeviceFact::Failed { table: None, .. } => {
                 self.pulses.remove(&observation.reporter);
                 self.reports.remove(&observation.reporter);
                 false
@@ -101,9 +101,9 @@ impl Journal {
 }
 
 /// An event without what nothing is decided on: anybody can write job records, and long ones must not fill the journal.
-fn decisive(event: &Event) -> Event {
+fn decisive(event: &ControllerEvent) -> ControllerEvent {
     match event {
-        Event::Job(record) => Event::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..record.clone() }),
+        ControllerEvent::Job(record) => ControllerEvent::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..record.clone() }),
         event => event.clone(),
     }
 }
@@ -154,11 +154,11 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
     let mut say = |line: &str| writeln!(out, "{}", plain::visible(line)).map_err(io);
     let mut lines = BufReader::new(File::open(path).map_err(io)?).split(b'\n').enumerate().peekable();
     let (_, first) = lines.next().ok_or_else(|| bad(1, "empty file".to_owned()))?;
-    let header: Header = serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
-    let mut core = Core::begin(header);
+    let header: JournalHeader = serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
+    let mut core = ControllerEngine::resume_from(header);
     let mut began = None;
     while let Some((n, line)) = lines.next() {
-        let line: Line = match serde_json::from_slice(&line.map_err(io)?) {
+        let line: JournalLine = match serde_json::from_slice(&line.map_err(io)?) {
             Ok(line) => line,
             Err(e) if lines.peek().is_none() => {
                 say(&format!("line {}: torn, passed over: {e}", n + 1))?;
@@ -182,7 +182,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Options;
+    use crate::engine::ControllerOptions;
     use inventory::inventory_file::Inventory;
 
     #[test]
@@ -190,14 +190,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
-        let core = Core::new(Inventory::parse("i.yaml", text).unwrap(), Options::default());
+        let core = ControllerEngine::new(Inventory::parse("i.yaml", text).unwrap(), ControllerOptions::default());
         let mut journal = Journal::begin(&path, MAX_BYTES, &core.header()).unwrap();
         let before = fs::metadata(&path).unwrap().len();
         let long = JobRecord { hosts: vec!["n".repeat(64); 1000], ..crate::jobs::tests::record("j", 7, 10, 1.0) };
-        journal.record(Millis(5), &Event::Job(long.clone()), &core).unwrap();
+        journal.record(Millis(5), &ControllerEvent::Job(long.clone()), &core).unwrap();
         assert!(fs::metadata(&path).unwrap().len() - before < 1000);
-        let last = fs::read_to_string(&path).unwrap().lines().last().map(|line| serde_json::from_str::<Line>(line).unwrap());
-        assert_eq!(last, Some(Line { at: Millis(5), event: Event::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..long }) }));
+        let last = fs::read_to_string(&path).unwrap().lines().last().map(|line| serde_json::from_str::<JournalLine>(line).unwrap());
+        assert_eq!(last, Some(JournalLine { at: Millis(5), event: ControllerEvent::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..long }) }));
         replay(&path, &mut Vec::new()).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Measured load: bit/s per interface from the octet counters of successive pulses.
 use inventory::BitsPerSec;
 use inventory::Millis;
-use inventory::observation::Pulse;
+use inventory::observation::DevicePulse;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const TOO_FAST: u128 = 2;
 
 /// Octets into and out of an interface at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Reading {
+struct OctetReading {
     at: Millis,
     inward: u64,
     outward: u64,
@@ -24,7 +24,7 @@ struct Reading {
 
 /// Octets since counting began, when the counters were seen to have moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Total {
+struct OctetTotal {
     at: Millis,
     inward: u128,
     outward: u128,
@@ -32,32 +32,32 @@ struct Total {
 
 /// An interface's counters lately.
 #[derive(Debug, Clone)]
-struct Counters {
+struct InterfaceCounters {
     /// Since when they count without a break.
     began: Millis,
-    last: Reading,
+    last: OctetReading,
     /// Oldest first. The first reading is none of them: how old it was then, only the agent's cache knows.
-    moved: VecDeque<Total>,
+    moved: VecDeque<OctetTotal>,
 }
 
 /// One switch's counters.
 #[derive(Debug, Clone, Default)]
-struct Switch {
+struct SwitchCounters {
     uptime: u32,
     narrow: bool,
-    interfaces: HashMap<u32, Counters>,
+    interfaces: HashMap<u32, InterfaceCounters>,
 }
 
 /// The last readings of every interface.
 #[derive(Debug, Clone, Default)]
-pub struct Meter {
-    switches: BTreeMap<String, Switch>,
+pub struct LoadMeter {
+    switches: BTreeMap<String, SwitchCounters>,
 }
 
-impl Reading {
+impl OctetReading {
     /// Octets since a reading before; `None` where counters of 64 bits went back (interface made anew). Those of 32 bits
     /// wrap at any time: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
-    fn since(self, before: Reading, narrow: bool) -> Option<(u64, u64)> {
+    fn since(self, before: OctetReading, narrow: bool) -> Option<(u64, u64)> {
         let step = |now: u64, before: u64| match narrow {
             true => Some(u64::from((now as u32).wrapping_sub(before as u32))),
             false => now.checked_sub(before),
@@ -67,73 +67,73 @@ impl Reading {
     }
 }
 
-impl Counters {
-    fn new(first: Reading) -> Counters {
-        Counters { began: first.at, last: first, moved: VecDeque::new() }
+impl InterfaceCounters {
+    fn new(first: OctetReading) -> InterfaceCounters {
+        InterfaceCounters { began: first.at, last: first, moved: VecDeque::new() }
     }
 
     /// Takes a reading; `rate` is what the interface can carry. Counters that are not continued start over.
-    fn record(&mut self, now: Reading, narrow: bool, rate: impl Fn() -> Option<BitsPerSec>) {
+    fn record(&mut self, now: OctetReading, narrow: bool, rate: impl Fn() -> Option<BitsPerSec>) {
         let step = now.since(self.last, narrow);
         self.last = now;
         let Some((inward, outward)) = step else {
-            *self = Counters::new(now);
+            *self = InterfaceCounters::new(now);
             return;
         };
         if (inward, outward) == (0, 0) {
             return;
         }
         // After a pause the new octets came within the window, not since the counters moved last.
-        let mut before = self.moved.back().copied().unwrap_or(Total { at: self.began, ..Total::default() });
+        let mut before = self.moved.back().copied().unwrap_or(OctetTotal { at: self.began, ..OctetTotal::default() });
         before.at = before.at.max(now.at.before(WINDOW));
         let most = || Some(u128::from(rate()?.0) * TOO_FAST * now.at.since(before.at).as_millis() / 8_000);
         if narrow && most().is_some_and(|most| u128::from(inward.max(outward)) > most) {
-            *self = Counters::new(now);
+            *self = InterfaceCounters::new(now);
             return;
         }
         if let Some(last) = self.moved.back_mut() {
             *last = before;
         }
-        let total = Total { at: now.at, inward: before.inward + u128::from(inward), outward: before.outward + u128::from(outward) };
+        let total = OctetTotal { at: now.at, inward: before.inward + u128::from(inward), outward: before.outward + u128::from(outward) };
         self.moved.push_back(total);
         while self.moved.len() > 2 && now.at.since(self.moved[0].at) > WINDOW {
             self.moved.pop_front();
         }
     }
 
-    fn rate(&self) -> Option<Rate> {
+    fn rate(&self) -> Option<InterfaceLoad> {
         let moved = self.moved.back().map_or(self.began, |last| last.at);
         if self.last.at.since(moved) > WINDOW {
-            return Some(Rate { inward: BitsPerSec(0), outward: BitsPerSec(0) });
+            return Some(InterfaceLoad { inward: BitsPerSec(0), outward: BitsPerSec(0) });
         }
         let (first, last) = (self.moved.front()?, self.moved.back()?);
         let ms = last.at.since(first.at).as_millis();
         let rate = |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / ms).unwrap_or(u64::MAX));
-        (ms > 0).then(|| Rate { inward: rate(last.inward - first.inward), outward: rate(last.outward - first.outward) })
+        (ms > 0).then(|| InterfaceLoad { inward: rate(last.inward - first.inward), outward: rate(last.outward - first.outward) })
     }
 }
 
 /// What passed an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct InterfaceLoad {
     /// Into the switch.
     pub inward: BitsPerSec,
     /// Out of the switch.
     pub outward: BitsPerSec,
 }
 
-impl Rate {
+impl InterfaceLoad {
     /// Both together. Counters are the switches' word, so the sum stops at the largest figure there is.
-    pub fn plus(self, other: Rate) -> Rate {
+    pub fn plus(self, other: InterfaceLoad) -> InterfaceLoad {
         let sum = |a: BitsPerSec, b: BitsPerSec| BitsPerSec(a.0.saturating_add(b.0));
-        Rate { inward: sum(self.inward, other.inward), outward: sum(self.outward, other.outward) }
+        InterfaceLoad { inward: sum(self.inward, other.inward), outward: sum(self.outward, other.outward) }
     }
 }
 
-impl Meter {
+impl LoadMeter {
     /// Takes the counters of one pulse; `rate` is what an interface can carry, where that is known. An agent that
     /// restarted, which its uptime tells, counts anew: what it says next is no traffic.
-    pub fn record(&mut self, at: Millis, switch: &str, pulse: &Pulse, rate: impl Fn(u32) -> Option<BitsPerSec>) {
+    pub fn record(&mut self, at: Millis, switch: &str, pulse: &DevicePulse, rate: impl Fn(u32) -> Option<BitsPerSec>) {
         let known = self.switches.entry(switch.to_owned()).or_default();
         if pulse.uptime < known.uptime || pulse.narrow != known.narrow {
             known.interfaces.clear();
@@ -142,16 +142,16 @@ impl Meter {
         let there: HashSet<u32> = pulse.octets.iter().map(|o| o.0).collect();
         known.interfaces.retain(|index, _| there.contains(index));
         for &(index, inward, outward) in &pulse.octets {
-            let now = Reading { at, inward, outward };
+            let now = OctetReading { at, inward, outward };
             match known.interfaces.entry(index) {
                 Entry::Occupied(mut counters) => counters.get_mut().record(now, pulse.narrow, || rate(index)),
-                Entry::Vacant(slot) => drop(slot.insert(Counters::new(now))),
+                Entry::Vacant(slot) => drop(slot.insert(InterfaceCounters::new(now))),
             }
         }
     }
 
     /// The rates of an interface; `None` before its counters were seen to move twice, or to rest for a while.
-    pub fn rate(&self, switch: &str, index: u32) -> Option<Rate> {
+    pub fn rate(&self, switch: &str, index: u32) -> Option<InterfaceLoad> {
         self.switches.get(switch)?.interfaces.get(&index)?.rate()
     }
 
@@ -165,31 +165,31 @@ impl Meter {
 mod tests {
     use super::*;
 
-    fn read(meter: &mut Meter, at: u64, octets: &[(u32, u64, u64)]) {
-        meter.record(Millis(at), "s0", &Pulse { octets: octets.to_vec(), ..Pulse::default() }, |_| None);
+    fn read(meter: &mut LoadMeter, at: u64, octets: &[(u32, u64, u64)]) {
+        meter.record(Millis(at), "s0", &DevicePulse { octets: octets.to_vec(), ..DevicePulse::default() }, |_| None);
     }
 
     /// A switch with counters of 32 bits, at `at` ms; its port carries 1 Gbit/s.
-    fn read_narrow(meter: &mut Meter, at: u64, octets: u64) {
-        let pulse = Pulse { octets: vec![(1, octets % (1 << 32), 0)], narrow: true, uptime: at as u32, ..Pulse::default() };
+    fn read_narrow(meter: &mut LoadMeter, at: u64, octets: u64) {
+        let pulse = DevicePulse { octets: vec![(1, octets % (1 << 32), 0)], narrow: true, uptime: at as u32, ..DevicePulse::default() };
         meter.record(Millis(at), "s0", &pulse, |_| Some(BitsPerSec::GIGABIT));
     }
 
-    fn inward(meter: &Meter) -> Option<u64> {
+    fn inward(meter: &LoadMeter) -> Option<u64> {
         meter.rate("s0", 1).map(|r| r.inward.0)
     }
 
     #[test]
     fn counters_that_an_agent_caches_for_three_seconds_give_a_steady_rate() {
         for age in 0..6 {
-            let mut m = Meter::default();
+            let mut m = LoadMeter::default();
             for at in 0..40 {
                 let octets = ((at + age) / 6) * 375_000; // read every 500 ms, refreshed every 3 s, 1 Mbit/s
                 read(&mut m, at * 500, &[(1, octets, 2 * octets)]);
                 let rate = m.rate("s0", 1);
                 match at {
                     0..=6 => assert_eq!(rate, None, "the first refresh says when, not since when"),
-                    12.. => assert_eq!(rate, Some(Rate { inward: BitsPerSec(1_000_000), outward: BitsPerSec(2_000_000) })),
+                    12.. => assert_eq!(rate, Some(InterfaceLoad { inward: BitsPerSec(1_000_000), outward: BitsPerSec(2_000_000) })),
                     _ => assert!(rate.is_none_or(|r| r.inward == BitsPerSec(1_000_000)), "{rate:?}"),
                 }
             }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn traffic_that_stops_and_begins_shows_soon() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         for at in 0..100 {
             read(&mut m, at * 500, &[(1, at.min(10) * 62_500 + at.saturating_sub(60) * 62_500, 0)]);
             match at {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_idle_port_carries_nothing_and_says_so() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         for at in 0..=9 {
             read(&mut m, at * 500, &[(1, 77, 77)]);
             assert_eq!(inward(&m), (at == 9).then_some(0), "not before an agent's cache would have moved");
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_goes_back_starts_over_and_sixty_four_bits_hold() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         let high = u64::MAX - 1_000_000;
         for (second, octets) in [high, high + 125, high + 250].into_iter().enumerate() {
             read(&mut m, second as u64 * 1000, &[(1, octets, 0)]);
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn counters_of_thirty_two_bits_wrap_without_a_spike() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         for second in 0..200 {
             read_narrow(&mut m, second * 1000, (1 << 32) - 500 + second * 100_000_000); // 800 Mbit/s: a wrap in 43 s
             assert!(second < 2 || inward(&m) == Some(800_000_000), "{second}: {:?}", inward(&m));
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn counters_cleared_by_an_operator_are_no_wrap() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         for second in 0..4 {
             read_narrow(&mut m, second * 1000, 3_000_000_000 + second * 125);
         }
@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn an_agent_that_restarts_gives_no_spike_at_any_width() {
         for narrow in [false, true] {
-            let mut m = Meter::default();
+            let mut m = LoadMeter::default();
             let mut most = 0;
             for second in 0..20_u64 {
                 let (uptime, octets) = if second < 10 { (9000 + second, second * 125) } else { (second, 4_000_000 + second * 125) };
-                let pulse = Pulse { octets: vec![(1, octets, 0)], narrow, uptime: uptime as u32, ..Pulse::default() };
+                let pulse = DevicePulse { octets: vec![(1, octets, 0)], narrow, uptime: uptime as u32, ..DevicePulse::default() };
                 m.record(Millis(second * 1000), "s0", &pulse, |_| None);
                 most = most.max(inward(&m).unwrap_or_default());
             }
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_device_that_learns_to_count_wider_starts_over() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         for second in 0..3 {
             read_narrow(&mut m, second * 1000, second * 125);
         }
@@ -283,12 +283,12 @@ mod tests {
 
     #[test]
     fn absurd_counters_end_at_the_largest_rate() {
-        let mut m = Meter::default();
+        let mut m = LoadMeter::default();
         for (at, octets) in [(0, (1, 0, 0)), (1, (1, 1, 1)), (2, (1, u64::MAX, 2))] {
             read(&mut m, at, &[octets]);
         }
         let rate = m.rate("s0", 1).unwrap();
-        assert_eq!(rate, Rate { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(8_000) });
-        assert_eq!(rate.plus(rate), Rate { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(16_000) });
+        assert_eq!(rate, InterfaceLoad { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(8_000) });
+        assert_eq!(rate.plus(rate), InterfaceLoad { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(16_000) });
     }
 }

@@ -1,10 +1,10 @@
 //! The snapshot as Prometheus text (exposition format 0.0.4).
-use api::{Level, Snapshot};
+use api::{EventLevel, Snapshot};
 use std::fmt::{Display, Write};
 
 /// Writes every metric of a snapshot.
 pub fn text(s: &Snapshot) -> String {
-    let mut out = Exposition::default();
+    let mut out = PrometheusText::default();
     out.family("heddle_info", "gauge", "The controller's version").sample(&[("version", &s.version)], 1);
     let epoch = s.epochs.last();
     out.family("heddle_epoch", "gauge", "Number of the current epoch, 0 before the first").sample(&[], epoch.map_or(0, |e| e.number));
@@ -29,7 +29,7 @@ pub fn text(s: &Snapshot) -> String {
     out.family("heddle_alarms", "gauge", "What an operator should look at").sample(&[], s.alarms.len());
     let errors = |level| s.events.iter().filter(|e| e.level == level).count();
     out.family("heddle_recent_events", "gauge", "Lines in the event panel");
-    for (name, level) in [("info", Level::Info), ("warning", Level::Warning), ("error", Level::Error)] {
+    for (name, level) in [("info", EventLevel::Info), ("warning", EventLevel::Warning), ("error", EventLevel::Error)] {
         out.sample(&[("level", name)], errors(level));
     }
     out.family("heddle_switch_up", "gauge", "Whether a switch answers");
@@ -83,12 +83,12 @@ pub fn text(s: &Snapshot) -> String {
 }
 
 #[derive(Default)]
-struct Exposition {
+struct PrometheusText {
     text: String,
     name: &'static str,
 }
 
-impl Exposition {
+impl PrometheusText {
     fn family(&mut self, name: &'static str, kind: &str, help: &str) -> &mut Self {
         self.name = name;
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}"); // A String takes everything.
@@ -114,7 +114,7 @@ impl Exposition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::{AgentStatus, EpochInfo, LinkLoad, Stages, SwitchStatus, Way};
+    use api::{AgentStatus, EpochInfo, LinkLoad, StageTimes, SwitchStatus, PathStatus};
     use inventory::{BitsPerSec, Millis};
 
     #[test]
@@ -122,8 +122,8 @@ mod tests {
         let switch =
             SwitchStatus { name: "s\"0\\".into(), address: "10.0.0.1:161".into(), seen: Some(Millis(1)), ..SwitchStatus::default() };
         let load = LinkLoad { a: "s0".into(), b: "n0".into(), a_to_b: Some(BitsPerSec(8000)), aapc_load: 3, ..LinkLoad::default() };
-        let stages = Stages { published: Some(std::time::Duration::from_millis(1250)), ..Stages::default() };
-        let way = Way { to: "n1".into(), hops: 1, reached: true, min_us: Some(250) };
+        let stages = StageTimes { published: Some(std::time::Duration::from_millis(1250)), ..StageTimes::default() };
+        let way = PathStatus { to: "n1".into(), hops: 1, reached: true, min_us: Some(250) };
         let agent = AgentStatus { host: "n0".into(), inward: Some(BitsPerSec(0)), ways: vec![way], ..AgentStatus::default() };
         let snapshot = Snapshot {
             version: "0.1.0".into(),

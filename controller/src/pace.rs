@@ -14,7 +14,7 @@ const TRAPS: Duration = Duration::from_secs(1);
 
 /// When a switch is asked for its pulse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rhythm {
+pub(crate) struct PulseTiming {
     /// Between two pulses.
     pub(crate) every: Duration,
     /// Every so-manieth is whole, the others are brief.
@@ -24,11 +24,11 @@ pub(crate) struct Rhythm {
 }
 
 /// The rhythm of one switch, by its number among `switches`; `stated` is the inventory's.
-pub(crate) fn pulse(switches: usize, number: usize, stated: Duration) -> Rhythm {
+pub(crate) fn pulse(switches: usize, number: usize, stated: Duration) -> PulseTiming {
     let every = stated.max(share(switches, PULSES));
     let whole = share(switches, WHOLE).div_duration_f64(every).ceil().max(1.0) as u32;
     let offset = if every > stated { every.mul_f64(number as f64 / switches.max(1) as f64) } else { Duration::ZERO };
-    Rhythm { every, whole, offset }
+    PulseTiming { every, whole, offset }
 }
 
 /// Until the next look at everything; in large fleets spread, since all switches were first asked at one time.
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn few_switches_are_asked_as_stated() {
         for switches in [1, 20] {
-            assert_eq!(pulse(switches, switches - 1, STATED), Rhythm { every: STATED, whole: 1, offset: Duration::ZERO });
+            assert_eq!(pulse(switches, switches - 1, STATED), PulseTiming { every: STATED, whole: 1, offset: Duration::ZERO });
         }
         assert_eq!(full(120, 119, Duration::from_secs(60)), Duration::from_secs(60));
         assert_eq!(traps(300), Duration::from_secs(1));
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn many_switches_share_what_is_asked_a_second() {
         for switches in [40, 150, 151, 1_000, 5_000] {
-            let all: Vec<Rhythm> = (0..switches).map(|n| pulse(switches, n, STATED)).collect();
+            let all: Vec<PulseTiming> = (0..switches).map(|n| pulse(switches, n, STATED)).collect();
             let per_second = switches as f64 / all[0].every.as_secs_f64();
             assert!(per_second <= PULSES as f64 + 1.0 && per_second / f64::from(all[0].whole) <= WHOLE as f64 + 1.0, "{switches}: {all:?}");
             assert!(all.iter().all(|r| r.offset < all[0].every));

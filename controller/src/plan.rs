@@ -1,7 +1,7 @@
 //! What is published where nobody discovered anything.
 use inventory::Topology;
 use inventory::evidence::Evidence;
-use inventory::topology::{Grade, Link, LinkState, Node, NodeKind};
+use inventory::topology::{LinkGrade, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 
 /// The network a topology file states, for epochs that nobody discovered.
@@ -14,7 +14,7 @@ pub fn stated(file: &TopologyFile) -> Topology {
         members: Vec::new(),
         rate_bps: rate,
         state,
-        grade: Grade::Certain,
+        grade: LinkGrade::Certain,
         evidence: vec![Evidence::InTopologyFile],
     };
     let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));

@@ -30,7 +30,7 @@ pub(crate) struct OwnerShares {
 
 impl OwnerShares {
     /// Which of `claims` (owner and bytes, the most wanted first) are kept: the first of every owner before anybody's second.
-    pub(crate) fn kept<O: Hash + Eq>(&self, claims: impl IntoIterator<Item = (O, usize)>) -> Vec<usize> {
+    pub(crate) fn select_kept<O: Hash + Eq>(&self, claims: impl IntoIterator<Item = (O, usize)>) -> Vec<usize> {
         let mut owners: HashMap<O, RecordAllowance> = HashMap::new();
         let mut ranked = Vec::new();
         for (index, (owner, bytes)) in claims.into_iter().enumerate() {
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn nobody_crowds_out_another() {
         let shares = OwnerShares { each: RecordAllowance { things: 4, bytes: 100 }, all: RecordAllowance { things: 6, bytes: 150 } };
-        let claims = |many: &[(&'static str, usize)]| shares.kept(many.to_vec());
+        let claims = |many: &[(&'static str, usize)]| shares.select_kept(many.to_vec());
         let greedy = [("eve", 1); 9];
         assert_eq!(claims(&greedy), [0, 1, 2, 3]);
         let both: Vec<_> = greedy.into_iter().chain([("ann", 1), ("bob", 1), ("ann", 1)]).collect();

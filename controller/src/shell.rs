@@ -7,22 +7,22 @@ mod records;
 mod stall;
 mod traps;
 
-use crate::clock::Clock;
-use crate::engine::{Core, Effect, Event, Known, Options, Order, PlanSummary, Rota, StalledWork, TroubleArea};
+use crate::clock::SteadyClock;
+use crate::engine::{ControllerEngine, ControllerEffect, ControllerEvent, StoredEpoch, ControllerOptions, EpochOrder, PlanSummary, DirectionsByHost, StalledWork, TroubleArea};
 use crate::history;
-use crate::http::{self, Api, HttpError, Intake, Keys, Shown, Tls, Token};
+use crate::http::{self, ApiState, HttpError, ReportIntake, ApiTokens, ServedSnapshot, TlsCertificate, BearerToken};
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
 use agent::AccessError;
-use api::Level;
-use directory::epoch::Verified;
-use directory::publishing::{PublishError, Store};
+use api::EventLevel;
+use directory::epoch::VerifiedEpoch;
+use directory::publishing::{PublishError, EpochStore};
 use directory::reading;
 use inventory::inventory_file::Inventory;
-use inventory::topology_file::FileError;
-use measurements::Measurements;
+use inventory::topology_file::InputFileError;
+use measurements::MeasurementWatcher;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use poller::Pollers;
+use poller::SwitchPollers;
 use stall::StallNotice;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
-use traps::Ear;
+use traps::TrapListener;
 
 /// The inference runs at most this often, however many answers come in.
 const TICK: Duration = Duration::from_millis(20);
@@ -49,7 +49,7 @@ const QUEUE: usize = 1024;
 
 /// What the daemon is started with.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct ControllerConfig {
     /// The operator's inventory.
     pub inventory: PathBuf,
     /// The shared directory.
@@ -68,7 +68,7 @@ pub struct Config {
 
 /// Why the daemon does not start, or stops.
 #[derive(Debug, thiserror::Error)]
-pub enum ShellError {
+pub enum ControllerError {
     /// The inventory cannot be used.
     #[error(transparent)]
     Inventory(#[from] InventoryError),
@@ -104,7 +104,7 @@ pub enum InventoryError {
     },
     /// It is no inventory.
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] InputFileError),
     /// A secret it names cannot be had.
     #[error("{path}: {problem}")]
     Secret {
@@ -124,8 +124,8 @@ pub enum InventoryError {
 }
 
 /// What runs elsewhere and has come back.
-enum Done {
-    Planned(u64, Result<Box<Verified>, String>),
+enum FinishedWork {
+    Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
 }
 
@@ -133,39 +133,39 @@ enum Done {
 ///
 /// # Errors
 /// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
-pub async fn run(config: Config) -> Result<(), ShellError> {
-    let mut signals = Signals::catch()?;
+pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
+    let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
-    let token = |file: &Option<PathBuf>| file.as_deref().map(Token::read).transpose();
-    let keys = Keys::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
-    let tls = config.tls.as_ref().map(|(cert, key)| Tls::read(cert, key)).transpose()?;
+    let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
+    let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
+    let tls = config.tls.as_ref().map(|(cert, key)| TlsCertificate::read(cert, key)).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
     let Some((store, started)) = open(&config, &mut signals).await? else { return Ok(()) };
-    let options = Options { directory: config.dir.display().to_string(), ..Options::default() };
-    let core = Core::new(inventory.clone(), options);
+    let options = ControllerOptions { directory: config.dir.display().to_string(), ..ControllerOptions::default() };
+    let core = ControllerEngine::new(inventory.clone(), options);
     let journal = match &config.journal {
         Some(path) => {
-            let failed = |cause| ShellError::Journal { path: path.clone(), cause };
+            let failed = |cause| ControllerError::Journal { path: path.clone(), cause };
             Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
         }
         None => None,
     };
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
-    let (shown, look) = watch::channel(Shown::new(core.snapshot(Clock::default().now())));
+    let (shown, look) = watch::channel(ServedSnapshot::new(core.snapshot(SteadyClock::default().now())));
     let (rota, directions) = watch::channel(Arc::default());
-    let clock = Clock::default();
-    let intake = Intake::new(clock.clone(), events.clone(), directions);
-    let mut shell = Shell {
+    let clock = SteadyClock::default();
+    let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
+    let mut shell = ControllerDaemon {
         clock,
         core,
         journal,
         store: Arc::new(store),
         plan: None,
         publishing: None,
-        pollers: Pollers::default(),
-        ear: Ear::default(),
+        pollers: SwitchPollers::default(),
+        ear: TrapListener::default(),
         events,
         done,
         shown,
@@ -182,7 +182,7 @@ pub async fn run(config: Config) -> Result<(), ShellError> {
     tracing::info!("API on {}://{}", if tls.is_some() { "https" } else { "http" }, listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
-    serving.spawn(http::serve(listener, tls, Api { keys, shown: look, intake }, files));
+    serving.spawn(http::serve(listener, tls, ApiState { keys, shown: look, intake }, files));
     shell.run(signals, queue, finished).await
 }
 
@@ -194,21 +194,21 @@ fn all_files() -> std::io::Result<usize> {
 }
 
 /// Caught from the start on: a SIGHUP while the daemon starts must not end it.
-struct Signals {
+struct DaemonSignals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
 }
 
-impl Signals {
-    fn catch() -> std::io::Result<Signals> {
+impl DaemonSignals {
+    fn catch() -> std::io::Result<DaemonSignals> {
         let [terminate, interrupt, hangup] = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-        Ok(Signals { terminate: terminate?, interrupt: interrupt?, hangup: hangup? })
+        Ok(DaemonSignals { terminate: terminate?, interrupt: interrupt?, hangup: hangup? })
     }
 }
 
 /// Reads the inventory, its secrets, and makes a client per switch.
-fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), InventoryError> {
+fn load(config: &ControllerConfig) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
     let path = &config.inventory;
     let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read { path: path.clone(), cause })?;
     let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
@@ -221,10 +221,10 @@ fn load(config: &Config) -> Result<(Inventory, Vec<(String, agent::Client)>), In
 }
 
 /// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for it.
-async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, Event)>, ShellError> {
+async fn open(config: &ControllerConfig, signals: &mut DaemonSignals) -> Result<Option<(EpochStore, ControllerEvent)>, ControllerError> {
     let dir = config.dir.clone();
     let opening = spawn_blocking(move || {
-        let store = Store::open(&dir, KEEP)?;
+        let store = EpochStore::open(&dir, KEEP)?;
         let started = started(&dir, &store)?;
         Ok((store, started))
     });
@@ -237,50 +237,50 @@ async fn open(config: &Config, signals: &mut Signals) -> Result<Option<(Store, E
 }
 
 /// What the shared directory holds.
-fn started(dir: &Path, store: &Store) -> Result<Event, ShellError> {
+fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, ControllerError> {
     let (current, problem) = match reading::current_epoch(dir) {
-        Ok(epoch) => (epoch.map(|e| Known { number: e.number, network: e.network, file: e.topology }), None),
+        Ok(epoch) => (epoch.map(|e| StoredEpoch { number: e.number, network: e.network, file: e.topology }), None),
         Err(e) => (None, Some(e.to_string())),
     };
     let number = current.as_ref().map_or(0, |c| c.number);
-    let usable = |e: &history::Entry| e.problem.is_none() && e.info.number <= number;
+    let usable = |e: &history::HistoryEntry| e.problem.is_none() && e.info.number <= number;
     let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
-    Ok(Event::Started { current, highest: store.highest()?, epochs, problem })
+    Ok(ControllerEvent::Started { current, highest: store.highest()?, epochs, problem })
 }
 
-struct Shell {
-    clock: Clock,
-    core: Core,
+struct ControllerDaemon {
+    clock: SteadyClock,
+    core: ControllerEngine,
     journal: Option<Journal>,
-    store: Arc<Store>,
+    store: Arc<EpochStore>,
     /// The plan made last, held ready for publishing.
-    plan: Option<(u64, Arc<Verified>)>,
+    plan: Option<(u64, Arc<VerifiedEpoch>)>,
     publishing: Option<JoinHandle<()>>,
-    pollers: Pollers,
-    ear: Ear,
-    events: mpsc::Sender<Event>,
-    done: mpsc::UnboundedSender<Done>,
-    shown: watch::Sender<Shown>,
-    rota: watch::Sender<Arc<Rota>>,
-    tls: Option<Tls>,
+    pollers: SwitchPollers,
+    ear: TrapListener,
+    events: mpsc::Sender<ControllerEvent>,
+    done: mpsc::UnboundedSender<FinishedWork>,
+    shown: watch::Sender<ServedSnapshot>,
+    rota: watch::Sender<Arc<DirectionsByHost>>,
+    tls: Option<TlsCertificate>,
     show: bool,
-    config: Config,
+    config: ControllerConfig,
 }
 
-impl Shell {
+impl ControllerDaemon {
     async fn run(
         &mut self,
-        mut signals: Signals,
-        mut queue: mpsc::Receiver<Event>,
-        mut finished: mpsc::UnboundedReceiver<Done>,
-    ) -> Result<(), ShellError> {
+        mut signals: DaemonSignals,
+        mut queue: mpsc::Receiver<ControllerEvent>,
+        mut finished: mpsc::UnboundedReceiver<FinishedWork>,
+    ) -> Result<(), ControllerError> {
         let mut show = tokio::time::interval(SHOW);
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         let mut watching = JoinSet::new();
         watching.spawn(async move { records::watch(&dir, events).await });
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move {
-            if let Ok(measurements) = spawn_blocking(move || Measurements::new(&dir)).await {
+            if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
                 measurements.watch(events).await;
             }
         });
@@ -297,7 +297,7 @@ impl Shell {
                 Some(done) = finished.recv() => self.finish(done),
                 _ = tick, if wanted.is_some() => {
                     let began = Instant::now();
-                    self.step(Event::Tick);
+                    self.step(ControllerEvent::Tick);
                     next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
                 }
                 n = queue.recv_many(&mut batch, QUEUE) => {
@@ -309,7 +309,7 @@ impl Shell {
             if self.show && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
-                self.shown.send_replace(Shown::new(self.core.snapshot(self.clock.now())));
+                self.shown.send_replace(ServedSnapshot::new(self.core.snapshot(self.clock.now())));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
@@ -323,39 +323,39 @@ impl Shell {
     }
 
     /// Gives the core an event and carries out what it says.
-    fn step(&mut self, event: Event) {
+    fn step(&mut self, event: ControllerEvent) {
         let now = self.clock.now();
         if let Some(Err(e)) = self.journal.as_mut().map(|j| j.record(now, &event, &self.core)) {
             self.journal = None;
             let problem = format!("journal {}: {e}; no further events are recorded", path(&self.config.journal));
-            self.step(Event::Trouble { about: TroubleArea::Journal, problem: Some(problem) });
+            self.step(ControllerEvent::Trouble { about: TroubleArea::Journal, problem: Some(problem) });
         }
         for effect in self.core.handle(now, event) {
             self.carry_out(effect);
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, effect: ControllerEffect) {
         match effect {
-            Effect::Poll { switch } => self.pollers.poll(&switch),
-            Effect::Read { switch, tables } => self.pollers.read(&switch, &tables),
-            Effect::Plan(order) => self.plan(*order),
-            Effect::Publish { ticket } => self.publish(ticket),
-            Effect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
-            Effect::Say(line) => {
+            ControllerEffect::Poll { switch } => self.pollers.poll(&switch),
+            ControllerEffect::Read { switch, tables } => self.pollers.read(&switch, &tables),
+            ControllerEffect::Plan(order) => self.plan(*order),
+            ControllerEffect::Publish { ticket } => self.publish(ticket),
+            ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
+            ControllerEffect::Say(line) => {
                 self.show = true;
                 match line.level {
-                    Level::Info => tracing::info!("{}", line.text),
-                    Level::Warning => tracing::warn!("{}", line.text),
-                    Level::Error => tracing::error!("{}", line.text),
+                    EventLevel::Info => tracing::info!("{}", line.text),
+                    EventLevel::Warning => tracing::warn!("{}", line.text),
+                    EventLevel::Error => tracing::error!("{}", line.text),
                 }
             }
         }
     }
 
-    fn plan(&mut self, order: Order) {
+    fn plan(&mut self, order: EpochOrder) {
         let done = self.done.clone();
-        let Order { ticket, number, at, file, network } = order;
+        let EpochOrder { ticket, number, at, file, network } = order;
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         let stall =
             StallNotice::new(StalledWork::Planning, dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
@@ -363,15 +363,15 @@ impl Shell {
             // What is wrong with the file is an alarm already.
             let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
-            let plan = spawn_blocking(move || Verified::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string()));
-            let _ = done.send(Done::Planned(ticket, outcome(plan.await))); // Nobody waits once the shell stops.
+            let plan = spawn_blocking(move || VerifiedEpoch::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string()));
+            let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await))); // Nobody waits once the shell stops.
         });
     }
 
     fn publish(&mut self, ticket: u64) {
         let Some((_, plan)) = self.plan.as_ref().filter(|(held, _)| *held == ticket) else {
             let problem = "its plan is gone".to_owned();
-            return self.step(Event::PublishFailed { ticket, problem });
+            return self.step(ControllerEvent::PublishFailed { ticket, problem });
         };
         let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
         let number = plan.epoch().number;
@@ -380,14 +380,14 @@ impl Shell {
         let events = self.events.clone();
         let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
         self.publishing = Some(tokio::spawn(async move {
-            let _ = done.send(Done::Published(ticket, outcome(stall.wait(&events, publishing).await)));
+            let _ = done.send(FinishedWork::Published(ticket, outcome(stall.wait(&events, publishing).await)));
         }));
     }
 
-    fn finish(&mut self, done: Done) {
+    fn finish(&mut self, done: FinishedWork) {
         match done {
-            Done::Planned(ticket, Ok(_)) if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
-            Done::Planned(ticket, Ok(plan)) => {
+            FinishedWork::Planned(ticket, Ok(_)) if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
+            FinishedWork::Planned(ticket, Ok(plan)) => {
                 let epoch = plan.epoch();
                 let summary = PlanSummary {
                     phases: epoch.bound.phases,
@@ -396,14 +396,14 @@ impl Shell {
                     hosts: epoch.allgather.hosts.len() as u32,
                 };
                 self.plan = Some((ticket, plan.into()));
-                self.step(Event::Planned { ticket, summary });
+                self.step(ControllerEvent::Planned { ticket, summary });
             }
-            Done::Planned(ticket, Err(problem)) => self.step(Event::PlanFailed { ticket, problem }),
-            Done::Published(ticket, Ok(())) => {
+            FinishedWork::Planned(ticket, Err(problem)) => self.step(ControllerEvent::PlanFailed { ticket, problem }),
+            FinishedWork::Published(ticket, Ok(())) => {
                 self.plan = None;
-                self.step(Event::Published { ticket });
+                self.step(ControllerEvent::Published { ticket });
             }
-            Done::Published(ticket, Err(problem)) => self.step(Event::PublishFailed { ticket, problem }),
+            FinishedWork::Published(ticket, Err(problem)) => self.step(ControllerEvent::PublishFailed { ticket, problem }),
         }
     }
 
@@ -411,21 +411,21 @@ impl Shell {
     fn reload(&mut self) {
         if let Some(tls) = &self.tls {
             let problem = tls.reload().err().map(|e| format!("{e}; the certificate read before stays in use"));
-            self.step(Event::Trouble { about: TroubleArea::Tls, problem });
+            self.step(ControllerEvent::Trouble { about: TroubleArea::Tls, problem });
         }
         match load(&self.config) {
             Ok((inventory, clients)) => {
                 self.watch_network(&inventory, clients);
-                self.step(Event::InventoryChanged(Box::new(inventory)));
+                self.step(ControllerEvent::InventoryChanged(Box::new(inventory)));
             }
             Err(e) => {
                 let problem = Some(format!("{e}; the inventory read before stays in force"));
-                self.step(Event::Trouble { about: TroubleArea::Inventory, problem });
+                self.step(ControllerEvent::Trouble { about: TroubleArea::Inventory, problem });
             }
         }
     }
 
-    fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::Client)>) {
+    fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {
         self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
         self.ear.listen(inventory, &self.events);
     }
@@ -444,28 +444,28 @@ fn path(journal: &Option<PathBuf>) -> String {
 mod tests {
     use super::*;
     use inventory::{Millis, Topology, TopologyFile};
-    use selection::tuning::Tuning;
+    use selection::tuning::TuningRuns;
 
-    fn shell(dir: &Path) -> Shell {
+    fn shell(dir: &Path) -> ControllerDaemon {
         let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
-        let core = Core::new(Inventory::parse("i.yaml", text).unwrap(), Options::default());
-        let shown = watch::channel(Shown::new(core.snapshot(Millis(0)))).0;
-        Shell {
-            clock: Clock::default(),
+        let core = ControllerEngine::new(Inventory::parse("i.yaml", text).unwrap(), ControllerOptions::default());
+        let shown = watch::channel(ServedSnapshot::new(core.snapshot(Millis(0)))).0;
+        ControllerDaemon {
+            clock: SteadyClock::default(),
             core,
             journal: None,
-            store: Arc::new(Store::open(dir, KEEP).unwrap()),
+            store: Arc::new(EpochStore::open(dir, KEEP).unwrap()),
             plan: None,
             publishing: None,
-            pollers: Pollers::default(),
-            ear: Ear::default(),
+            pollers: SwitchPollers::default(),
+            ear: TrapListener::default(),
             events: mpsc::channel(QUEUE).0,
             done: mpsc::unbounded_channel().0,
             shown,
             rota: watch::channel(Arc::default()).0,
             tls: None,
             show: false,
-            config: Config {
+            config: ControllerConfig {
                 inventory: "i.yaml".into(),
                 dir: dir.to_owned(),
                 listen: http::DEFAULT_LISTEN,
@@ -477,9 +477,9 @@ mod tests {
         }
     }
 
-    fn planned(ticket: u64) -> Done {
+    fn planned(ticket: u64) -> FinishedWork {
         let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
-        Done::Planned(ticket, Ok(Box::new(Verified::plan(ticket, Millis(5), file, Topology::default(), Tuning::default()).unwrap())))
+        FinishedWork::Planned(ticket, Ok(Box::new(VerifiedEpoch::plan(ticket, Millis(5), file, Topology::default(), TuningRuns::default()).unwrap())))
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ mod owners;
 use crate::jobs;
 use crate::share::{OwnerShares, RecordAllowance};
 use directory::job_record::JobRecord;
-use directory::job_record::reading::{self, FileStamp, FileStat};
+use directory::job_record::reading::{self, JobFileStamp, JobFileStat};
 use directory::layout::{is_unfinished_record, record_id};
 use owners::OwnerNames;
 use std::cmp::Reverse;
@@ -35,7 +35,7 @@ const KNOWN: OwnerShares =
 
 /// What changed since the last scan.
 #[derive(Debug, Default, PartialEq)]
-pub struct Scan {
+pub struct JobScan {
     /// Records that are new or different.
     pub records: Vec<JobRecord>,
     /// Ids of records whose files are gone, or had to make room.
@@ -56,14 +56,14 @@ enum RecordContent {
 
 /// A file as last seen.
 #[derive(Debug)]
-struct SpoolFile {
-    stat: FileStat,
+struct JobFile {
+    stat: JobFileStat,
     /// When the controller saw that it had changed.
     changed: Instant,
     /// The listing it was met in last.
     listing: u64,
     /// As it was when it was read.
-    read: Option<FileStamp>,
+    read: Option<JobFileStamp>,
     content: RecordContent,
     /// Whether its record was told of and is not gone.
     followed: bool,
@@ -71,13 +71,13 @@ struct SpoolFile {
     cost: usize,
 }
 
-impl SpoolFile {
-    fn new(stat: FileStat, at: Instant, listing: u64) -> SpoolFile {
-        SpoolFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost: stat.readable() }
+impl JobFile {
+    fn new(stat: JobFileStat, at: Instant, listing: u64) -> JobFile {
+        JobFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost: stat.readable() }
     }
 
     /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran goes on.
-    fn see(&mut self, stat: FileStat, at: Instant, listing: u64) {
+    fn see(&mut self, stat: JobFileStat, at: Instant, listing: u64) {
         if self.stat != stat {
             (self.stat, self.changed) = (stat, at);
             if self.content != (RecordContent::Record { finished: false }) {
@@ -109,9 +109,9 @@ impl SpoolFile {
 
 /// The job directory as last seen.
 #[derive(Debug)]
-pub struct Spool {
+pub struct JobDirectory {
     dir: PathBuf,
-    files: HashMap<String, SpoolFile>,
+    files: HashMap<String, JobFile>,
     /// The listing under way, and how many there were.
     listing: Option<ReadDir>,
     listings: u64,
@@ -120,19 +120,19 @@ pub struct Spool {
     owners: OwnerNames,
 }
 
-impl Spool {
+impl JobDirectory {
     /// A spool over `dir`; nothing is read yet.
-    pub fn new(dir: &Path) -> Spool {
+    pub fn new(dir: &Path) -> JobDirectory {
         let owners = OwnerNames::default();
-        Spool { dir: dir.to_owned(), files: HashMap::new(), listing: None, listings: 0, met: (0, 0), owners }
+        JobDirectory { dir: dir.to_owned(), files: HashMap::new(), listing: None, listings: 0, met: (0, 0), owners }
     }
 
     /// Reads what changed and removes what is old. A directory that cannot be listed counts as one refused file.
-    pub fn scan(&mut self, at: Instant) -> Scan {
-        let mut scan = Scan::default();
+    pub fn scan(&mut self, at: Instant) -> JobScan {
+        let mut scan = JobScan::default();
         if let Err(e) = self.list(at, &mut scan) {
             self.listing = None;
-            return Scan { refused: Some((1, format!("{}: {e}", self.dir.display()))), ..scan };
+            return JobScan { refused: Some((1, format!("{}: {e}", self.dir.display()))), ..scan };
         }
         self.look_at_lively(at, &mut scan);
         self.remove_old(at, &mut scan);
@@ -157,7 +157,7 @@ impl Spool {
     }
 
     /// Goes on with the listing, or begins a new one. At its end it is known what is gone.
-    fn list(&mut self, at: Instant, scan: &mut Scan) -> io::Result<()> {
+    fn list(&mut self, at: Instant, scan: &mut JobScan) -> io::Result<()> {
         let mut listing = match self.listing.take() {
             Some(listing) => listing,
             None => {
@@ -182,14 +182,14 @@ impl Spool {
     }
 
     /// Files that a whole listing did not name are gone, unless they were renamed into place while it went on.
-    fn missed(&mut self, at: Instant, scan: &mut Scan) {
+    fn missed(&mut self, at: Instant, scan: &mut JobScan) {
         let missed = self.files.iter().filter(|(_, entry)| entry.listing != self.listings).map(|(name, _)| name.clone());
         for name in missed.collect::<Vec<_>>() {
             self.look(&name, at, scan);
         }
     }
 
-    fn look_at_lively(&mut self, at: Instant, scan: &mut Scan) {
+    fn look_at_lively(&mut self, at: Instant, scan: &mut JobScan) {
         if self.listing.is_none() {
             return; // All were looked at just now.
         }
@@ -200,22 +200,22 @@ impl Spool {
     }
 
     /// Takes a file's stamp anew.
-    fn look(&mut self, name: &str, at: Instant, scan: &mut Scan) {
-        match (FileStat::of(&self.dir.join(name)), self.files.get_mut(name)) {
+    fn look(&mut self, name: &str, at: Instant, scan: &mut JobScan) {
+        match (JobFileStat::of(&self.dir.join(name)), self.files.get_mut(name)) {
             (Some(stat), Some(entry)) => entry.see(stat, at, self.listings),
             (Some(stat), None) => {
-                self.files.insert(name.to_owned(), SpoolFile::new(stat, at, self.listings));
+                self.files.insert(name.to_owned(), JobFile::new(stat, at, self.listings));
             }
             (None, _) => self.drop(name, scan),
         }
     }
 
-    fn drop(&mut self, name: &str, scan: &mut Scan) {
+    fn drop(&mut self, name: &str, scan: &mut JobScan) {
         let followed = self.files.remove(name).is_some_and(|entry| entry.followed);
         scan.gone.extend(record_id(name).filter(|_| followed).map(str::to_owned));
     }
 
-    fn remove_old(&mut self, at: Instant, scan: &mut Scan) {
+    fn remove_old(&mut self, at: Instant, scan: &mut JobScan) {
         let old = self.files.iter().filter(|(_, entry)| entry.is_old(at)).map(|(name, _)| name.clone());
         for name in old.take(HANDLED.things).collect::<Vec<_>>() {
             // It may have been written just now.
@@ -229,12 +229,12 @@ impl Spool {
     }
 
     /// Forgets files where too many are known; they are met again by a later listing.
-    fn bound(&mut self, at: Instant, scan: &mut Scan) {
+    fn bound(&mut self, at: Instant, scan: &mut JobScan) {
         if self.files.len() <= KNOWN.each.things {
             return;
         }
         let names = self.ranked(at, |_| true);
-        let kept = KNOWN.kept(names.iter().map(|name| (self.files[name].stat.owner, 0)));
+        let kept = KNOWN.select_kept(names.iter().map(|name| (self.files[name].stat.owner, 0)));
         let mut spare = vec![true; names.len()];
         kept.into_iter().for_each(|index| spare[index] = false);
         names.iter().zip(spare).filter(|(_, spare)| *spare).for_each(|(name, _)| self.drop(name, scan));
@@ -249,13 +249,13 @@ impl Spool {
     /// The files to be followed, every owner's most wanted one first.
     fn wanted(&self, at: Instant) -> Vec<String> {
         let names = self.ranked(at, |name| record_id(name).is_some());
-        let kept = jobs::FOLLOWED.kept(names.iter().map(|name| (self.files[name].stat.owner, self.files[name].cost)));
+        let kept = jobs::FOLLOWED.select_kept(names.iter().map(|name| (self.files[name].stat.owner, self.files[name].cost)));
         kept.into_iter().map(|index| names[index].clone()).collect()
     }
 
     /// Reads those of the wanted files that changed, and lets go of the others.
-    fn follow(&mut self, wanted: &[String], scan: &mut Scan) {
-        let mut unwanted: HashMap<&str, &mut SpoolFile> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
+    fn follow(&mut self, wanted: &[String], scan: &mut JobScan) {
+        let mut unwanted: HashMap<&str, &mut JobFile> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
         let mut handled = RecordAllowance::default();
         for name in wanted {
             let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), record_id(name)) else { continue };

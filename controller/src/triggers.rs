@@ -1,12 +1,12 @@
 //! What has to be read again when a switch's cheap counters moved or it sent a trap: only what can have changed.
-use inventory::observation::{Pulse, Table};
+use inventory::observation::{DevicePulse, DeviceTable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What a notification says has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum TrapKind {
+pub enum TrapTopic {
     /// linkDown or linkUp (RFC 2863).
     Link,
     /// newRoot or topologyChange (RFC 4188).
@@ -18,33 +18,33 @@ pub enum TrapKind {
 }
 
 /// The tables a trap makes worth reading; empty: poll the counters.
-pub fn after_trap(kind: TrapKind) -> Vec<Table> {
+pub fn after_trap(kind: TrapTopic) -> Vec<DeviceTable> {
     match kind {
-        TrapKind::Link => vec![Table::Interfaces, Table::Bridge],
-        TrapKind::Stp => vec![Table::Bridge, Table::Fdb],
-        TrapKind::Lldp => vec![Table::Lldp],
-        TrapKind::Other => Vec::new(),
+        TrapTopic::Link => vec![DeviceTable::Interfaces, DeviceTable::Bridge],
+        TrapTopic::Stp => vec![DeviceTable::Bridge, DeviceTable::Fdb],
+        TrapTopic::Lldp => vec![DeviceTable::Lldp],
+        TrapTopic::Other => Vec::new(),
     }
 }
 
 /// The tables worth reading after `now`, given the pulse before it; without one, all.
-pub fn after_pulse(before: Option<&Pulse>, now: &Pulse) -> Vec<Table> {
-    let Some(before) = before else { return Table::ALL.to_vec() };
+pub fn after_pulse(before: Option<&DevicePulse>, now: &DevicePulse) -> Vec<DeviceTable> {
+    let Some(before) = before else { return DeviceTable::ALL.to_vec() };
     if now.uptime < before.uptime {
-        return Table::ALL.to_vec();
+        return DeviceTable::ALL.to_vec();
     }
     let mut tables = BTreeSet::new();
     let ports = !now.brief;
     // The time since the last change goes back when there was one, also where the counter is missing or wraps.
     let stp_moved = now.top_changes != before.top_changes || now.since_top_change < before.since_top_change;
     if stp_moved || (ports && now.stp_states != before.stp_states) {
-        tables.extend([Table::Bridge, Table::Fdb]);
+        tables.extend([DeviceTable::Bridge, DeviceTable::Fdb]);
     }
     if now.lldp_last_change != before.lldp_last_change {
-        tables.insert(Table::Lldp);
+        tables.insert(DeviceTable::Lldp);
     }
     if ports && now.up != before.up {
-        tables.extend([Table::Interfaces, Table::Bridge]);
+        tables.extend([DeviceTable::Interfaces, DeviceTable::Bridge]);
     }
     tables.into_iter().collect()
 }
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
     use inventory::observation::StpState;
 
-    fn pulse() -> Pulse {
-        Pulse {
+    fn pulse() -> DevicePulse {
+        DevicePulse {
             uptime: 1000,
             top_changes: Some(4),
             since_top_change: Some(500),
@@ -70,40 +70,40 @@ mod tests {
 
     #[test]
     fn a_brief_pulse_tells_what_its_scalars_tell() {
-        let brief = |lldp| Pulse {
+        let brief = |lldp| DevicePulse {
             uptime: 1100,
             top_changes: Some(4),
             since_top_change: Some(600),
             lldp_last_change: Some(lldp),
             brief: true,
-            ..Pulse::default()
+            ..DevicePulse::default()
         };
         assert_eq!(after_pulse(Some(&pulse()), &brief(700)), []);
-        assert_eq!(after_pulse(Some(&pulse()), &brief(800)), [Table::Lldp]);
-        let next = Pulse { uptime: 1200, since_top_change: Some(700), up: vec![(2, false)], ..pulse() };
+        assert_eq!(after_pulse(Some(&pulse()), &brief(800)), [DeviceTable::Lldp]);
+        let next = DevicePulse { uptime: 1200, since_top_change: Some(700), up: vec![(2, false)], ..pulse() };
         let before = brief(700).completed(Some(&pulse()));
         assert_eq!(
             after_pulse(Some(&before), &next),
-            [Table::Interfaces, Table::Bridge],
+            [DeviceTable::Interfaces, DeviceTable::Bridge],
             "ports are compared with when they were asked last"
         );
     }
 
     #[test]
     fn counters_that_only_run_on_ask_for_nothing() {
-        let later = Pulse { uptime: 1100, since_top_change: Some(600), octets: vec![(2, 99, 99)], ..pulse() };
+        let later = DevicePulse { uptime: 1100, since_top_change: Some(600), octets: vec![(2, 99, 99)], ..pulse() };
         assert_eq!(after_pulse(Some(&pulse()), &later), []);
     }
 
     #[test]
     fn each_change_asks_for_its_tables_only() {
-        let after = |now: Pulse| after_pulse(Some(&pulse()), &now);
-        assert_eq!(after(Pulse { top_changes: Some(5), ..pulse() }), [Table::Bridge, Table::Fdb]);
-        assert_eq!(after(Pulse { since_top_change: Some(3), ..pulse() }), [Table::Bridge, Table::Fdb]);
-        assert_eq!(after(Pulse { stp_states: vec![(1, StpState::Blocking)], ..pulse() }), [Table::Bridge, Table::Fdb]);
-        assert_eq!(after(Pulse { lldp_last_change: Some(900), ..pulse() }), [Table::Lldp]);
-        assert_eq!(after(Pulse { up: vec![(2, false)], ..pulse() }), [Table::Interfaces, Table::Bridge]);
-        assert_eq!(after(Pulse { uptime: 3, ..pulse() }), Table::ALL);
-        assert_eq!(after_pulse(None, &pulse()), Table::ALL);
+        let after = |now: DevicePulse| after_pulse(Some(&pulse()), &now);
+        assert_eq!(after(DevicePulse { top_changes: Some(5), ..pulse() }), [DeviceTable::Bridge, DeviceTable::Fdb]);
+        assert_eq!(after(DevicePulse { since_top_change: Some(3), ..pulse() }), [DeviceTable::Bridge, DeviceTable::Fdb]);
+        assert_eq!(after(DevicePulse { stp_states: vec![(1, StpState::Blocking)], ..pulse() }), [DeviceTable::Bridge, DeviceTable::Fdb]);
+        assert_eq!(after(DevicePulse { lldp_last_change: Some(900), ..pulse() }), [DeviceTable::Lldp]);
+        assert_eq!(after(DevicePulse { up: vec![(2, false)], ..pulse() }), [DeviceTable::Interfaces, DeviceTable::Bridge]);
+        assert_eq!(after(DevicePulse { uptime: 3, ..pulse() }), DeviceTable::ALL);
+        assert_eq!(after_pulse(None, &pulse()), DeviceTable::ALL);
     }
 }

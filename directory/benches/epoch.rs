@@ -4,10 +4,10 @@
 //! tree, both collectives as they are published, the verifier, the bytes of all files with their digests.
 use criterion::{Criterion, criterion_group, criterion_main};
 use directory::epoch::Epoch;
-use directory::pointer::Pointer;
+use directory::pointer::EpochPointer;
 use inventory::{Millis, Topology, TopologyFile};
 use schedules::allgather;
-use selection::tuning::Tuning;
+use selection::tuning::TuningRuns;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
@@ -27,12 +27,12 @@ fn epochs(c: &mut Criterion) {
     group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
     let mut topology = network();
     topology.hosts["n5"].switch = "s9".to_owned();
-    let plan = || Epoch::plan(2, Millis(1), topology.clone(), Topology::default(), Tuning::default()).unwrap();
+    let plan = || Epoch::plan(2, Millis(1), topology.clone(), Topology::default(), TuningRuns::default()).unwrap();
     group.bench_function("one host moved", |b| b.iter(|| plan().files()));
     let epoch = plan();
     group.bench_function("files", |b| b.iter(|| black_box(&epoch).files()));
     let files = epoch.files();
-    let pointer = Pointer::new(2, &files.last().unwrap().1);
+    let pointer = EpochPointer::new(2, &files.last().unwrap().1);
     let read = |name: &str, _| Ok(files.iter().find(|file| file.0 == name).unwrap().1.clone());
     group.bench_function("opened", |b| b.iter(|| Epoch::open(black_box(&pointer), read).unwrap()));
     let tree = topology.tree().unwrap();

@@ -1,9 +1,9 @@
 //! Following the published epochs, as the helper of a rank does. It only ever reads whole files, checks every digest, and when
 //! anything is wrong it says so and keeps nothing.
 use crate::bounded;
-use crate::epoch::Lean;
+use crate::epoch::LeanEpoch;
 use crate::layout::{CURRENT, limit};
-use crate::pointer::Pointer;
+use crate::pointer::EpochPointer;
 use crate::reading::reader;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ pub struct EpochFollower {
 
 /// What a look gave.
 #[derive(Debug)]
-pub enum Look {
+pub enum ReaderOutcome {
     /// The same epoch as before.
     Same,
     /// Another epoch.
-    New(Box<Lean>),
+    New(Box<LeanEpoch>),
     /// No epoch that could be used, and why.
     Unusable(String),
 }
@@ -35,22 +35,22 @@ impl EpochFollower {
 
     /// Reads the pointer, and the epoch if it is another one than last time. An epoch that could not be
     /// opened is tried again at the next look: a file may still be on its way to this host. After that it is new again.
-    pub fn look(&mut self) -> Look {
+    pub fn look(&mut self) -> ReaderOutcome {
         match self.open() {
-            Ok(None) => Look::Same,
+            Ok(None) => ReaderOutcome::Same,
             Ok(Some((line, lean))) => {
                 self.seen = Some(line);
-                Look::New(Box::new(lean))
+                ReaderOutcome::New(Box::new(lean))
             }
             Err(problem) => {
                 // Whoever heard of this hears of the epoch again once it is back.
                 self.seen = None;
-                Look::Unusable(problem)
+                ReaderOutcome::Unusable(problem)
             }
         }
     }
 
-    fn open(&self) -> Result<Option<(String, Lean)>, String> {
+    fn open(&self) -> Result<Option<(String, LeanEpoch)>, String> {
         let current = self.dir.join(CURRENT);
         let line = bounded::read(&current, limit(CURRENT)).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound if !self.dir.is_dir() => format!("{}: no such directory on this host", self.dir.display()),
@@ -61,9 +61,9 @@ impl EpochFollower {
         if self.seen.as_ref() == Some(&line) {
             return Ok(None);
         }
-        let pointer: Pointer = line.parse().map_err(|e| format!("{}: {e}", current.display()))?;
+        let pointer: EpochPointer = line.parse().map_err(|e| format!("{}: {e}", current.display()))?;
         let folder = self.dir.join(pointer.folder());
-        let lean = Lean::open(&pointer, reader(folder)).map_err(|e| format!("{}: {e}", self.dir.display()))?;
+        let lean = LeanEpoch::open(&pointer, reader(folder)).map_err(|e| format!("{}: {e}", self.dir.display()))?;
         Ok(Some((line, lean)))
     }
 }
@@ -73,16 +73,16 @@ mod tests {
     use super::*;
     use crate::epoch::Epoch;
     use inventory::{Millis, Topology, TopologyFile};
-    use selection::tuning::Tuning;
+    use selection::tuning::TuningRuns;
     use std::fs;
 
     /// Publishes an epoch of one switch by hand.
     fn publish(dir: &Path) {
         let topology = TopologyFile::parse("tree", "switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}\n").unwrap();
-        let epoch = Epoch::plan(1, Millis(0), topology, Topology::default(), Tuning::default()).unwrap();
+        let epoch = Epoch::plan(1, Millis(0), topology, Topology::default(), TuningRuns::default()).unwrap();
         let files = epoch.files();
         let manifest = &files.iter().find(|(name, _)| *name == "manifest.json").unwrap().1;
-        let pointer = Pointer::new(1, manifest);
+        let pointer = EpochPointer::new(1, manifest);
         fs::create_dir_all(dir.join(pointer.folder())).unwrap();
         files.iter().for_each(|(name, octets)| fs::write(dir.join(pointer.folder()).join(name), octets).unwrap());
         fs::write(dir.join("current"), pointer.to_string()).unwrap();
@@ -93,12 +93,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         publish(dir.path());
         let mut follower = EpochFollower::new(dir.path());
-        assert!(matches!(follower.look(), Look::New(_)));
-        assert!(matches!(follower.look(), Look::Same));
+        assert!(matches!(follower.look(), ReaderOutcome::New(_)));
+        assert!(matches!(follower.look(), ReaderOutcome::Same));
         fs::rename(dir.path().join("current"), dir.path().join("away")).unwrap();
-        assert!(matches!(follower.look(), Look::Unusable(_)));
+        assert!(matches!(follower.look(), ReaderOutcome::Unusable(_)));
         fs::rename(dir.path().join("away"), dir.path().join("current")).unwrap();
-        assert!(matches!(follower.look(), Look::New(_)));
-        assert!(matches!(follower.look(), Look::Same));
+        assert!(matches!(follower.look(), ReaderOutcome::New(_)));
+        assert!(matches!(follower.look(), ReaderOutcome::Same));
     }
 }

@@ -6,31 +6,31 @@ use std::str::FromStr;
 
 /// SHA-256 (FIPS 180-4) of a file, written `sha256:` and 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sha([u8; 32]);
+pub struct Sha256Digest([u8; 32]);
 
-impl Sha {
-    pub(crate) fn of(bytes: &[u8]) -> Sha {
-        Sha(Sha256::digest(bytes).into())
+impl Sha256Digest {
+    pub(crate) fn of(bytes: &[u8]) -> Sha256Digest {
+        Sha256Digest(Sha256::digest(bytes).into())
     }
 }
 
-impl fmt::Display for Sha {
+impl fmt::Display for Sha256Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sha256:")?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Sha {
+impl fmt::Debug for Sha256Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl FromStr for Sha {
+impl FromStr for Sha256Digest {
     type Err = PointerError;
 
-    fn from_str(text: &str) -> Result<Sha, PointerError> {
+    fn from_str(text: &str) -> Result<Sha256Digest, PointerError> {
         let bad = || PointerError(shortened(text));
         let digits = text.strip_prefix("sha256:").filter(|d| d.len() == 64).ok_or_else(bad)?;
         let mut sha = [0; 32];
@@ -38,17 +38,17 @@ impl FromStr for Sha {
             let digit = |c: u8| (c as char).to_digit(16).filter(|_| !c.is_ascii_uppercase()).ok_or_else(bad);
             *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
         }
-        Ok(Sha(sha))
+        Ok(Sha256Digest(sha))
     }
 }
 
 /// What `current` holds: which epoch is the current one, and the digest of its manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Pointer {
+pub struct EpochPointer {
     /// The epoch's number, from 1.
     pub number: u64,
     /// Digest of its manifest.
-    pub digest: Sha,
+    pub digest: Sha256Digest,
 }
 
 /// A text that is no pointer, shortened.
@@ -60,10 +60,10 @@ pub(crate) fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
-impl Pointer {
+impl EpochPointer {
     /// The pointer to an epoch whose manifest has these bytes.
-    pub fn new(number: u64, manifest: &[u8]) -> Pointer {
-        Pointer { number, digest: Sha::of(manifest) }
+    pub fn new(number: u64, manifest: &[u8]) -> EpochPointer {
+        EpochPointer { number, digest: Sha256Digest::of(manifest) }
     }
 
     /// The epoch's folder in the shared directory: `epochs/00000041`.
@@ -72,21 +72,21 @@ impl Pointer {
     }
 }
 
-impl fmt::Display for Pointer {
+impl fmt::Display for EpochPointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.number, self.digest)
     }
 }
 
-impl FromStr for Pointer {
+impl FromStr for EpochPointer {
     type Err = PointerError;
 
     /// Reads what `Display` writes, with or without a newline at the end.
-    fn from_str(text: &str) -> Result<Pointer, PointerError> {
+    fn from_str(text: &str) -> Result<EpochPointer, PointerError> {
         let bad = || PointerError(shortened(text));
         let (number, digest) = text.strip_suffix('\n').unwrap_or(text).split_once(' ').ok_or_else(bad)?;
         let plain = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
         let number = number.parse().ok().filter(|&n| plain && n > 0).ok_or_else(bad)?;
-        Ok(Pointer { number, digest: digest.parse().map_err(|_| bad())? })
+        Ok(EpochPointer { number, digest: digest.parse().map_err(|_| bad())? })
     }
 }

@@ -2,8 +2,8 @@
 use crate::bounded;
 use crate::epoch::{Epoch, EpochError};
 use crate::layout::{CURRENT, TUNING, folder_name, limit};
-use crate::pointer::Pointer;
-use selection::tuning::Tuning;
+use crate::pointer::EpochPointer;
+use selection::tuning::TuningRuns;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where `current` holds something else.
-pub fn current(dir: &Path) -> io::Result<Option<Pointer>> {
+pub fn current(dir: &Path) -> io::Result<Option<EpochPointer>> {
     let path = dir.join(CURRENT);
     let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
     let bytes = match bounded::read(&path, limit(CURRENT)) {
@@ -20,13 +20,13 @@ pub fn current(dir: &Path) -> io::Result<Option<Pointer>> {
         other => other.map_err(told)?,
     };
     let text = String::from_utf8_lossy(&bytes);
-    let pointer = text.parse::<Pointer>().map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
+    let pointer = text.parse::<EpochPointer>().map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
     Ok(Some(pointer))
 }
 
 /// A shared directory whose current epoch cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum CurrentError {
+pub enum CurrentEpochError {
     /// The pointer cannot be read.
     #[error("{0}")]
     Pointer(#[from] io::Error),
@@ -39,7 +39,7 @@ pub enum CurrentError {
 ///
 /// # Errors
 /// [`CurrentError`] naming what is missing or altered.
-pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentError> {
+pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
     let Some(pointer) = current(dir)? else { return Ok(None) };
     Ok(Some(Epoch::open(&pointer, reader(dir.join(pointer.folder())))?))
 }
@@ -48,12 +48,12 @@ pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentError> {
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
-pub fn measurements(dir: &Path) -> io::Result<Tuning> {
+pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
     let path = dir.join(TUNING);
     let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
     match bounded::read(&path, limit(TUNING)) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Tuning::default()),
-        bytes => Tuning::from_json(&bytes.map_err(told)?).map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TuningRuns::default()),
+        bytes => TuningRuns::from_json(&bytes.map_err(told)?).map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::sample::{Index, select};
 mod readers;
 
 #[derive(Debug, Clone)]
-enum Mutation {
+enum ByteMutation {
     Flip(Index, u8),
     Insert(Index, Vec<u8>),
     Delete(Index, usize),
@@ -15,34 +15,34 @@ enum Mutation {
     Cut(Index),
 }
 
-fn mutation() -> impl Strategy<Value = Mutation> {
+fn mutation() -> impl Strategy<Value = ByteMutation> {
     prop_oneof![
-        4 => (any::<Index>(), 0..8u8).prop_map(|(at, bit)| Mutation::Flip(at, bit)),
-        2 => (any::<Index>(), prop::collection::vec(any::<u8>(), 1..5)).prop_map(|(at, bytes)| Mutation::Insert(at, bytes)),
-        2 => (any::<Index>(), 1..9usize).prop_map(|(at, length)| Mutation::Delete(at, length)),
-        2 => (any::<Index>(), 1..33usize).prop_map(|(at, length)| Mutation::Repeat(at, length)),
-        1 => any::<Index>().prop_map(Mutation::Cut),
+        4 => (any::<Index>(), 0..8u8).prop_map(|(at, bit)| ByteMutation::Flip(at, bit)),
+        2 => (any::<Index>(), prop::collection::vec(any::<u8>(), 1..5)).prop_map(|(at, bytes)| ByteMutation::Insert(at, bytes)),
+        2 => (any::<Index>(), 1..9usize).prop_map(|(at, length)| ByteMutation::Delete(at, length)),
+        2 => (any::<Index>(), 1..33usize).prop_map(|(at, length)| ByteMutation::Repeat(at, length)),
+        1 => any::<Index>().prop_map(ByteMutation::Cut),
     ]
 }
 
-fn mutate(bytes: &mut Vec<u8>, mutation: Mutation) {
+fn mutate(bytes: &mut Vec<u8>, mutation: ByteMutation) {
     let place = |at: Index, bytes: &Vec<u8>| at.index(bytes.len() + 1);
     match mutation {
-        Mutation::Flip(..) if bytes.is_empty() => {}
-        Mutation::Flip(at, bit) => *at.get_mut(bytes) ^= 1 << bit,
-        Mutation::Insert(at, new) => {
+        ByteMutation::Flip(..) if bytes.is_empty() => {}
+        ByteMutation::Flip(at, bit) => *at.get_mut(bytes) ^= 1 << bit,
+        ByteMutation::Insert(at, new) => {
             let at = place(at, bytes);
             bytes.splice(at..at, new);
         }
-        Mutation::Delete(at, length) => {
+        ByteMutation::Delete(at, length) => {
             let at = place(at, bytes);
             bytes.drain(at..bytes.len().min(at + length));
         }
-        Mutation::Repeat(at, length) => {
+        ByteMutation::Repeat(at, length) => {
             let at = place(at, bytes);
             bytes.extend_from_within(at..bytes.len().min(at + length));
         }
-        Mutation::Cut(at) => bytes.truncate(place(at, bytes)),
+        ByteMutation::Cut(at) => bytes.truncate(place(at, bytes)),
     }
 }
 

@@ -4,9 +4,9 @@ use controller::history::moment;
 use directory::epoch::Epoch;
 use directory::reading::current_epoch;
 use inventory::TopologyFile;
-use schedules::lg::Clusters;
-use selection::table::{Collective, Entry, Mpi};
-use selection::tuning::Run;
+use schedules::lg::ClusterPartition;
+use selection::table::{Collective, DecisionEntry, Mpi};
+use selection::tuning::TuningRun;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +19,7 @@ pub enum JobFinding {
     /// What it is about, and how it is.
     Line(String, String),
     /// What runs from which size on.
-    Table(Vec<Entry>),
+    Table(Vec<DecisionEntry>),
 }
 
 /// What was found, and whether jobs would be served.
@@ -143,7 +143,7 @@ fn followed(findings: &mut JobFindings, epoch: &Epoch) {
 
 /// Between what LG has something to do; nothing where all hosts are in one cluster.
 fn clusters(file: &TopologyFile) -> Option<String> {
-    let clusters = match Clusters::of(&file.tree().ok()?, file) {
+    let clusters = match ClusterPartition::of(&file.tree().ok()?, file) {
         Ok(clusters) => clusters,
         Err(problem) => return Some(format!("{problem}; no job goes by lg")),
     };
@@ -164,14 +164,14 @@ fn place(file: &TopologyFile, host: &str) -> String {
 fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
     findings.say(&mpi.to_string(), &run.map_or("not measured here: heddle tune does".to_owned(), |run| measured(epoch, run)));
-    let table = epoch.table.clone().under(mpi);
+    let table = epoch.table.clone().for_mpi(mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         findings.say("", &collective.to_string());
         findings.list.push(JobFinding::Table(table.entries(collective).to_vec()));
     }
 }
 
-fn measured(epoch: &Epoch, run: &Run) -> String {
+fn measured(epoch: &Epoch, run: &TuningRun) -> String {
     let grounds = epoch.topology.tree().map(|tree| run.grounds(&tree).to_string()).unwrap_or_default();
     format!("{grounds}: {}, {} ranks, epoch {}, {}", moment(run.at), run.place.hosts.len(), run.epoch, run.library)
 }

@@ -2,27 +2,27 @@
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
-use experiments::graph::{Construction, HOSTS_PER_SWITCH, Random, random_cluster, spanning_tree};
-use inventory::topology_file::Link;
+use experiments::graph::{TreeConstruction, HOSTS_PER_SWITCH, SplitMix64, random_cluster, spanning_tree};
+use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, Tree};
-use schedules::allgather::{Algorithm, lanes, plan_as};
+use schedules::allgather::{AllgatherAlgorithm, lanes, plan_as};
 use std::hint::black_box;
 use std::time::Duration;
 
 const SWITCHES: usize = 1000;
 
 /// A spanning tree of one of the allgather paper's random clusters.
-fn spanning(construction: Construction) -> Tree {
-    let mut random = Random::new(11);
+fn spanning(construction: TreeConstruction) -> Tree {
+    let mut random = SplitMix64::new(11);
     let cluster = random_cluster(SWITCHES, SWITCHES * HOSTS_PER_SWITCH, &mut random);
     spanning_tree(&cluster, construction, &mut random).tree().unwrap()
 }
 
 /// Every switch below one of up to `back` before it, `hosts` at random switches; few hosts make rings hard to find.
 fn grown(back: usize, hosts: usize) -> Tree {
-    let mut random = Random::new(11);
+    let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(SWITCHES, hosts, &mut random);
-    let link = |s: usize, random: &mut Random| Link {
+    let link = |s: usize, random: &mut SplitMix64| TopologyCable {
         a: format!("s{s}"),
         b: format!("s{}", s - 1 - random.below(s.min(back))),
         rate: BitsPerSec::GIGABIT,
@@ -36,15 +36,15 @@ fn grown(back: usize, hosts: usize) -> Tree {
 fn rings(c: &mut Criterion) {
     let mut group = c.benchmark_group("allgather 1000 switches");
     for (name, tree) in [
-        ("breadth first", spanning(Construction::BreadthFirst)),
-        ("depth first", spanning(Construction::DepthFirst)),
-        ("at random", spanning(Construction::Random)),
+        ("breadth first", spanning(TreeConstruction::BreadthFirst)),
+        ("depth first", spanning(TreeConstruction::DepthFirst)),
+        ("at random", spanning(TreeConstruction::Random)),
         ("tall, two hosts a switch", grown(3, 2 * SWITCHES)),
         ("tall, a host a switch", grown(3, SWITCHES)),
         ("low, a host a switch", grown(SWITCHES, SWITCHES)),
         ("low, a host for two switches", grown(SWITCHES, SWITCHES / 2)),
     ] {
-        for algorithm in [Algorithm::Lr1, Algorithm::Lr3] {
+        for algorithm in [AllgatherAlgorithm::Lr1, AllgatherAlgorithm::Lr3] {
             let path = plan_as(&tree, algorithm).map(|ring| ring.longest_path).unwrap();
             group.bench_function(format!("{name}, {algorithm} (longest path {path})"), |b| b.iter(|| plan_as(black_box(&tree), algorithm)));
         }
@@ -54,13 +54,13 @@ fn rings(c: &mut Criterion) {
 
 /// 64 switches of 16 hosts at 10 Gbit/s, trunks of 1 Gbit/s.
 fn behind_slow_trunks(c: &mut Criterion) {
-    let mut random = Random::new(11);
+    let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(64, 1024, &mut random);
     cluster.hosts.values_mut().enumerate().for_each(|(h, host)| {
         host.switch = format!("s{}", h % 64);
         host.rate = BitsPerSec::mega(10_000);
     });
-    let tree = spanning_tree(&cluster, Construction::BreadthFirst, &mut random).tree().unwrap();
+    let tree = spanning_tree(&cluster, TreeConstruction::BreadthFirst, &mut random).tree().unwrap();
     c.bench_function("allgather 1024 hosts, lanes", |b| b.iter(|| lanes::plan(black_box(&tree))));
 }
 

@@ -2,7 +2,7 @@
 use std::fmt::Write;
 
 /// One line of a panel.
-pub struct Line {
+pub struct ChartLine {
     /// As the legend has it.
     pub name: &'static str,
     /// From left to right.
@@ -10,20 +10,20 @@ pub struct Line {
 }
 
 /// One pair of axes.
-pub struct Panel {
+pub struct ChartPanel {
     /// Above it.
     pub title: &'static str,
     /// The name of the axis, and how it runs.
-    pub x: (&'static str, Scale),
+    pub x: (&'static str, AxisScale),
     /// The same upwards.
-    pub y: (&'static str, Scale),
+    pub y: (&'static str, AxisScale),
     /// What is drawn.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
 /// How an axis runs.
 #[derive(Clone, Copy)]
-pub enum Scale {
+pub enum AxisScale {
     /// From 0.
     Linear,
     /// From one power of this base to another.
@@ -38,7 +38,7 @@ const MARGIN: (f64, f64, f64, f64) = (60.0, 20.0, 40.0, 50.0);
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 /// The panels as an SVG document.
-pub fn svg(panels: &[Panel]) -> String {
+pub fn svg(panels: &[ChartPanel]) -> String {
     let (width, height) = (WIDTH * panels.len() as f64, HEIGHT + 30.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
@@ -57,11 +57,11 @@ pub fn svg(panels: &[Panel]) -> String {
     svg + "</svg>\n"
 }
 
-impl Panel {
+impl ChartPanel {
     fn drawn(&self) -> String {
         let (left, right, above, below) = MARGIN;
         let all = || self.lines.iter().flat_map(|line| &line.points);
-        let (across, up) = (Axis::new(self.x.1, all().map(|point| point.0)), Axis::new(self.y.1, all().map(|point| point.1)));
+        let (across, up) = (ChartAxis::new(self.x.1, all().map(|point| point.0)), ChartAxis::new(self.y.1, all().map(|point| point.1)));
         let x = |value: f64| left + across.share(value) * (WIDTH - left - right);
         let y = |value: f64| HEIGHT - below - up.share(value) * (HEIGHT - above - below);
         let (middle, end, centre) = (left + (WIDTH - left - right) / 2.0, WIDTH - right, above + (HEIGHT - above - below) / 2.0);
@@ -91,34 +91,34 @@ impl Panel {
 }
 
 /// Where values stand along an axis.
-struct Axis {
-    scale: Scale,
+struct ChartAxis {
+    scale: AxisScale,
     ticks: Vec<f64>,
 }
 
-impl Axis {
-    fn new(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Axis {
+impl ChartAxis {
+    fn new(scale: AxisScale, values: impl Iterator<Item = f64> + Clone) -> ChartAxis {
         let most = values.clone().fold(f64::MIN_POSITIVE, f64::max);
         let ticks = match scale {
-            Scale::Linear => {
+            AxisScale::Linear => {
                 let step = step(most);
                 (0..=(most / step).ceil().max(1.0) as u32).map(|i| (f64::from(i) * step * 1e3).round() / 1e3).collect()
             }
-            Scale::Powers(base) => {
+            AxisScale::Powers(base) => {
                 let power = |value: f64| value.log(base);
                 let least = (power(values.fold(most, f64::min)) + 1e-9).floor() as i32;
                 (least..=((power(most) - 1e-9).ceil() as i32).max(least + 1)).map(|i| base.powi(i)).collect()
             }
         };
-        Axis { scale, ticks }
+        ChartAxis { scale, ticks }
     }
 
     /// 0 at the first tick, 1 at the last one.
     fn share(&self, value: f64) -> f64 {
         let (first, last) = (self.ticks[0], self.ticks[self.ticks.len() - 1]);
         match self.scale {
-            Scale::Linear => value / last,
-            Scale::Powers(_) => (value / first).ln() / (last / first).ln(),
+            AxisScale::Linear => value / last,
+            AxisScale::Powers(_) => (value / first).ln() / (last / first).ln(),
         }
     }
 }

@@ -4,8 +4,8 @@
 use agent::datagrams;
 use infer::infer_recorded;
 use inventory::Millis;
-use inventory::observation::{Observation, Source, Table};
-use inventory::view::{Views, apply};
+use inventory::observation::{Observation, ObservationSource, DeviceTable};
+use inventory::view::{DeviceViews, apply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((which, mut rest)) = bytes.split_first() else { return };
@@ -15,9 +15,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         parts.push(datagram);
         rest = after;
     }
-    let table = Table::ALL[usize::from(*which) % Table::ALL.len()];
+    let table = DeviceTable::ALL[usize::from(*which) % DeviceTable::ALL.len()];
     let fact = datagrams::table(table, parts);
-    let mut views = Views::new();
-    apply(&mut views, &Observation { at: Millis(1), reporter: "s0".into(), source: Source::Snmp, fact });
+    let mut views = DeviceViews::new();
+    apply(&mut views, &Observation { at: Millis(1), reporter: "s0".into(), source: ObservationSource::Snmp, fact });
     let _ = infer_recorded(&views).tree();
 });

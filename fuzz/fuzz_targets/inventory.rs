@@ -2,11 +2,11 @@
 #![no_main]
 use infer::infer;
 use inventory::inventory_file::Inventory;
-use inventory::view::Views;
+use inventory::view::DeviceViews;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(inventory) = Inventory::parse("fuzz", &String::from_utf8_lossy(bytes)) {
-        let topology = infer(&inventory, &Views::new());
+        let topology = infer(&inventory, &DeviceViews::new());
         assert!(topology.nodes.len() >= inventory.switches.len(), "each switch is a node, seen or not");
     }
 });

@@ -2,13 +2,13 @@
 #![no_main]
 mod written;
 
-use agent::recording::Recording;
+use agent::recording::DeviceRecording;
 use infer::infer;
 use inventory::Millis;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Source};
-use inventory::view::{Views, apply};
+use inventory::observation::{DeviceFact, Observation, ObservationSource};
+use inventory::view::{DeviceViews, apply};
 use std::sync::LazyLock;
 
 const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nsnmp: {default: {version: 2c, community: c}}\nhosts: {n0: {}, n1: {mac: \"02:00:00:00:01:01\"}, n2: {address: 10.0.1.2}}\n";
@@ -18,11 +18,11 @@ const WALKS: [&[u8]; 2] = [
     b"1.3.6.1.2.1.1.5.0|4|s1\n1.3.6.1.2.1.2.2.1.2.1|4|swp1\n1.3.6.1.2.1.2.2.1.2.2|4|swp2\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000002\n1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n1.0.8802.1.1.2.1.4.1.1.4.0.1.1|2|4\n1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000001\n1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp1\n1.3.6.1.2.1.17.1.1.0|4x|020000000002\n",
 ];
 
-static NETWORK: LazyLock<(Inventory, Views)> = LazyLock::new(|| {
+static NETWORK: LazyLock<(Inventory, DeviceViews)> = LazyLock::new(|| {
     let inventory = Inventory::parse("fuzz", INVENTORY).expect("a good inventory");
-    let mut views = Views::new();
+    let mut views = DeviceViews::new();
     for (name, walk) in ["s0", "s1"].into_iter().zip(WALKS) {
-        let recording = Recording::parse(name, walk).expect("a good walk");
+        let recording = DeviceRecording::parse(name, walk).expect("a good walk");
         for said in recording.observations(Millis(1)) {
             apply(&mut views, &said);
         }
@@ -40,8 +40,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let again = serde_json::to_vec(&report).expect("plain data serializes");
         assert_eq!(serde_json::from_slice::<HostReport>(&again).ok().as_ref(), Some(&report));
         // The controller takes a host's word under that host's name only.
-        let fact = Fact::Host(HostReport { host: host.to_owned(), ..report });
-        apply(&mut views, &Observation { at: Millis(2), reporter: host.to_owned(), source: Source::Agent, fact });
+        let fact = DeviceFact::Host(HostReport { host: host.to_owned(), ..report });
+        apply(&mut views, &Observation { at: Millis(2), reporter: host.to_owned(), source: ObservationSource::Agent, fact });
     }
     written::everywhere(&infer(inventory, &views));
 });

@@ -2,16 +2,16 @@
 #![no_main]
 mod written;
 
-use agent::recording::Recording;
+use agent::recording::DeviceRecording;
 use infer::infer_recorded;
 use inventory::Millis;
-use inventory::view::{Views, apply};
+use inventory::view::{DeviceViews, apply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // Two devices, parted by a zero: what one says of the other matters, too.
-    let mut views = Views::new();
+    let mut views = DeviceViews::new();
     for (name, text) in ["s0", "s1"].into_iter().zip(bytes.split(|&b| b == 0)) {
-        for observation in Recording::parse(name, text).into_iter().flat_map(|r| r.observations(Millis(1))) {
+        for observation in DeviceRecording::parse(name, text).into_iter().flat_map(|r| r.observations(Millis(1))) {
             apply(&mut views, &observation);
         }
     }

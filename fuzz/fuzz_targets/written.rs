@@ -1,6 +1,6 @@
 //! A topology in every form it is written in: in characters that can be seen, and read back as what it was.
-use cabling::{Kind, Plan, compare, export};
-use inventory::topology::Grade;
+use cabling::{FindingKind, CablingPlan, compare, export};
+use inventory::topology::LinkGrade;
 use inventory::{Topology, TopologyFile, plain};
 
 /// Writes it everywhere.
@@ -16,12 +16,12 @@ pub fn everywhere(topology: &Topology) {
     if let Ok(again) = TopologyFile::parse("written", &yaml) {
         assert_eq!(again, file);
     }
-    let sure = topology.links.iter().all(|l| l.grade != Grade::Ambiguous);
-    if let Ok(plan) = Plan::parse("written.dot", &dot)
+    let sure = topology.links.iter().all(|l| l.grade != LinkGrade::Ambiguous);
+    if let Ok(plan) = CablingPlan::parse("written.dot", &dot)
         && sure
     {
         let report = compare(&plan, topology);
-        let other = report.differences.iter().find(|d| d.kind != Kind::Blocked);
+        let other = report.differences.iter().find(|d| d.kind != FindingKind::Blocked);
         assert!(other.is_none(), "the network is not as it is: {report}");
     }
 }

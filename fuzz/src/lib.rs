@@ -1,22 +1,22 @@
 //! Readers of bytes that somebody else may have written, each with what must hold of whatever it accepts.
 //!
 //! The fuzz targets call these functions, and so do the tests of `directory` (tests/readers.rs) with valid inputs mutated a little.
-use directory::epoch::{Epoch, Lean};
-use directory::pointer::Pointer;
+use directory::epoch::{Epoch, LeanEpoch};
+use directory::pointer::EpochPointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use inventory::{Millis, Topology, TopologyFile, Tree};
-use schedules::alltoall::Alltoall;
+use schedules::alltoall::AlltoallSchedule;
 use schedules::json::{self, Schedule};
-use schedules::lg::{self, Clusters};
+use schedules::lg::{self, ClusterPartition};
 use schedules::{allgather, verify};
-use selection::table::Table;
-use selection::tuning::Tuning;
+use selection::table::DecisionTable;
+use selection::tuning::TuningRuns;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
-type Files = BTreeMap<&'static str, Vec<u8>>;
+type FuzzFiles = BTreeMap<&'static str, Vec<u8>>;
 
 const TOPOLOGY: &str = "switches: [s0, s1]\nrouters: [r0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1, rate: 10G}}\nlinks: [{a: s0, b: r0, rate: 10G, delay: 5ms}, {a: r0, b: s1, rate: 10G}]\nclusters: {west: [n0, n1], east: [n2]}\n";
 const PLAN: &str = "alltoall.plan";
@@ -25,10 +25,10 @@ const MANIFEST: &str = "manifest.json";
 /// The epoch whose files are replaced one at a time.
 static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
     let topology = TopologyFile::parse("seed", TOPOLOGY).expect("a good file");
-    Epoch::plan(7, Millis(1), topology, Topology::default(), Tuning::default()).expect("a tree")
+    Epoch::plan(7, Millis(1), topology, Topology::default(), TuningRuns::default()).expect("a tree")
 });
 
-static FILES: LazyLock<Files> = LazyLock::new(|| EPOCH.files().into_iter().collect());
+static FILES: LazyLock<FuzzFiles> = LazyLock::new(|| EPOCH.files().into_iter().collect());
 
 /// An epoch's pointer, each of its files, and what ranks broadcast of it. The first octet says which: a file comes with a manifest
 /// that lists it as it is, and the plan, compressed and checked by a sum as it is, also as the numbers inside.
@@ -52,42 +52,42 @@ pub fn epoch(bytes: &[u8]) {
 }
 
 fn pointer(text: &[u8]) {
-    if let Ok(pointer) = String::from_utf8_lossy(text).parse::<Pointer>() {
+    if let Ok(pointer) = String::from_utf8_lossy(text).parse::<EpochPointer>() {
         assert_eq!(pointer.to_string().parse(), Ok(pointer));
     }
 }
 
 fn broadcast(bytes: &[u8]) {
-    if let Ok(lean) = Lean::from_bytes(bytes) {
-        assert_eq!(Lean::from_bytes(&lean.to_bytes()), Ok(lean));
+    if let Ok(lean) = LeanEpoch::from_bytes(bytes) {
+        assert_eq!(LeanEpoch::from_bytes(&lean.to_bytes()), Ok(lean));
     }
 }
 
 /// A folder of these files whose manifest has these bytes.
-fn folder(files: &Files, manifest: Vec<u8>) {
-    let pointer = Pointer::new(EPOCH.number, &manifest);
+fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
+    let pointer = EpochPointer::new(EPOCH.number, &manifest);
     let read = |name: &str, limit: u64| {
         let bytes = if name == MANIFEST { Some(&manifest) } else { files.get(name) };
         let bytes = bytes.ok_or(io::ErrorKind::NotFound)?;
         Ok(bytes[..bytes.len().min(limit as usize + 1)].to_vec())
     };
-    let lean = Lean::open(&pointer, read);
+    let lean = LeanEpoch::open(&pointer, read);
     let Ok(epoch) = Epoch::open(&pointer, read) else { return };
-    assert_eq!(lean, Ok(Lean::from(&epoch)), "whoever reads all reads the same as who reads a part");
+    assert_eq!(lean, Ok(LeanEpoch::from(&epoch)), "whoever reads all reads the same as who reads a part");
     let Ok(tree) = epoch.topology.tree() else { return };
     let whole = epoch.alltoall.as_ref().map_or(Ok(()), |plan| verify::alltoall(&tree, plan));
     let right = whole.and_then(|()| verify::allgather(&tree, &epoch.allgather));
     if right.is_ok() {
-        let files: Files = epoch.files().into_iter().collect();
+        let files: FuzzFiles = epoch.files().into_iter().collect();
         let read = |name: &str, _| files.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
-        assert_eq!(Epoch::open(&Pointer::new(epoch.number, &files[MANIFEST]), read), Ok(epoch));
+        assert_eq!(Epoch::open(&EpochPointer::new(epoch.number, &files[MANIFEST]), read), Ok(epoch));
     }
 }
 
 /// The manifest of these files.
-fn manifest(files: &Files) -> Vec<u8> {
+fn manifest(files: &FuzzFiles) -> Vec<u8> {
     let entry = |(name, bytes): (&&str, &Vec<u8>)| {
-        let digest = Pointer::new(1, bytes).digest.to_string();
+        let digest = EpochPointer::new(1, bytes).digest.to_string();
         serde_json::json!({"name": name, "bytes": bytes.len(), "digest": digest})
     };
     let files: Vec<serde_json::Value> = files.iter().filter(|(name, _)| **name != MANIFEST).map(entry).collect();
@@ -133,12 +133,12 @@ fn tree() -> Tree {
 
 /// A decision table, or the measurements one follows from.
 pub fn table(bytes: &[u8]) {
-    if let Ok(tuning) = Tuning::from_json(bytes) {
+    if let Ok(tuning) = TuningRuns::from_json(bytes) {
         assert_eq!(tuning.table(&tree()).check(), Ok(()));
-        assert_eq!(Tuning::from_json(tuning.to_json().as_bytes()), Ok(tuning));
+        assert_eq!(TuningRuns::from_json(tuning.to_json().as_bytes()), Ok(tuning));
     }
-    if let Ok(table) = Table::from_json(bytes) {
-        assert_eq!(Table::from_json(table.to_json().as_bytes()), Ok(table));
+    if let Ok(table) = DecisionTable::from_json(bytes) {
+        assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()), Ok(table));
     }
 }
 
@@ -148,7 +148,7 @@ pub fn topology(bytes: &[u8]) {
     assert_eq!(TopologyFile::parse("fuzz", &file.to_yaml()), Ok(file.clone()));
     match file.tree() {
         Ok(tree) if tree.nodes() <= 32 => {
-            Epoch::plan(1, Millis(1), file, Topology::default(), Tuning::default()).expect("the verifier passes what is planned");
+            Epoch::plan(1, Millis(1), file, Topology::default(), TuningRuns::default()).expect("the verifier passes what is planned");
         }
         _ => {}
     }
@@ -159,12 +159,12 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |which: u8, bytes: &[u8]| ("epoch", [&[which], bytes].concat());
     let files = &*FILES;
     let plan = EPOCH.alltoall.as_ref().expect("few hosts");
-    let Alltoall { hosts, .. } = plan;
+    let AlltoallSchedule { hosts, .. } = plan;
     let ring = allgather::plan(&tree().restrict(&hosts[..2]).expect("known hosts"));
-    let clusters = Clusters::of(&tree(), &EPOCH.topology).expect("good clusters");
+    let clusters = ClusterPartition::of(&tree(), &EPOCH.topology).expect("good clusters");
     let mut seeds = vec![
-        with(0, Pointer::new(EPOCH.number, &files[MANIFEST]).to_string().as_bytes()),
-        with(1, &Lean::from(&*EPOCH).to_bytes()),
+        with(0, EpochPointer::new(EPOCH.number, &files[MANIFEST]).to_string().as_bytes()),
+        with(1, &LeanEpoch::from(&*EPOCH).to_bytes()),
         with(2, &files[MANIFEST]),
         with(3, &unpacked(&files[PLAN])),
         ("schedule", json::write_alltoall(plan).into_bytes()),

@@ -2,7 +2,7 @@
 //! no cable names a card. Another card's address would lead over another network, past this one's switches and routers.
 use crate::Mac;
 use crate::host_report::Nic;
-use crate::view::{View, Views};
+use crate::view::{DeviceView, DeviceViews};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fmt;
@@ -67,16 +67,16 @@ impl fmt::Display for AddressFault {
 
 /// Looks addresses up in what devices and agents said.
 #[derive(Debug)]
-pub struct Addresses<'a> {
-    views: &'a Views,
+pub struct AddressLookup<'a> {
+    views: &'a DeviceViews,
     /// Stations that forwarding tables hold; gathered when a host first needs them, for a large network's are millions.
     learned: OnceCell<HashSet<Mac>>,
 }
 
-impl<'a> Addresses<'a> {
+impl<'a> AddressLookup<'a> {
     /// Addresses by these views.
-    pub fn new(views: &'a Views) -> Addresses<'a> {
-        Addresses { views, learned: OnceCell::new() }
+    pub fn new(views: &'a DeviceViews) -> AddressLookup<'a> {
+        AddressLookup { views, learned: OnceCell::new() }
     }
 
     /// A host's address and prefix length, where its agent reported a fitting card. `card` is the host's end of its cable, by name or
@@ -93,7 +93,7 @@ impl<'a> Addresses<'a> {
     }
 
     fn learned(&self) -> &HashSet<Mac> {
-        let rows = |view: &'a View| view.fdb.iter().flatten().map(|row| row.mac);
+        let rows = |view: &'a DeviceView| view.fdb.iter().flatten().map(|row| row.mac);
         self.learned.get_or_init(|| self.views.values().flat_map(rows).collect())
     }
 }
@@ -117,9 +117,9 @@ mod tests {
         Nic { name: name.into(), mac: Some(Mac([2, 0, 0, 0, 0, mac])), addresses, up: true, ..Nic::default() }
     }
 
-    fn views(nics: Vec<Nic>) -> Views {
+    fn views(nics: Vec<Nic>) -> DeviceViews {
         let report = HostReport { host: "n0".into(), nics, ..HostReport::default() };
-        Views::from([("n0".into(), View { host: Some(report), ..View::default() })])
+        DeviceViews::from([("n0".into(), DeviceView { host: Some(report), ..DeviceView::default() })])
     }
 
     #[test]
@@ -132,25 +132,25 @@ mod tests {
             card("bond0", 1, &["169.254.0.9", "fd00::1", "10.77.0.9", "10.77.0.5"]),
         ]);
         let lowest = Some(("10.77.0.5".parse().unwrap(), 24));
-        assert_eq!(Addresses::new(&all).of("n0", "eth0"), lowest);
-        assert_eq!(Addresses::new(&all).of("n0", "02:00:00:00:00:01"), lowest);
-        assert_eq!(Addresses::new(&all).of("n0", "ib0"), Some(("10.0.0.1".parse().unwrap(), 24)));
-        assert_eq!(Addresses::new(&all).of("n1", "eth0"), None);
+        assert_eq!(AddressLookup::new(&all).of("n0", "eth0"), lowest);
+        assert_eq!(AddressLookup::new(&all).of("n0", "02:00:00:00:00:01"), lowest);
+        assert_eq!(AddressLookup::new(&all).of("n0", "ib0"), Some(("10.0.0.1".parse().unwrap(), 24)));
+        assert_eq!(AddressLookup::new(&all).of("n1", "eth0"), None);
     }
 
     #[test]
     fn without_a_name_at_the_cable_only_a_learned_card_counts() {
         let mut all = views(vec![card("mgmt", 1, &["192.168.0.1"]), card("eth0", 2, &["fd00::1"])]);
-        assert_eq!(Addresses::new(&all).of("n0", ""), None);
+        assert_eq!(AddressLookup::new(&all).of("n0", ""), None);
         let row = FdbEntry { mac: Mac([2, 0, 0, 0, 0, 2]), port: 1 };
-        all.insert("s0".into(), View { fdb: Some(vec![row]), ..View::default() });
-        assert_eq!(Addresses::new(&all).of("n0", ""), Some(("fd00::1".parse().unwrap(), 24)));
+        all.insert("s0".into(), DeviceView { fdb: Some(vec![row]), ..DeviceView::default() });
+        assert_eq!(AddressLookup::new(&all).of("n0", ""), Some(("fd00::1".parse().unwrap(), 24)));
     }
 
     #[test]
     fn a_card_without_a_carrier_or_with_local_addresses_only_is_none() {
         let down = Nic { up: false, ..card("eth0", 1, &["10.77.0.1"]) };
-        assert_eq!(Addresses::new(&views(vec![down])).of("n0", "eth0"), None);
+        assert_eq!(AddressLookup::new(&views(vec![down])).of("n0", "eth0"), None);
         let none = [
             "fe80::1",
             "0.0.0.0",
@@ -163,7 +163,7 @@ mod tests {
             "10.0.0.255",
             "10.0.0.0",
         ];
-        assert_eq!(Addresses::new(&views(vec![card("eth0", 1, &none)])).of("n0", "eth0"), None);
+        assert_eq!(AddressLookup::new(&views(vec![card("eth0", 1, &none)])).of("n0", "eth0"), None);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! In files and in the API an alarm is `{"about": …, "text": …}`; what is read back from there is [`AlarmKind::ReadBack`].
 use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy, STATED};
-use crate::observation::{BridgeId, Id};
+use crate::observation::{BridgeId, NeighbourId};
 use crate::topology::{LinkState, NodeKind};
-use crate::wording::{listed, routed_hops};
+use crate::wording::{short_list, routed_hops};
 use crate::{BitsPerSec, Mac};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -68,7 +68,7 @@ pub enum HostPlace {
 
 /// What is missing to find a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostUnfound {
+pub enum HostNotFound {
     /// Nobody announces its name, and no address of it is known.
     NoName,
     /// Its addresses are in no table.
@@ -98,7 +98,7 @@ pub enum AlarmKind {
         problem: String,
     },
     /// Another switch announces the same chassis ID.
-    ChassisTwice(Id),
+    ChassisTwice(NeighbourId),
     /// ARP tables give the host's address to several stations.
     AddressTwice(Vec<Mac>),
     /// The host's agent claims an address that is another's; `None`: that of several others.
@@ -119,7 +119,7 @@ pub enum AlarmKind {
     /// The host is behind one of these, which do not answer.
     HostHidden(Vec<String>),
     /// The host is found nowhere.
-    HostUnfound(HostUnfound),
+    HostUnfound(HostNotFound),
     /// The host may be at several places, or behind a port that leads to another switch.
     HostAmbiguous(Vec<HostPlace>),
     /// These hosts are behind one port.
@@ -294,14 +294,14 @@ impl fmt::Display for HostPlace {
     }
 }
 
-impl fmt::Display for HostUnfound {
+impl fmt::Display for HostNotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HostUnfound::NoName => {
+            HostNotFound::NoName => {
                 f.write_str("no LLDP under this name; check host and cable, or state its mac so that forwarding tables can tell")
             }
-            HostUnfound::Unlearned => f.write_str("neither LLDP nor any forwarding table knows it; check host and cable"),
-            HostUnfound::TrunksOnly(ports) => {
+            HostNotFound::Unlearned => f.write_str("neither LLDP nor any forwarding table knows it; check host and cable"),
+            HostNotFound::TrunksOnly(ports) => {
                 let ports: Vec<String> = ports.iter().map(DevicePort::short).collect();
                 write!(f, "learned only on trunk ports ({}); its own switch says nothing of it", ports.join(", "))
             }
@@ -533,7 +533,7 @@ impl Alarm {
             (AlarmKind::RouterUnseen { way, at, rate }, _) => write!(
                 f,
                 "router \"{about}\": packets pass it ({way}) and nothing tells where it is; it is taken to be cabled to {} with {rate} each: list it under switches, or state it under routers and its cables under links",
-                listed(at.iter().map(String::as_str))
+                short_list(at.iter().map(String::as_str))
             ),
             _ => Ok(()),
         }

@@ -2,7 +2,7 @@
 use crate::BitsPerSec;
 use crate::evidence::STATED;
 use crate::observation::BridgeId;
-use crate::wording::{listed, milliseconds, routed_hops};
+use crate::wording::{short_list, milliseconds, routed_hops};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::net::IpAddr;
@@ -86,7 +86,7 @@ impl fmt::Display for ForestEdge {
 
 impl fmt::Display for ClusterReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |names: &[String]| listed(names.iter().map(String::as_str));
+        let names = |names: &[String]| short_list(names.iter().map(String::as_str));
         match self {
             ClusterReason::Stated => f.write_str(STATED),
             ClusterReason::StatedElsewhere(hosts) => write!(f, "without {}: {STATED} to be elsewhere", names(hosts)),

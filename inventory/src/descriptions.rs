@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 
 /// Ports by node and description; `None` where several of a node are described alike.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Descriptions(BTreeMap<(String, String), Option<String>>);
+pub struct PortDescriptions(BTreeMap<(String, String), Option<String>>);
 
-impl Descriptions {
+impl PortDescriptions {
     /// Takes a port's description, unless it is empty.
     pub fn add(&mut self, node: &str, description: &str, port: &str) {
         if description.is_empty() || port.is_empty() {

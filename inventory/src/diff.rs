@@ -1,14 +1,14 @@
 //! What changed between two topologies, in words for operators. Evidence, alarms and order are no change: they differ
 //! from look to look while the network is the same.
 use crate::BitsPerSec;
-use crate::order::{Natural, natural};
-use crate::topology::{Grade, Link, LinkState, NodeKind, Topology};
+use crate::order::{NaturalKey, natural};
+use crate::topology::{LinkGrade, Link, LinkState, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum NetworkChange {
     /// A switch, router or bridge is there that was not. Hosts come and go by their cables.
     Appeared(String),
     /// One is no longer there.
@@ -18,30 +18,30 @@ pub enum Change {
     /// It answers again.
     Answers(String),
     /// A host was seen nowhere and is there.
-    Attached(String, Place),
+    Attached(String, SwitchPort),
     /// A host is seen nowhere.
-    Lost(String, Place),
+    Lost(String, SwitchPort),
     /// A host changed its port.
     Moved {
         /// The host.
         host: String,
         /// Where it was.
-        from: Place,
+        from: SwitchPort,
         /// Where it is.
-        to: Place,
+        to: SwitchPort,
     },
     /// More than one place fits a host.
-    Ambiguous(String, Vec<Place>),
+    Ambiguous(String, Vec<SwitchPort>),
     /// A cable between switches is there that was not.
-    Linked(Ends),
+    Linked(LinkEnds),
     /// A cable between switches is no longer there.
-    Unlinked(Ends),
+    Unlinked(LinkEnds),
     /// STP decided anew.
-    State(Ends, LinkState, LinkState),
+    State(LinkEnds, LinkState, LinkState),
     /// The rate changed.
-    Rate(Ends, BitsPerSec, BitsPerSec),
+    Rate(LinkEnds, BitsPerSec, BitsPerSec),
     /// It is more or less sure than it was.
-    Grade(Ends, Grade, Grade),
+    Grade(LinkEnds, LinkGrade, LinkGrade),
     /// The root bridge is another one, or not agreed on.
     RootBridge(Option<String>, Option<String>),
     /// A host is in another cluster.
@@ -54,7 +54,7 @@ pub enum Change {
 
 /// A port of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SwitchPort {
     /// The switch.
     pub switch: String,
     /// The port's name.
@@ -63,7 +63,7 @@ pub struct Place {
 
 /// The ends of a link, with ports where the names alone do not tell it from a parallel one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ends {
+pub struct LinkEnds {
     /// One end.
     pub a: String,
     /// The other.
@@ -73,86 +73,86 @@ pub struct Ends {
 }
 
 /// Every difference from `old` to `new`: nodes, hosts, cables, root bridge, clusters, each by name.
-pub fn diff(old: &Topology, new: &Topology) -> Vec<Change> {
+pub fn diff(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
     let mut changes = Vec::new();
     nodes(old, new, &mut changes);
     hosts(old, new, &mut changes);
     cables(old, new, &mut changes);
     if old.root_bridge != new.root_bridge {
-        changes.push(Change::RootBridge(old.root_bridge.clone(), new.root_bridge.clone()));
+        changes.push(NetworkChange::RootBridge(old.root_bridge.clone(), new.root_bridge.clone()));
     }
     let names = |t: &Topology| t.clusters.iter().map(|c| c.name.clone()).collect::<BTreeSet<_>>();
     if names(old) != names(new) {
-        changes.push(Change::Clusters(new.clusters.iter().map(|c| c.name.clone()).collect()));
+        changes.push(NetworkChange::Clusters(new.clusters.iter().map(|c| c.name.clone()).collect()));
     } else {
         members(old, new, &mut changes);
     }
     changes
 }
 
-fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let inner =
         |t: &Topology| t.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| (natural(&n.name), (n.name.clone(), n.stale))).collect();
     let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) = (inner(old), inner(new));
     for (key, (name, stale)) in &after {
         match before.get(key) {
-            None => changes.push(Change::Appeared(name.clone())),
+            None => changes.push(NetworkChange::Appeared(name.clone())),
             Some((_, was)) if was == stale => {}
-            Some(_) if *stale => changes.push(Change::Stale(name.clone())),
-            Some(_) => changes.push(Change::Answers(name.clone())),
+            Some(_) if *stale => changes.push(NetworkChange::Stale(name.clone())),
+            Some(_) => changes.push(NetworkChange::Answers(name.clone())),
         }
     }
-    changes.extend(before.iter().filter(|(k, _)| !after.contains_key(*k)).map(|(_, (name, _))| Change::Gone(name.clone())));
+    changes.extend(before.iter().filter(|(k, _)| !after.contains_key(*k)).map(|(_, (name, _))| NetworkChange::Gone(name.clone())));
 }
 
-fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let (before, after) = (places(old), places(new));
     let names: BTreeSet<_> = before.keys().chain(after.keys()).cloned().collect();
     for key in names {
-        let of = |side: &BTreeMap<_, (String, BTreeSet<Place>)>| {
+        let of = |side: &BTreeMap<_, (String, BTreeSet<SwitchPort>)>| {
             side.get(&key).map(|(_, p)| p.iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
         };
         let host = after.get(&key).or(before.get(&key)).map(|(n, _)| n.clone()).unwrap_or_default();
         match (&of(&before)[..], &of(&after)[..]) {
             (was, is) if was == is => {}
-            ([], [to]) => changes.push(Change::Attached(host, to.clone())),
-            ([from, ..], []) => changes.push(Change::Lost(host, from.clone())),
-            ([from], [to]) => changes.push(Change::Moved { host, from: from.clone(), to: to.clone() }),
+            ([], [to]) => changes.push(NetworkChange::Attached(host, to.clone())),
+            ([from, ..], []) => changes.push(NetworkChange::Lost(host, from.clone())),
+            ([from], [to]) => changes.push(NetworkChange::Moved { host, from: from.clone(), to: to.clone() }),
             (several, [to]) => {
                 let from = several.iter().find(|p| *p != to).unwrap_or(to).clone();
-                changes.push(Change::Moved { host, from, to: to.clone() });
+                changes.push(NetworkChange::Moved { host, from, to: to.clone() });
             }
-            (_, several) => changes.push(Change::Ambiguous(host, several.to_vec())),
+            (_, several) => changes.push(NetworkChange::Ambiguous(host, several.to_vec())),
         }
     }
 }
 
 /// Hosts that changed their cluster. One that comes or goes does so with its cable, which tells enough.
-fn members(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let of = |t: &Topology| -> BTreeMap<_, (String, String)> {
         t.clusters.iter().flat_map(|c| c.hosts.iter().map(|h| (natural(h), (h.clone(), c.name.clone())))).collect()
     };
     let (before, after) = (of(old), of(new));
     let (places_before, places_after) = (places(old), places(new));
-    let stays = |key: &Natural| places_after.contains_key(key) && places_before.get(key) == places_after.get(key);
+    let stays = |key: &NaturalKey| places_after.contains_key(key) && places_before.get(key) == places_after.get(key);
     for (key, (host, cluster)) in &after {
         match before.get(key) {
             Some((_, was)) if was == cluster => {}
             None if !stays(key) => {}
-            _ => changes.push(Change::Joined(host.clone(), cluster.clone())),
+            _ => changes.push(NetworkChange::Joined(host.clone(), cluster.clone())),
         }
     }
     for (_, (host, cluster)) in before.iter().filter(|(key, _)| !after.contains_key(*key) && stays(key)) {
-        changes.push(Change::Left(host.clone(), cluster.clone()));
+        changes.push(NetworkChange::Left(host.clone(), cluster.clone()));
     }
 }
 
 /// Where each host hangs, by its name in natural order.
-fn places(t: &Topology) -> BTreeMap<Natural, (String, BTreeSet<Place>)> {
-    let mut places: BTreeMap<_, (String, BTreeSet<Place>)> = BTreeMap::new();
+fn places(t: &Topology) -> BTreeMap<NaturalKey, (String, BTreeSet<SwitchPort>)> {
+    let mut places: BTreeMap<_, (String, BTreeSet<SwitchPort>)> = BTreeMap::new();
     for link in host_links(t) {
         let entry = places.entry(natural(&link.b)).or_insert_with(|| (link.b.clone(), BTreeSet::new()));
-        entry.1.insert(Place { switch: link.a.clone(), port: link.a_port.clone() });
+        entry.1.insert(SwitchPort { switch: link.a.clone(), port: link.a_port.clone() });
     }
     places
 }
@@ -163,76 +163,76 @@ fn host_links(t: &Topology) -> impl Iterator<Item = &Link> {
 }
 
 /// Links by their ends, and whether they are hosts'. What a host calls its own port does not tell its link apart.
-fn by_ends(t: &Topology) -> BTreeMap<[Natural; 4], (&Link, bool)> {
+fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
     let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
     let keyed = t.links.iter().map(|l| {
         let host = hosts.contains(l.b.as_str());
-        let far = if host { Natural::default() } else { natural(&l.b_port) };
+        let far = if host { NaturalKey::default() } else { natural(&l.b_port) };
         ([natural(&l.a), natural(&l.a_port), natural(&l.b), far], (l, host))
     });
     keyed.collect()
 }
 
 /// What can differ of a link that stays: hosts' links too, unless the host moved.
-fn cables(old: &Topology, new: &Topology, changes: &mut Vec<Change>) {
+fn cables(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let (before, after) = (by_ends(old), by_ends(new));
     let several = |l: &Link| [old, new].iter().any(|t| t.links.iter().filter(|x| (&x.a, &x.b) == (&l.a, &l.b)).count() > 1);
-    let ends = |l: &Link| Ends { a: l.a.clone(), b: l.b.clone(), ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())) };
+    let ends = |l: &Link| LinkEnds { a: l.a.clone(), b: l.b.clone(), ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())) };
     for (link, _) in before.iter().filter(|(k, (_, host))| !host && !after.contains_key(*k)).map(|(_, l)| l) {
-        changes.push(Change::Unlinked(ends(link)));
+        changes.push(NetworkChange::Unlinked(ends(link)));
     }
     for (key, (link, host)) in &after {
         let Some((was, _)) = before.get(key) else {
             if !host {
-                changes.push(Change::Linked(ends(link)));
+                changes.push(NetworkChange::Linked(ends(link)));
             }
             continue;
         };
         if was.state != link.state {
-            changes.push(Change::State(ends(link), was.state, link.state));
+            changes.push(NetworkChange::State(ends(link), was.state, link.state));
         }
         if was.rate_bps != link.rate_bps {
-            changes.push(Change::Rate(ends(link), was.rate_bps, link.rate_bps));
+            changes.push(NetworkChange::Rate(ends(link), was.rate_bps, link.rate_bps));
         }
         if was.grade != link.grade {
-            changes.push(Change::Grade(ends(link), was.grade, link.grade));
+            changes.push(NetworkChange::Grade(ends(link), was.grade, link.grade));
         }
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for NetworkChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Appeared(node) => write!(f, "switch {node} is new"),
-            Change::Gone(node) => write!(f, "switch {node} is gone"),
-            Change::Stale(node) => write!(f, "switch {node} is stale"),
-            Change::Answers(node) => write!(f, "switch {node} answers again"),
-            Change::Attached(host, at) => write!(f, "{host} is on {at}"),
-            Change::Lost(host, from) => write!(f, "{host} is seen nowhere, it was on {from}"),
-            Change::Moved { host, from, to } => write!(f, "{host} moved from {from} to {to}"),
-            Change::Ambiguous(host, places) => {
-                let places: Vec<String> = places.iter().map(Place::to_string).collect();
+            NetworkChange::Appeared(node) => write!(f, "switch {node} is new"),
+            NetworkChange::Gone(node) => write!(f, "switch {node} is gone"),
+            NetworkChange::Stale(node) => write!(f, "switch {node} is stale"),
+            NetworkChange::Answers(node) => write!(f, "switch {node} answers again"),
+            NetworkChange::Attached(host, at) => write!(f, "{host} is on {at}"),
+            NetworkChange::Lost(host, from) => write!(f, "{host} is seen nowhere, it was on {from}"),
+            NetworkChange::Moved { host, from, to } => write!(f, "{host} moved from {from} to {to}"),
+            NetworkChange::Ambiguous(host, places) => {
+                let places: Vec<String> = places.iter().map(SwitchPort::to_string).collect();
                 write!(f, "{host} may be on {}", places.join(" or "))
             }
-            Change::Linked(ends) => write!(f, "link {ends} is new"),
-            Change::Unlinked(ends) => write!(f, "link {ends} is gone"),
-            Change::State(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
-            Change::Rate(ends, from, to) => write!(f, "link {ends}: rate {from} → {to}"),
-            Change::Grade(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
-            Change::RootBridge(from, to) => {
+            NetworkChange::Linked(ends) => write!(f, "link {ends} is new"),
+            NetworkChange::Unlinked(ends) => write!(f, "link {ends} is gone"),
+            NetworkChange::State(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
+            NetworkChange::Rate(ends, from, to) => write!(f, "link {ends}: rate {from} → {to}"),
+            NetworkChange::Grade(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
+            NetworkChange::RootBridge(from, to) => {
                 let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "not agreed on".to_owned());
                 write!(f, "root bridge: {} → {}", name(from), name(to))
             }
-            Change::Joined(host, cluster) => write!(f, "{host} joined {cluster}"),
-            Change::Left(host, cluster) => write!(f, "{host} left {cluster}"),
-            Change::Clusters(names) if names.is_empty() => write!(f, "no cluster is left"),
-            Change::Clusters(names) if names.len() == 1 => write!(f, "one cluster: {}", names[0]),
-            Change::Clusters(names) => write!(f, "{} clusters: {}", names.len(), names.join(", ")),
+            NetworkChange::Joined(host, cluster) => write!(f, "{host} joined {cluster}"),
+            NetworkChange::Left(host, cluster) => write!(f, "{host} left {cluster}"),
+            NetworkChange::Clusters(names) if names.is_empty() => write!(f, "no cluster is left"),
+            NetworkChange::Clusters(names) if names.len() == 1 => write!(f, "one cluster: {}", names[0]),
+            NetworkChange::Clusters(names) => write!(f, "{} clusters: {}", names.len(), names.join(", ")),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SwitchPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port.as_str() {
             "" => write!(f, "{}", self.switch),
@@ -241,7 +241,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Display for Ends {
+impl fmt::Display for LinkEnds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.a, self.b)?;
         match &self.ports {
@@ -267,7 +267,7 @@ mod tests {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state: LinkState::Forwarding,
-            grade: Grade::Certain,
+            grade: LinkGrade::Certain,
             evidence: vec![Evidence::Stated],
         }
     }
@@ -297,7 +297,7 @@ mod tests {
     fn words(change: impl FnOnce(&mut Topology)) -> Vec<String> {
         let mut new = sample();
         change(&mut new);
-        diff(&sample(), &new).iter().map(Change::to_string).collect()
+        diff(&sample(), &new).iter().map(NetworkChange::to_string).collect()
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(words(|t| t.links.push(link("s0", "swp9", "n3", "eth0"))), ["n3 may be on s0 port swp4 or s0 port swp9"]);
         assert_eq!(words(|t| t.links.push(link("s0", "swp2", "s1", "swp2"))), ["link s0-s1 (swp2-swp2) is new"]);
         assert_eq!(words(|t| drop(t.links.remove(0))), ["link s0-s1 is gone"]);
-        assert_eq!(words(|t| t.links[1].grade = Grade::Inferred), ["link s0-n3: certain → inferred"]);
+        assert_eq!(words(|t| t.links[1].grade = LinkGrade::Inferred), ["link s0-n3: certain → inferred"]);
         assert_eq!(words(|t| t.root_bridge = None), ["root bridge: s0 → not agreed on"]);
         assert_eq!(words(|t| t.nodes.push(Node::new("s2", NodeKind::Switch))), ["switch s2 is new"]);
         assert_eq!(words(|t| t.clusters.clear()), ["no cluster is left"]);
@@ -334,11 +334,11 @@ mod tests {
         let (mut new, old) = (sample(), sample());
         new.links.remove(1);
         new.nodes[0].stale = true;
-        let back: Vec<String> = diff(&new, &old).iter().map(Change::to_string).collect();
+        let back: Vec<String> = diff(&new, &old).iter().map(NetworkChange::to_string).collect();
         assert_eq!(back, ["switch s0 answers again", "n3 is on s0 port swp4"]);
         let mut new = sample();
         new.clusters[0].hosts.clear();
-        let back: Vec<String> = diff(&new, &old).iter().map(Change::to_string).collect();
+        let back: Vec<String> = diff(&new, &old).iter().map(NetworkChange::to_string).collect();
         assert_eq!(back, ["n2 joined cluster", "n3 joined cluster", "n10 joined cluster"]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`], but for the few facts that something is
 //! decided on.
-use crate::observation::{Id, StpState};
+use crate::observation::{NeighbourId, StpState};
 use crate::topology::LinkState;
 use crate::wording::routed_hops;
 use crate::{BitsPerSec, Mac};
@@ -40,7 +40,7 @@ pub enum NeighbourProtocol {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecognizedBy {
     /// Its chassis ID.
-    Chassis(Id),
+    Chassis(NeighbourId),
     /// One of its MAC addresses.
     Mac(Mac),
     /// Its system name.
@@ -86,7 +86,7 @@ pub enum SilentBridge {
 
 /// Why a host stays where an epoch has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptBecause {
+pub enum KeptReason {
     /// Its link goes down again and again.
     LinkFlaps,
     /// It is seen nowhere.
@@ -273,7 +273,7 @@ pub enum Evidence {
         /// The epoch.
         epoch: u64,
         /// Why.
-        because: KeptBecause,
+        because: KeptReason,
     },
     /// As a file says it.
     ReadBack(String),
@@ -363,11 +363,11 @@ impl fmt::Display for SilentBridge {
     }
 }
 
-impl fmt::Display for KeptBecause {
+impl fmt::Display for KeptReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            KeptBecause::LinkFlaps => "its link flaps",
-            KeptBecause::SeenNowhere => "the host is seen nowhere now",
+            KeptReason::LinkFlaps => "its link flaps",
+            KeptReason::SeenNowhere => "the host is seen nowhere now",
         })
     }
 }

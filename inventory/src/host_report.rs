@@ -3,7 +3,7 @@
 //! A host speaks for itself only. It reports whole states, not changes: a report replaces the one before, and a lost one
 //! costs nothing.
 use crate::address::AddressFault;
-use crate::observation::{BridgeId, Capabilities, Id};
+use crate::observation::{BridgeId, SystemCapabilities, NeighbourId};
 use crate::{BitsPerSec, Mac, Millis, plain};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -27,9 +27,9 @@ pub struct HostReport {
     /// Its Ethernet cards.
     pub nics: Vec<Nic>,
     /// What its cards heard and what has not aged out since.
-    pub heard: Vec<Heard>,
+    pub heard: Vec<HeardFrame>,
     /// Ways to other hosts, as probed.
-    pub paths: Vec<Path>,
+    pub paths: Vec<ProbedPath>,
 }
 
 /// One network card.
@@ -58,33 +58,33 @@ pub struct Nic {
 /// A frame heard on a card that tells of the bridge at the other end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Heard {
+pub struct HeardFrame {
     /// The card's name.
     pub nic: String,
     /// When it was heard last, by the host's clock.
     pub at: Millis,
     /// What it said.
-    pub said: Said,
+    pub said: HeardContent,
 }
 
 /// What a heard frame said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Said {
+pub enum HeardContent {
     /// LLDP (IEEE 802.1AB) or CDP: no bridge passes on the first, those that do not speak CDP pass on the second.
     Neighbour {
         /// Which of the two.
-        protocol: Protocol,
+        protocol: DiscoveryProtocol,
         /// Chassis ID, or CDP's device ID.
-        chassis: Id,
+        chassis: NeighbourId,
         /// Port ID.
-        port: Id,
+        port: NeighbourId,
         /// Port description; empty where not sent.
         port_descr: String,
         /// System name; empty where not sent.
         name: String,
         /// Enabled capabilities, where sent.
-        capabilities: Option<Capabilities>,
+        capabilities: Option<SystemCapabilities>,
     },
     /// A configuration or RST BPDU (IEEE 802.1D-2004, 9.3): who is designated for this segment.
     Bpdu {
@@ -102,7 +102,7 @@ pub enum Said {
 /// Which neighbour protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Protocol {
+pub enum DiscoveryProtocol {
     /// IEEE 802.1AB.
     Lldp,
     /// Cisco's.
@@ -112,7 +112,7 @@ pub enum Protocol {
 /// The way to another host, as probed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Path {
+pub struct ProbedPath {
     /// The other host's name.
     pub to: String,
     /// The address probed.
@@ -140,9 +140,9 @@ pub struct RoundTrip {
 /// What the controller wants of an agent, in answer to a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Directions {
+pub struct ProbeDirections {
     /// Hosts to probe the way to.
-    pub peers: Vec<Peer>,
+    pub peers: Vec<ProbeTarget>,
     /// Milliseconds between two reports.
     pub every_ms: u64,
 }
@@ -150,7 +150,7 @@ pub struct Directions {
 /// A host to probe.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Peer {
+pub struct ProbeTarget {
     /// Its name.
     pub host: String,
     /// Where it answers.
@@ -202,8 +202,8 @@ impl HostReport {
         let nics = self.nics.iter().flat_map(|n| [("nics.name", Some(n.name.as_str())), ("nics.master", n.master.as_deref())]);
         let heard = self.heard.iter().flat_map(|h| {
             let said: [_; 4] = match &h.said {
-                Said::Neighbour { chassis, port, port_descr, name, .. } => [id_text(chassis), id_text(port), Some(port_descr), Some(name)],
-                Said::Bpdu { .. } => [None; 4],
+                HeardContent::Neighbour { chassis, port, port_descr, name, .. } => [id_text(chassis), id_text(port), Some(port_descr), Some(name)],
+                HeardContent::Bpdu { .. } => [None; 4],
             };
             [("heard.nic", Some(h.nic.as_str()))].into_iter().chain(said.map(|text| ("heard.said", text)))
         });
@@ -213,10 +213,10 @@ impl HostReport {
     }
 }
 
-fn id_text(id: &Id) -> Option<&str> {
+fn id_text(id: &NeighbourId) -> Option<&str> {
     match id {
-        Id::Text(text) => Some(text),
-        Id::Mac(_) | Id::Address(_) => None,
+        NeighbourId::Text(text) => Some(text),
+        NeighbourId::Mac(_) | NeighbourId::Address(_) => None,
     }
 }
 
@@ -225,10 +225,10 @@ mod tests {
     use super::*;
 
     fn report() -> HostReport {
-        let said = Said::Neighbour {
-            protocol: Protocol::Lldp,
-            chassis: Id::Mac(Mac([2, 0, 0, 0, 0, 1])),
-            port: Id::Text("swp1".into()),
+        let said = HeardContent::Neighbour {
+            protocol: DiscoveryProtocol::Lldp,
+            chassis: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])),
+            port: NeighbourId::Text("swp1".into()),
             port_descr: String::new(),
             name: "s0".into(),
             capabilities: None,
@@ -237,7 +237,7 @@ mod tests {
             host: "n0".into(),
             slots: 4,
             nics: vec![Nic { name: "eth0".into(), up: true, ..Nic::default() }],
-            heard: vec![Heard { nic: "eth0".into(), at: Millis(1), said }],
+            heard: vec![HeardFrame { nic: "eth0".into(), at: Millis(1), said }],
             ..HostReport::default()
         }
     }
@@ -283,8 +283,8 @@ mod tests {
         }
         assert!(with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries"));
         assert!(
-            with(|r| if let Said::Neighbour { port, .. } = &mut r.heard[0].said {
-                *port = Id::Text("\n".into())
+            with(|r| if let HeardContent::Neighbour { port, .. } = &mut r.heard[0].said {
+                *port = NeighbourId::Text("\n".into())
             })
             .contains("heard.said")
         );

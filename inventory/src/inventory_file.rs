@@ -25,14 +25,14 @@
 mod contradiction;
 mod credential;
 
-pub use credential::{Auth, AuthProtocol, Credential, Privacy, PrivacyProtocol, User};
+pub use credential::{AuthSettings, AuthProtocol, Credential, PrivacySettings, PrivacyProtocol, SnmpUser};
 
-use crate::secret::Place;
+use crate::secret::SecretLocation;
 use crate::topology::LinkState;
-use crate::topology_file::{FileError, TopologyFile};
+use crate::topology_file::{InputFileError, TopologyFile};
 use crate::{BitsPerSec, Mac, unique, units, yaml};
-use contradiction::Contradiction;
-use credential::Stated;
+use contradiction::InventoryContradiction;
+use credential::CredentialFields;
 use indexmap::IndexMap;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -41,19 +41,19 @@ use std::time::Duration;
 
 /// The inventory, checked: names are unique, credentials exist, no two hosts claim one MAC address.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "InventoryFields")]
 pub struct Inventory {
     /// Switches by name.
-    pub switches: IndexMap<String, Switch>,
+    pub switches: IndexMap<String, InventorySwitch>,
     /// Credentials by name.
     pub snmp: IndexMap<String, Credential>,
     /// Hosts by name, in rank order.
-    pub hosts: IndexMap<String, Host>,
+    pub hosts: IndexMap<String, InventoryHost>,
     /// How often and how patiently the network is asked.
-    pub timing: Timing,
+    pub timing: InventoryTiming,
     /// Where to hear what devices send unasked; `None`: nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub traps: Option<Traps>,
+    pub traps: Option<TrapSettings>,
     /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is found.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub clusters: IndexMap<String, Vec<String>>,
@@ -65,13 +65,13 @@ pub struct Inventory {
     pub unmanaged: Vec<String>,
     /// Cables as the operator knows them; they go before what is found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<InventoryCable>,
 }
 
 /// A cable as the operator knows it. A host has one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1}")]
-pub struct Link {
+pub struct InventoryCable {
     /// One end: a switch, router or unmanaged bridge.
     pub a: String,
     /// Its port there; empty where that is not known.
@@ -90,7 +90,7 @@ pub struct Link {
     pub state: Option<LinkState>,
 }
 
-impl Link {
+impl InventoryCable {
     /// Its ends with their ports.
     pub fn ends(&self) -> [(&str, &str); 2] {
         [(&self.a, &self.a_port), (&self.b, &self.b_port)]
@@ -100,7 +100,7 @@ impl Link {
 /// A switch and how to ask it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {address: 10.0.0.1}")]
-pub struct Switch {
+pub struct InventorySwitch {
     /// Where its SNMP agent listens; written without port where that is 161.
     #[serde(serialize_with = "write_address", deserialize_with = "read_address")]
     pub address: SocketAddr,
@@ -112,7 +112,7 @@ pub struct Switch {
 /// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {mac: \"02:00:00:00:00:01\"}")]
-pub struct Host {
+pub struct InventoryHost {
     /// Its MAC address on the cluster network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<Mac>,
@@ -127,7 +127,7 @@ pub struct Host {
 /// How often and how patiently the network is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a map like {poll: 500ms, full: 60s}")]
-pub struct Timing {
+pub struct InventoryTiming {
     /// A change must hold still this long before it is believed. 500 ms.
     #[serde(with = "units::duration")]
     pub hold_down: Duration,
@@ -147,15 +147,15 @@ pub struct Timing {
 /// Where to hear what devices send unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {listen: \"0.0.0.0:162\"}")]
-pub struct Traps {
+pub struct TrapSettings {
     /// Address and port, usually `0.0.0.0:162`.
     pub listen: SocketAddr,
 }
 
-impl Default for Timing {
-    fn default() -> Timing {
+impl Default for InventoryTiming {
+    fn default() -> InventoryTiming {
         let ms = Duration::from_millis;
-        Timing { hold_down: ms(500), poll: ms(500), full: ms(60_000), timeout: ms(500), retries: 2 }
+        InventoryTiming { hold_down: ms(500), poll: ms(500), full: ms(60_000), timeout: ms(500), retries: 2 }
     }
 }
 
@@ -164,21 +164,21 @@ impl Inventory {
     ///
     /// # Errors
     /// [`FileError`] with the line for anything that is no inventory or contradicts itself.
-    pub fn parse(file: &str, text: &str) -> Result<Inventory, FileError> {
-        let written: Written = yaml::read(file, text).map_err(|e| match e {
-            FileError::Syntax { file, line, problem } => {
-                FileError::Syntax { file, line, problem: credential::unquoted(&problem).unwrap_or(problem) }
+    pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
+        let written: InventoryFields = yaml::read(file, text).map_err(|e| match e {
+            InputFileError::Syntax { file, line, problem } => {
+                InputFileError::Syntax { file, line, problem: credential::unquoted(&problem).unwrap_or(problem) }
             }
             content => content,
         })?;
         Inventory::try_from(written).map_err(|c| {
             let line = contradiction::line_of(text, c.section, &c.name);
-            FileError::Content { file: file.to_owned(), line, problem: c.problem }
+            InputFileError::Content { file: file.to_owned(), line, problem: c.problem }
         })
     }
 
     /// The credential of a switch of this inventory.
-    pub fn credential(&self, switch: &Switch) -> Option<&Credential> {
+    pub fn credential(&self, switch: &InventorySwitch) -> Option<&Credential> {
         self.snmp.get(&switch.snmp)
     }
 
@@ -186,7 +186,7 @@ impl Inventory {
     ///
     /// # Errors
     /// The first one of `read`, with the credential's name before it.
-    pub fn resolve_secrets(&mut self, mut read: impl FnMut(Place<'_>) -> Result<String, String>) -> Result<(), String> {
+    pub fn resolve_secrets(&mut self, mut read: impl FnMut(SecretLocation<'_>) -> Result<String, String>) -> Result<(), String> {
         for (name, credential) in &mut self.snmp {
             let secrets = match credential {
                 Credential::Community(community) => vec![community],
@@ -207,7 +207,7 @@ impl Inventory {
     }
 
     /// Puts a found network's hosts into the order stated here, with the ranks and addresses stated here.
-    pub fn rank(&self, file: &mut TopologyFile) {
+    pub fn apply_stated_hosts(&self, file: &mut TopologyFile) {
         file.hosts.sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
         for (name, host) in &mut file.hosts {
             if let Some(stated) = self.hosts.get(name) {
@@ -220,16 +220,16 @@ impl Inventory {
 /// The inventory as written, each part well-formed by itself.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map with switches, snmp and hosts")]
-struct Written {
+struct InventoryFields {
     #[serde(deserialize_with = "unique::map")]
-    switches: IndexMap<String, Switch>,
+    switches: IndexMap<String, InventorySwitch>,
     #[serde(default, deserialize_with = "unique::map")]
-    snmp: IndexMap<String, Stated>,
+    snmp: IndexMap<String, CredentialFields>,
     #[serde(default, deserialize_with = "unique::map_or_list")]
-    hosts: IndexMap<String, Host>,
+    hosts: IndexMap<String, InventoryHost>,
     #[serde(default)]
-    timing: Timing,
-    traps: Option<Traps>,
+    timing: InventoryTiming,
+    traps: Option<TrapSettings>,
     #[serde(default, deserialize_with = "unique::map")]
     clusters: IndexMap<String, Vec<String>>,
     #[serde(default)]
@@ -237,23 +237,23 @@ struct Written {
     #[serde(default)]
     unmanaged: Vec<String>,
     #[serde(default)]
-    links: Vec<Link>,
+    links: Vec<InventoryCable>,
 }
 
-impl TryFrom<Written> for Inventory {
-    type Error = Contradiction;
+impl TryFrom<InventoryFields> for Inventory {
+    type Error = InventoryContradiction;
 
-    fn try_from(written: Written) -> Result<Inventory, Contradiction> {
+    fn try_from(written: InventoryFields) -> Result<Inventory, InventoryContradiction> {
         let mut snmp = IndexMap::new();
         for (name, stated) in written.snmp {
-            let credential = Credential::try_from(stated).map_err(|e| Contradiction {
+            let credential = Credential::try_from(stated).map_err(|e| InventoryContradiction {
                 section: "snmp",
                 problem: format!("credential \"{name}\": {e}"),
                 name: name.clone(),
             })?;
             snmp.insert(name, credential);
         }
-        let Written { switches, hosts, timing, traps, clusters, routers, unmanaged, links, .. } = written;
+        let InventoryFields { switches, hosts, timing, traps, clusters, routers, unmanaged, links, .. } = written;
         let inventory = Inventory { switches, snmp, hosts, timing, traps, clusters, routers, unmanaged, links };
         inventory.contradiction().map_or(Ok(inventory), Err)
     }

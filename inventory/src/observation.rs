@@ -16,15 +16,15 @@ pub struct Observation {
     /// The device's name in the inventory.
     pub reporter: String,
     /// How it was learned.
-    pub source: Source,
+    pub source: ObservationSource,
     /// What was said.
-    pub fact: Fact,
+    pub fact: DeviceFact,
 }
 
 /// How an observation was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ObservationSource {
     /// Asked by SNMP.
     Snmp,
     /// Sent by the device itself as a notification.
@@ -38,7 +38,7 @@ pub enum Source {
 /// The tables of a device that can be read one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Table {
+pub enum DeviceTable {
     /// SNMPv2-MIB system group.
     System,
     /// IF-MIB ifTable and ifXTable.
@@ -53,35 +53,35 @@ pub enum Table {
     Arp,
 }
 
-impl Table {
+impl DeviceTable {
     /// Every table, in the order a full look reads them.
-    pub const ALL: [Table; 6] = [Table::System, Table::Interfaces, Table::Lldp, Table::Bridge, Table::Fdb, Table::Arp];
+    pub const ALL: [DeviceTable; 6] = [DeviceTable::System, DeviceTable::Interfaces, DeviceTable::Lldp, DeviceTable::Bridge, DeviceTable::Fdb, DeviceTable::Arp];
 }
 
 /// The content of one table, or the failure to get it. A fact replaces the former one of its table whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fact {
+pub enum DeviceFact {
     /// See [`Table::System`].
-    System(System),
+    System(SystemGroup),
     /// See [`Table::Interfaces`].
-    Interfaces(Vec<Interface>),
+    Interfaces(Vec<InterfaceRow>),
     /// See [`Table::Lldp`].
-    Lldp(Lldp),
+    Lldp(LldpTable),
     /// See [`Table::Bridge`].
-    Bridge(Bridge),
+    Bridge(BridgeTable),
     /// See [`Table::Fdb`].
     Fdb(Vec<FdbEntry>),
     /// See [`Table::Arp`].
     Arp(Vec<ArpEntry>),
     /// The cheap counters that move first when something changes.
-    Pulse(Pulse),
+    Pulse(DevicePulse),
     /// A host agent's report.
     Host(HostReport),
     /// The device did not answer, or answered nonsense: its former facts turn stale, they are not dropped.
     Failed {
         /// What was asked; `None` when nothing could be asked at all.
-        table: Option<Table>,
+        table: Option<DeviceTable>,
         /// Why, for an operator: "no answer from 10.0.0.1:161 after 3 tries of 500 ms".
         problem: String,
     },
@@ -89,7 +89,7 @@ pub enum Fact {
 
 /// SNMPv2-MIB system group (RFC 3418).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct System {
+pub struct SystemGroup {
     /// sysName.
     pub name: String,
     /// sysDescr.
@@ -103,7 +103,7 @@ pub struct System {
 
 /// One row of IF-MIB (RFC 2863).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Interface {
+pub struct InterfaceRow {
     /// ifIndex.
     pub index: u32,
     /// ifName, or ifDescr where ifName is empty.
@@ -130,21 +130,21 @@ pub struct Interface {
 
 /// LLDP-MIB (IEEE 802.1AB-2005): the device's own identity and its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Lldp {
+pub struct LldpTable {
     /// lldpLocChassisId, as shown by [`Id`].
-    pub chassis: Option<Id>,
+    pub chassis: Option<NeighbourId>,
     /// lldpLocSysName.
     pub name: String,
     /// lldpLocSysCapEnabled.
     #[serde(default)]
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<SystemCapabilities>,
     /// lldpLocPortTable: local port number to port id and description.
     pub ports: Vec<LldpPort>,
     /// lldpRemTable.
     pub neighbours: Vec<LldpNeighbour>,
     /// The same by Cisco's protocol.
     #[serde(default)]
-    pub cdp: Cdp,
+    pub cdp: CdpTable,
 }
 
 /// One row of lldpLocPortTable.
@@ -153,7 +153,7 @@ pub struct LldpPort {
     /// lldpLocPortNum: neither ifIndex nor base port in general.
     pub number: u32,
     /// lldpLocPortId with its subtype.
-    pub id: Id,
+    pub id: NeighbourId,
     /// lldpLocPortDesc.
     pub descr: String,
 }
@@ -164,21 +164,21 @@ pub struct LldpNeighbour {
     /// lldpRemLocalPortNum.
     pub local_port: u32,
     /// lldpRemChassisId with its subtype.
-    pub chassis: Option<Id>,
+    pub chassis: Option<NeighbourId>,
     /// lldpRemPortId with its subtype.
-    pub port: Option<Id>,
+    pub port: Option<NeighbourId>,
     /// lldpRemPortDesc.
     pub port_descr: String,
     /// lldpRemSysName; empty where the column is sparse.
     pub name: String,
     /// lldpRemSysCapEnabled; `None` where the column is sparse.
     #[serde(default)]
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<SystemCapabilities>,
 }
 
 /// CISCO-CDP-MIB: the device's own name and its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Cdp {
+pub struct CdpTable {
     /// cdpGlobalDeviceId.
     pub device: String,
     /// cdpCacheTable.
@@ -191,16 +191,16 @@ pub struct CdpNeighbour {
     /// cdpCacheIfIndex.
     pub if_index: u32,
     /// cdpCacheDeviceId: a name, or an address.
-    pub device: Option<Id>,
+    pub device: Option<NeighbourId>,
     /// cdpCacheDevicePort.
-    pub port: Option<Id>,
+    pub port: Option<NeighbourId>,
     /// cdpCacheCapabilities.
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<SystemCapabilities>,
 }
 
 /// What a neighbour says it does (IEEE 802.1AB-2005, LldpSystemCapabilitiesMap), as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Capabilities {
+pub struct SystemCapabilities {
     /// bridge(2).
     pub bridge: bool,
     /// router(4).
@@ -211,7 +211,7 @@ pub struct Capabilities {
 /// the two subtype enumerations differ, the reader resolves them).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Id {
+pub enum NeighbourId {
     /// A MAC address.
     Mac(Mac),
     /// A network address.
@@ -220,19 +220,19 @@ pub enum Id {
     Text(String),
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for NeighbourId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Id::Mac(mac) => write!(f, "{mac}"),
-            Id::Address(address) => write!(f, "{address}"),
-            Id::Text(text) => f.write_str(text),
+            NeighbourId::Mac(mac) => write!(f, "{mac}"),
+            NeighbourId::Address(address) => write!(f, "{address}"),
+            NeighbourId::Text(text) => f.write_str(text),
         }
     }
 }
 
 /// BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Bridge {
+pub struct BridgeTable {
     /// dot1dBaseBridgeAddress.
     pub address: Option<Mac>,
     /// dot1dStpDesignatedRoot: priority and address of the root bridge.
@@ -320,7 +320,7 @@ pub struct ArpEntry {
 
 /// What a cheap poll asks: a handful of scalars and the interface states.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Pulse {
+pub struct DevicePulse {
     /// sysUpTime in hundredths of a second: going back means the agent restarted.
     pub uptime: u32,
     /// dot1dStpTopChanges; `None` where there is no BRIDGE-MIB.
@@ -343,11 +343,11 @@ pub struct Pulse {
     pub brief: bool,
 }
 
-impl Pulse {
+impl DevicePulse {
     /// The same pulse; where it is brief, with what was said of ports before.
-    pub fn completed(&self, before: Option<&Pulse>) -> Pulse {
+    pub fn completed(&self, before: Option<&DevicePulse>) -> DevicePulse {
         let Some(before) = before.filter(|_| self.brief) else { return self.clone() };
-        let Pulse { stp_states, up, octets, narrow, .. } = before.clone();
-        Pulse { stp_states, up, octets, narrow, ..self.clone() }
+        let DevicePulse { stp_states, up, octets, narrow, .. } = before.clone();
+        DevicePulse { stp_states, up, octets, narrow, ..self.clone() }
     }
 }

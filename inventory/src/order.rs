@@ -2,10 +2,10 @@
 
 /// A name's place in [`natural`] order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Natural(Vec<(String, u64)>, String);
+pub struct NaturalKey(Vec<(String, u64)>, String);
 
 /// A key that sorts names as people do: `n2` before `n10`.
-pub fn natural(name: &str) -> Natural {
+pub fn natural(name: &str) -> NaturalKey {
     let mut key = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
@@ -17,7 +17,7 @@ pub fn natural(name: &str) -> Natural {
         rest = after;
     }
     // The name itself tells n1 from n01.
-    Natural(key, name.to_owned())
+    NaturalKey(key, name.to_owned())
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub const LABEL: &str = "at most 255 characters, all of which can be seen";
 
 /// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words. One that is cut ends in a figure
 /// of the whole, so that long names that begin alike stay different.
-pub fn words(text: &str) -> String {
+pub fn clean_line(text: &str) -> String {
     let words = text.split(is_hidden).map(str::trim).filter(|word| !word.is_empty());
     let mut kept = String::new();
     for word in words {
@@ -78,27 +78,27 @@ mod tests {
     #[test]
     fn no_hidden_character_survives() {
         for c in (0..=0xffffu32).chain(0xe0000..=0xe0fff).filter_map(char::from_u32) {
-            for clean in [words(&format!("a{c}b")), visible(&c.to_string()), message(&c.to_string()).replace('\n', "")] {
+            for clean in [clean_line(&format!("a{c}b")), visible(&c.to_string()), message(&c.to_string()).replace('\n', "")] {
                 assert!(!clean.contains(is_hidden), "{c:?}");
             }
         }
         assert_eq!((visible("s\u{1b}[31m1\n"), message("a\nb\u{202e}")), ("s␛[31m1 ".to_owned(), "a\nb\u{fffd}".to_owned()));
         assert_eq!(
-            (visible("plain größe 交换机"), words("plain größe 交换机")),
+            (visible("plain größe 交换机"), clean_line("plain größe 交换机")),
             ("plain größe 交换机".into(), "plain größe 交换机".into())
         );
     }
 
     #[test]
     fn a_name_is_one_short_line() {
-        assert_eq!(words("a\u{1b}[31mb\r\n"), "a [31mb");
-        assert_eq!(words("\u{feff} core\u{200b}1 \u{2028}\u{2029}"), "core 1");
-        assert_eq!((words(""), words("\0\0")), (String::new(), String::new()));
-        assert_eq!(words(&"ü".repeat(10_000)).chars().count(), LONGEST);
-        let [one, other] = ["1", "2"].map(|end| words(&("x".repeat(10_000) + end)));
+        assert_eq!(clean_line("a\u{1b}[31mb\r\n"), "a [31mb");
+        assert_eq!(clean_line("\u{feff} core\u{200b}1 \u{2028}\u{2029}"), "core 1");
+        assert_eq!((clean_line(""), clean_line("\0\0")), (String::new(), String::new()));
+        assert_eq!(clean_line(&"ü".repeat(10_000)).chars().count(), LONGEST);
+        let [one, other] = ["1", "2"].map(|end| clean_line(&("x".repeat(10_000) + end)));
         assert!(one != other && one.starts_with(&"x".repeat(LONGEST - 9)), "{one} {other}");
-        assert_eq!(words(&"x".repeat(LONGEST)), "x".repeat(LONGEST), "what fits is kept");
+        assert_eq!(clean_line(&"x".repeat(LONGEST)), "x".repeat(LONGEST), "what fits is kept");
         assert_eq!((figure(""), figure("a"), figure("foobar")), (0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968), "the authors' own examples");
-        assert_eq!(words(&"x\n".repeat(1_000_000)).len(), LONGEST, "and takes no more than it keeps");
+        assert_eq!(clean_line(&"x\n".repeat(1_000_000)).len(), LONGEST, "and takes no more than it keeps");
     }
 }

@@ -1,10 +1,10 @@
 //! Ranks by name: `n0` is the only rank of host n0, `n0:0`, `n0:1`, … are the ranks of a host that has several. No host's name
 //! holds a colon.
-use crate::tree::{Node, Tree, TreeError};
+use crate::tree::{NodeNumber, Tree, TreeError};
 
 /// The ranks that the tree's hosts offer, host by host.
 pub fn names(tree: &Tree) -> Vec<String> {
-    let of = |host: Node| {
+    let of = |host: NodeNumber| {
         let (name, ranks) = (tree.name(host), tree.ranks(host));
         (0..ranks).map(move |rank| if ranks == 1 { name.to_owned() } else { format!("{name}:{rank}") })
     };
@@ -21,7 +21,7 @@ pub fn count(tree: &Tree) -> u64 {
 /// # Errors
 /// [`TreeError`]: no rank, one listed twice, one that its host does not offer.
 pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> {
-    let numbers: std::collections::HashMap<&str, Node> = tree.host_names().iter().map(String::as_str).zip(0..).collect();
+    let numbers: std::collections::HashMap<&str, NodeNumber> = tree.host_names().iter().map(String::as_str).zip(0..).collect();
     let resolve = |name: &str| {
         let (host, rank) = match name.split_once(':') {
             None => (name, 0),
@@ -41,7 +41,7 @@ pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> 
     if ranks.iter().all(|name| !name.as_ref().contains(':')) { tree.restrict(ranks) } else { tree.with_ranks(&places) }
 }
 
-fn first_repeated(places: &[(String, Node)]) -> Option<String> {
+fn first_repeated(places: &[(String, NodeNumber)]) -> Option<String> {
     let mut seen = std::collections::HashSet::new();
     places.iter().map(|(name, _)| name).find(|name| !seen.insert(name.as_str())).cloned()
 }

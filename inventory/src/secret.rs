@@ -5,11 +5,11 @@ use std::fmt;
 
 /// A text that nobody may see, or where to find it: `public`, `{env: NAME}`, `{file: PATH}` or `{credential: NAME}`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Origin);
+pub struct Secret(SecretSource);
 
 /// Where a secret comes from.
 #[derive(Clone, PartialEq, Eq)]
-enum Origin {
+enum SecretSource {
     Text(String),
     Env(String),
     File(String),
@@ -18,7 +18,7 @@ enum Origin {
 
 /// A place outside the inventory that holds a secret, for the caller of [`Secret::resolve`] to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum SecretLocation<'a> {
     /// An environment variable.
     Env(&'a str),
     /// A file; its content without trailing line ends is the secret.
@@ -30,14 +30,14 @@ pub enum Place<'a> {
 impl Secret {
     /// A secret stated in place.
     pub fn new(text: impl Into<String>) -> Secret {
-        Secret(Origin::Text(text.into()))
+        Secret(SecretSource::Text(text.into()))
     }
 
     /// The secret itself; `None` while it is still to be fetched by [`Secret::resolve`].
     pub fn expose(&self) -> Option<&str> {
         match &self.0 {
-            Origin::Text(text) => Some(text),
-            Origin::Env(_) | Origin::File(_) | Origin::Credential(_) => None,
+            SecretSource::Text(text) => Some(text),
+            SecretSource::Env(_) | SecretSource::File(_) | SecretSource::Credential(_) => None,
         }
     }
 
@@ -45,24 +45,24 @@ impl Secret {
     ///
     /// # Errors
     /// Those of `read`.
-    pub(crate) fn resolve<E>(&mut self, read: impl FnOnce(Place<'_>) -> Result<String, E>) -> Result<(), E> {
+    pub(crate) fn resolve<E>(&mut self, read: impl FnOnce(SecretLocation<'_>) -> Result<String, E>) -> Result<(), E> {
         let text = match &self.0 {
-            Origin::Text(_) => return Ok(()),
-            Origin::Env(name) => read(Place::Env(name))?,
-            Origin::File(path) => read(Place::File(path))?,
-            Origin::Credential(name) => read(Place::Credential(name))?,
+            SecretSource::Text(_) => return Ok(()),
+            SecretSource::Env(name) => read(SecretLocation::Env(name))?,
+            SecretSource::File(path) => read(SecretLocation::File(path))?,
+            SecretSource::Credential(name) => read(SecretLocation::Credential(name))?,
         };
-        self.0 = Origin::Text(text.trim_end_matches(['\r', '\n']).to_owned());
+        self.0 = SecretSource::Text(text.trim_end_matches(['\r', '\n']).to_owned());
         Ok(())
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for SecretLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Env(name) => write!(f, "environment variable {name}"),
-            Place::File(path) => write!(f, "file {path}"),
-            Place::Credential(name) => write!(f, "credential {name}"),
+            SecretLocation::Env(name) => write!(f, "environment variable {name}"),
+            SecretLocation::File(path) => write!(f, "file {path}"),
+            SecretLocation::Credential(name) => write!(f, "credential {name}"),
         }
     }
 }
@@ -73,10 +73,10 @@ const HIDDEN: &str = "(hidden)";
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Origin::Text(_) => f.write_str(HIDDEN),
-            Origin::Env(name) => write!(f, "env {name}"),
-            Origin::File(path) => write!(f, "file {path}"),
-            Origin::Credential(name) => write!(f, "credential {name}"),
+            SecretSource::Text(_) => f.write_str(HIDDEN),
+            SecretSource::Env(name) => write!(f, "env {name}"),
+            SecretSource::File(path) => write!(f, "file {path}"),
+            SecretSource::Credential(name) => write!(f, "credential {name}"),
         }
     }
 }
@@ -84,10 +84,10 @@ impl fmt::Debug for Secret {
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Origin::Text(_) => s.serialize_str(HIDDEN),
-            Origin::Env(name) => s.collect_map([("env", name)]),
-            Origin::File(path) => s.collect_map([("file", path)]),
-            Origin::Credential(name) => s.collect_map([("credential", name)]),
+            SecretSource::Text(_) => s.serialize_str(HIDDEN),
+            SecretSource::Env(name) => s.collect_map([("env", name)]),
+            SecretSource::File(path) => s.collect_map([("file", path)]),
+            SecretSource::Credential(name) => s.collect_map([("credential", name)]),
         }
     }
 }
@@ -121,10 +121,10 @@ impl<'de> Deserialize<'de> for Secret {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Secret, A::Error> {
                 let origin = match map.next_entry::<String, String>()? {
-                    Some((key, name)) if key == "env" => Origin::Env(name),
-                    Some((key, path)) if key == "file" => Origin::File(path),
+                    Some((key, name)) if key == "env" => SecretSource::Env(name),
+                    Some((key, path)) if key == "file" => SecretSource::File(path),
                     // It names a file in one directory, and none elsewhere.
-                    Some((key, name)) if key == "credential" && is_credential(&name) => Origin::Credential(name),
+                    Some((key, name)) if key == "credential" && is_credential(&name) => SecretSource::Credential(name),
                     _ => return Err(A::Error::custom("expected {env: NAME}, {file: PATH} or {credential: NAME}")),
                 };
                 match map.next_key::<String>()? {
@@ -163,13 +163,13 @@ mod tests {
     fn is_fetched_from_where_it_is_kept() {
         let mut secret = read("{env: COMMUNITY}").unwrap();
         assert_eq!(secret.expose(), None);
-        secret.resolve(|place| if place == Place::Env("COMMUNITY") { Ok("abc\n".to_owned()) } else { Err(()) }).unwrap();
+        secret.resolve(|place| if place == SecretLocation::Env("COMMUNITY") { Ok("abc\n".to_owned()) } else { Err(()) }).unwrap();
         assert_eq!(secret.expose(), Some("abc"));
         let mut file = read("{file: /etc/heddle/key}").unwrap();
         assert_eq!(file.resolve(|place| Err::<String, _>(place.to_string())), Err("file /etc/heddle/key".to_owned()));
         let mut credential = read("{credential: snmp-auth}").unwrap();
         assert_eq!(serde_yaml::to_string(&credential).unwrap(), "credential: snmp-auth\n");
-        credential.resolve(|place| if place == Place::Credential("snmp-auth") { Ok("abc".to_owned()) } else { Err(()) }).unwrap();
+        credential.resolve(|place| if place == SecretLocation::Credential("snmp-auth") { Ok("abc".to_owned()) } else { Err(()) }).unwrap();
         assert_eq!(credential.expose(), Some("abc"));
         assert!(["../shadow", "/etc/shadow", "..", ""].iter().all(|name| read(&format!("{{credential: \"{name}\"}}")).is_err()));
         assert!(read("{env: A, file: B}").is_err() && read("{path: A}").is_err() && read("[a]").is_err());

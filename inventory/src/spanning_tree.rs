@@ -21,7 +21,7 @@ fn path_cost(rate: BitsPerSec) -> u64 {
 /// The same file with every link's state as spanning tree under `root_bridge` would leave it: none where it forwards, `blocked`
 /// where it does not. What the file says of states is not looked at, but at routers, which take no part: links there stay as they
 /// are, and each part between them has a tree of its own. `None` for a root bridge it does not have.
-pub fn settled(file: &TopologyFile, root_bridge: &str) -> Option<TopologyFile> {
+pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<TopologyFile> {
     let numbers: HashMap<&str, usize> = file.switches.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
     let root = *numbers.get(root_bridge)?;
     let number = |name: &String| numbers.get(name.as_str()).copied();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     fn blocked(file: &TopologyFile, root: &str) -> Vec<String> {
-        let blocked = settled(file, root).unwrap().links.into_iter().filter(|l| l.state == Some(LinkState::Blocked));
+        let blocked = with_spanning_tree(file, root).unwrap().links.into_iter().filter(|l| l.state == Some(LinkState::Blocked));
         blocked.map(|l| format!("{}-{}", l.a, l.b)).collect()
     }
 
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(blocked(&ring, "s0"), ["s2-s3"], "s2 goes by s1, which is named first");
         assert_eq!(blocked(&ring, "s1"), ["s2-s3"], "s3 goes by s0");
         assert_eq!(blocked(&ring, "s2"), ["s3-s0"], "s0 goes by s1");
-        assert_eq!(settled(&ring, "s4"), None);
+        assert_eq!(with_spanning_tree(&ring, "s4"), None);
     }
 
     #[test]
@@ -99,7 +99,7 @@ links: [{a: s0, b: r0}, {a: r0, b: s1}, {a: s1, b: s2}, {a: s1, b: s2}]";
         fn what_forwards_is_a_tree_of_everything(links in prop::collection::vec((0usize..4, 0usize..4, 1u64..4), 3..12), root in 0usize..4) {
             let texts = links.iter().filter(|(a, b, _)| a != b).map(|(a, b, rate)| format!("{{a: s{a}, b: s{b}, rate: {rate}G}}"));
             let mesh = file(&(["{a: s0, b: s1}", "{a: s1, b: s2}", "{a: s2, b: s3}"].map(str::to_owned).into_iter().chain(texts)).collect::<Vec<_>>().join(", "));
-            let settled = settled(&mesh, &format!("s{root}")).unwrap();
+            let settled = with_spanning_tree(&mesh, &format!("s{root}")).unwrap();
             prop_assert!(settled.tree().is_ok());
             prop_assert_eq!(settled.links.iter().filter(|l| l.state.is_none()).count(), 3);
         }

@@ -4,7 +4,7 @@ use crate::cluster_reason::ClusterReason;
 use crate::evidence::Evidence;
 use crate::order::natural;
 use crate::topology_file::{self, TopologyFile, is_name};
-use crate::tree::{Cable, Tree, TreeError};
+use crate::tree::{TreeCable, Tree, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -72,20 +72,20 @@ pub struct Link {
     pub b_port: String,
     /// The cables of an aggregate; empty for a single cable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Member>,
+    pub members: Vec<AggregateMember>,
     /// The slower end's rate.
     pub rate_bps: BitsPerSec,
     /// Whether STP lets it carry frames.
     pub state: LinkState,
     /// How sure.
-    pub grade: Grade,
+    pub grade: LinkGrade,
     /// Why it is believed, one short line each.
     pub evidence: Vec<Evidence>,
 }
 
 /// One cable of an aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct AggregateMember {
     /// Port name at the link's `a`.
     pub a_port: String,
     /// Port name at the link's `b`.
@@ -108,7 +108,7 @@ pub enum LinkState {
 /// How sure a link is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Grade {
+pub enum LinkGrade {
     /// Stated by an end of the link itself.
     Certain,
     /// Follows from what others learned.
@@ -137,10 +137,10 @@ impl Topology {
     /// [`TreeError::Ambiguous`] for a host with more than one place, [`TreeError::Loop`] and [`TreeError::Apart`]
     /// for links that are no tree.
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        if let Some(link) = self.links.iter().find(|l| l.grade == Grade::Ambiguous && self.kind(&l.b) == Some(NodeKind::Host)) {
+        if let Some(link) = self.links.iter().find(|l| l.grade == LinkGrade::Ambiguous && self.kind(&l.b) == Some(NodeKind::Host)) {
             return Err(TreeError::Ambiguous(link.b.clone()));
         }
-        let carrying: Vec<&Link> = self.links.iter().filter(|l| l.carries()).collect();
+        let carrying: Vec<&Link> = self.links.iter().filter(|l| l.carries_frames()).collect();
         let attached: HashSet<&str> = carrying.iter().map(|l| l.b.as_str()).collect();
         let hosts: Vec<&str> = self.of(NodeKind::Host).filter(|h| attached.contains(h)).collect();
         let numbers: HashMap<&str, usize> = self.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
@@ -162,19 +162,19 @@ impl Topology {
         let inner = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
         let switches: Vec<&str> = inner.filter(|s| inhabited[numbers[s]]).collect();
         let known: HashSet<&str> = hosts.iter().chain(&switches).copied().collect();
-        let cables: Vec<Cable<'_>> = carrying
+        let cables: Vec<TreeCable<'_>> = carrying
             .iter()
             .filter(|l| known.contains(l.a.as_str()) && known.contains(l.b.as_str()))
-            .map(|l| Cable { a: &l.a, b: &l.b, rate: l.rate_bps })
+            .map(|l| TreeCable { a: &l.a, b: &l.b, rate: l.rate_bps })
             .collect();
         Tree::new(&hosts.iter().map(|h| (*h, 1)).collect::<Vec<_>>(), &switches, &cables)
     }
 
     /// The hosts' seats that only one reading fits: the switch, and the host's end of the cable as its neighbour names it.
-    pub fn seats(&self) -> HashMap<&str, (&str, &str)> {
+    pub fn attachments(&self) -> HashMap<&str, (&str, &str)> {
         let kinds = self.kinds();
         let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
-        let links = self.links.iter().filter(|l| l.grade != Grade::Ambiguous && is_host(&l.b));
+        let links = self.links.iter().filter(|l| l.grade != LinkGrade::Ambiguous && is_host(&l.b));
         links.map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str()))).collect()
     }
 
@@ -183,7 +183,7 @@ impl Topology {
     /// host with cables to several places is left out, as a file has one place for each. Names that no file takes
     /// lose the characters it cannot hold.
     pub fn to_file(&self) -> TopologyFile {
-        self.plainly_named().as_file()
+        self.with_plain_names().as_file()
     }
 
     fn as_file(&self) -> TopologyFile {
@@ -204,18 +204,18 @@ impl Topology {
         for link in &self.links {
             match kind(&link.b) {
                 Some(NodeKind::Host) if places[link.b.as_str()].len() > 1 => {}
-                Some(NodeKind::Host) if link.grade == Grade::Ambiguous || link.state == LinkState::Blocked => {}
+                Some(NodeKind::Host) if link.grade == LinkGrade::Ambiguous || link.state == LinkState::Blocked => {}
                 Some(NodeKind::Host) => {
                     hosts.insert(
                         link.b.clone(),
-                        topology_file::Host { switch: link.a.clone(), rate: link.rate_bps, delay: Duration::ZERO, ranks: 1, address: None },
+                        topology_file::TopologyHost { switch: link.a.clone(), rate: link.rate_bps, delay: Duration::ZERO, ranks: 1, address: None },
                     );
                 }
                 Some(_) => {
-                    let state = if link.grade == Grade::Ambiguous { LinkState::Unknown } else { link.state };
+                    let state = if link.grade == LinkGrade::Ambiguous { LinkState::Unknown } else { link.state };
                     let state = Some(state).filter(|s| *s != LinkState::Forwarding);
                     let (a, b, rate) = (link.a.clone(), link.b.clone(), link.rate_bps);
-                    links.push(topology_file::Link { a, b, rate, delay: Duration::ZERO, state });
+                    links.push(topology_file::TopologyCable { a, b, rate, delay: Duration::ZERO, state });
                 }
                 None => {}
             }
@@ -233,7 +233,7 @@ impl Topology {
 
     /// The same network with names that every file takes: other characters become hyphens, and of several that are then
     /// alike all but the first get a number.
-    pub fn plainly_named(&self) -> Topology {
+    pub fn with_plain_names(&self) -> Topology {
         let mut taken: HashSet<String> = self.nodes.iter().filter(|n| is_name(&n.name)).map(|n| n.name.clone()).collect();
         let mut names: HashMap<&str, String> = HashMap::new();
         for node in self.nodes.iter().filter(|n| !is_name(&n.name)) {
@@ -295,12 +295,12 @@ impl fmt::Display for LinkState {
     }
 }
 
-impl fmt::Display for Grade {
+impl fmt::Display for LinkGrade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Grade::Certain => "certain",
-            Grade::Inferred => "inferred",
-            Grade::Ambiguous => "ambiguous",
+            LinkGrade::Certain => "certain",
+            LinkGrade::Inferred => "inferred",
+            LinkGrade::Ambiguous => "ambiguous",
         })
     }
 }
@@ -319,8 +319,8 @@ impl Link {
     }
 
     /// Whether frames pass here for certain.
-    pub fn carries(&self) -> bool {
-        self.state == LinkState::Forwarding && self.grade != Grade::Ambiguous
+    pub fn carries_frames(&self) -> bool {
+        self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous
     }
 }
 
@@ -338,7 +338,7 @@ mod tests {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state: LinkState::Forwarding,
-            grade: Grade::Certain,
+            grade: LinkGrade::Certain,
             evidence: vec![],
         }
     }

@@ -1,7 +1,7 @@
 //! The topology file of the contract: switches, hosts and cables as somebody states them.
 use crate::address::AddressFault;
 use crate::topology::LinkState;
-use crate::tree::{Cable, Tree, TreeError};
+use crate::tree::{TreeCable, Tree, TreeError};
 use crate::{BitsPerSec, unique, units, yaml};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ pub struct TopologyFile {
     pub routers: Vec<String>,
     /// Hosts by name, in rank order.
     #[serde(deserialize_with = "unique::map")]
-    pub hosts: IndexMap<String, Host>,
+    pub hosts: IndexMap<String, TopologyHost>,
     /// Cables between switches, between routers, and from one to the other.
     #[serde(default)]
-    pub links: Vec<Link>,
+    pub links: Vec<TopologyCable>,
     /// Clusters by name; empty: one cluster, found from the network.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty", deserialize_with = "unique::map")]
     pub clusters: IndexMap<String, Vec<String>>,
@@ -32,7 +32,7 @@ pub struct TopologyFile {
 /// A host and its cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {switch: s0}")]
-pub struct Host {
+pub struct TopologyHost {
     /// The switch it hangs on, or the router where no switch is between.
     pub switch: String,
     /// Its cable's rate.
@@ -52,7 +52,7 @@ pub struct Host {
 /// A cable between two switches or routers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {a: s0, b: s1}")]
-pub struct Link {
+pub struct TopologyCable {
     /// One end.
     pub a: String,
     /// The other.
@@ -83,7 +83,7 @@ pub fn one() -> u32 {
 
 /// A file that cannot be used: where, what, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FileError {
+pub enum InputFileError {
     /// No YAML, or not of the expected shape; the text names line and column.
     #[error("{file}:{}{problem}; file ignored", place(*line))]
     Syntax {
@@ -106,14 +106,14 @@ pub enum FileError {
     },
 }
 
-impl FileError {
+impl InputFileError {
     /// Wraps a YAML error with its line.
-    pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> FileError {
+    pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> InputFileError {
         let line = error.location().map(|l| l.line());
         // The parser repeats the place behind its text.
         let text = error.to_string();
         let problem = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
-        FileError::Syntax { file: file.to_owned(), line, problem }
+        InputFileError::Syntax { file: file.to_owned(), line, problem }
     }
 }
 
@@ -137,7 +137,7 @@ impl TopologyFile {
     /// # Errors
     /// [`FileError`] for anything that is no topology file or contradicts itself. A loop or a part without
     /// connection is no error here (the lab wants both): [`TopologyFile::tree`] reports it.
-    pub fn parse(file: &str, text: &str) -> Result<TopologyFile, FileError> {
+    pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         let parsed: TopologyFile = yaml::read(file, text)?;
         parsed.checked(file)
     }
@@ -146,10 +146,10 @@ impl TopologyFile {
     ///
     /// # Errors
     /// [`FileError::Content`] with the contradiction.
-    pub fn checked(self, file: &str) -> Result<TopologyFile, FileError> {
+    pub fn checked(self, file: &str) -> Result<TopologyFile, InputFileError> {
         match self.contradiction() {
             None => Ok(self),
-            Some(problem) => Err(FileError::Content { file: file.to_owned(), line: None, problem }),
+            Some(problem) => Err(InputFileError::Content { file: file.to_owned(), line: None, problem }),
         }
     }
 
@@ -248,12 +248,12 @@ impl TopologyFile {
     pub fn tree(&self) -> Result<Tree, TreeError> {
         let hosts: Vec<(&str, u32)> = self.hosts.iter().map(|(n, h)| (n.as_str(), h.ranks)).collect();
         let inner: Vec<&str> = self.inner().collect();
-        let trunks = self.links.iter().filter(|l| matches!(l.state, None | Some(LinkState::Forwarding))).map(|l| Cable {
+        let trunks = self.links.iter().filter(|l| matches!(l.state, None | Some(LinkState::Forwarding))).map(|l| TreeCable {
             a: &l.a,
             b: &l.b,
             rate: l.rate,
         });
-        let uplinks = self.hosts.iter().map(|(n, h)| Cable { a: n, b: &h.switch, rate: h.rate });
+        let uplinks = self.hosts.iter().map(|(n, h)| TreeCable { a: n, b: &h.switch, rate: h.rate });
         Tree::new(&hosts, &inner, &trunks.chain(uplinks).collect::<Vec<_>>())
     }
 

@@ -8,9 +8,9 @@ use crate::BitsPerSec;
 use std::collections::HashMap;
 
 /// A node number: a host below [`Tree::hosts`], else a switch.
-pub type Node = u32;
+pub type NodeNumber = u32;
 /// A directed edge number.
-pub type Edge = u32;
+pub type EdgeNumber = u32;
 
 const NONE: u32 = u32::MAX;
 
@@ -53,7 +53,7 @@ pub enum TreeError {
 
 /// A cable by the names of its ends, as [`Tree::new`] takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cable<'a> {
+pub struct TreeCable<'a> {
     /// One end.
     pub a: &'a str,
     /// The other.
@@ -69,7 +69,7 @@ impl Tree {
     ///
     /// # Errors
     /// See [`TreeError`]; every one names the object.
-    pub fn new(hosts: &[(&str, u32)], switches: &[&str], cables: &[Cable<'_>]) -> Result<Tree, TreeError> {
+    pub fn new(hosts: &[(&str, u32)], switches: &[&str], cables: &[TreeCable<'_>]) -> Result<Tree, TreeError> {
         if hosts.is_empty() {
             return Err(TreeError::NoHost);
         }
@@ -144,7 +144,7 @@ impl Tree {
     }
 
     /// A node's name.
-    pub fn name(&self, node: Node) -> &str {
+    pub fn name(&self, node: NodeNumber) -> &str {
         &self.names[node as usize]
     }
 
@@ -154,47 +154,47 @@ impl Tree {
     }
 
     /// How many ranks a host offers.
-    pub fn ranks(&self, host: Node) -> u32 {
+    pub fn ranks(&self, host: NodeNumber) -> u32 {
         self.ranks[host as usize]
     }
 
     /// The host with this name.
-    pub fn host(&self, name: &str) -> Option<Node> {
-        self.host_names().iter().position(|n| n == name).map(|i| i as Node)
+    pub fn host(&self, name: &str) -> Option<NodeNumber> {
+        self.host_names().iter().position(|n| n == name).map(|i| i as NodeNumber)
     }
 
     /// Whether the node is a host.
-    pub fn is_host(&self, node: Node) -> bool {
+    pub fn is_host(&self, node: NodeNumber) -> bool {
         node < self.hosts
     }
 
     /// The node everything hangs under. This is bookkeeping: neither the STP root bridge nor a schedule's root.
-    pub fn root(&self) -> Node {
+    pub fn root(&self) -> NodeNumber {
         self.root
     }
 
     /// The node above; `None` at the root.
-    pub fn parent(&self, node: Node) -> Option<Node> {
+    pub fn parent(&self, node: NodeNumber) -> Option<NodeNumber> {
         Some(self.parent[node as usize]).filter(|&p| p != NONE)
     }
 
     /// Steps to the root.
-    pub fn depth(&self, node: Node) -> u32 {
+    pub fn depth(&self, node: NodeNumber) -> u32 {
         self.depth[node as usize]
     }
 
     /// Every node, parents before children.
-    pub fn top_down(&self) -> &[Node] {
+    pub fn top_down(&self) -> &[NodeNumber] {
         &self.order
     }
 
     /// Rate of the cable between a node and its parent; zero at the root.
-    pub fn rate(&self, node: Node) -> BitsPerSec {
+    pub fn rate(&self, node: NodeNumber) -> BitsPerSec {
         self.rate[node as usize]
     }
 
     /// Neighbours of every node with the rate between, parent first, then children in [`Tree::top_down`] order.
-    pub fn neighbours(&self) -> Vec<Vec<(Node, BitsPerSec)>> {
+    pub fn neighbours(&self) -> Vec<Vec<(NodeNumber, BitsPerSec)>> {
         let mut near = vec![Vec::new(); self.names.len()];
         for &v in &self.order {
             if let Some(p) = self.parent(v) {
@@ -206,7 +206,7 @@ impl Tree {
     }
 
     /// The two ends of a directed edge, from and to; `None` for the root's unused numbers.
-    pub fn ends(&self, edge: Edge) -> Option<(Node, Node)> {
+    pub fn ends(&self, edge: EdgeNumber) -> Option<(NodeNumber, NodeNumber)> {
         let v = edge / 2;
         let p = self.parent(v)?;
         Some(if edge.is_multiple_of(2) { (v, p) } else { (p, v) })
@@ -225,7 +225,7 @@ impl Tree {
     }
 
     /// Calls `visit` with every directed edge on the path from `a` to `b`, in no particular order.
-    pub fn path(&self, a: Node, b: Node, mut visit: impl FnMut(Edge)) {
+    pub fn path(&self, a: NodeNumber, b: NodeNumber, mut visit: impl FnMut(EdgeNumber)) {
         let (mut x, mut y) = (a, b);
         while x != y {
             if self.depth[x as usize] >= self.depth[y as usize] {
@@ -239,7 +239,7 @@ impl Tree {
     }
 
     /// The same tree hung from another node.
-    pub fn hang_from(&self, root: Node) -> Tree {
+    pub fn hang_from(&self, root: NodeNumber) -> Tree {
         let near = self.neighbours();
         match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
             Ok(tree) => tree,
@@ -253,7 +253,7 @@ impl Tree {
     /// # Errors
     /// [`TreeError::NoHost`], [`TreeError::Unknown`], [`TreeError::Twice`].
     pub fn restrict<S: AsRef<str>>(&self, hosts: &[S]) -> Result<Tree, TreeError> {
-        let number: HashMap<&str, Node> = self.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i as Node)).collect();
+        let number: HashMap<&str, NodeNumber> = self.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i as NodeNumber)).collect();
         let mut seen = vec![false; self.hosts as usize];
         let mut keep = Vec::with_capacity(hosts.len());
         for name in hosts {
@@ -276,7 +276,7 @@ impl Tree {
     ///
     /// # Errors
     /// As [`Tree::restrict`] and [`Tree::new`], where a host number or a name is wrong.
-    pub fn with_ranks(&self, ranks: &[(String, Node)]) -> Result<Tree, TreeError> {
+    pub fn with_ranks(&self, ranks: &[(String, NodeNumber)]) -> Result<Tree, TreeError> {
         let mut leaves: Vec<Vec<&str>> = vec![Vec::new(); self.hosts as usize];
         for (name, host) in ranks {
             leaves.get_mut(*host as usize).ok_or_else(|| TreeError::Unknown(format!("number {host}")))?.push(name);
@@ -284,29 +284,29 @@ impl Tree {
         let used: Vec<&str> = self.host_names().iter().zip(&leaves).filter(|(_, own)| !own.is_empty()).map(|(h, _)| h.as_str()).collect();
         let tree = self.restrict(&used)?;
         leaves.retain(|own| !own.is_empty());
-        let name = |v: Node| match leaves.get(v as usize).map(Vec::as_slice) {
+        let name = |v: NodeNumber| match leaves.get(v as usize).map(Vec::as_slice) {
             Some([only]) => *only,
             _ => tree.name(v),
         };
         let shared = || (0..tree.hosts).zip(&leaves).filter(|(_, own)| own.len() > 1);
         let switches: Vec<&str> = (tree.hosts..tree.nodes()).chain(shared().map(|(host, _)| host)).map(|v| tree.name(v)).collect();
-        let mut cables: Vec<Cable<'_>> = Vec::with_capacity(tree.names.len() + ranks.len());
+        let mut cables: Vec<TreeCable<'_>> = Vec::with_capacity(tree.names.len() + ranks.len());
         for &v in &tree.order {
             if let Some(parent) = tree.parent(v) {
-                cables.push(Cable { a: name(parent), b: name(v), rate: tree.rate(v) });
+                cables.push(TreeCable { a: name(parent), b: name(v), rate: tree.rate(v) });
             }
         }
         for (host, own) in shared() {
             // Alone in its tree it has no cable, and its ranks never leave it.
             let rate = if tree.parent(host).is_some() { tree.rate(host) } else { BitsPerSec::GIGABIT };
-            cables.extend(own.iter().map(|rank| Cable { a: tree.name(host), b: rank, rate }));
+            cables.extend(own.iter().map(|rank| TreeCable { a: tree.name(host), b: rank, rate }));
         }
         let named: Vec<(&str, u32)> = ranks.iter().map(|(name, _)| (name.as_str(), 1)).collect();
         Tree::new(&named, &switches, &cables)
     }
 
     /// [`Tree::restrict`] by number; `hosts` holds each host once.
-    fn keep(&self, hosts: &[Node]) -> Tree {
+    fn keep(&self, hosts: &[NodeNumber]) -> Tree {
         let total = hosts.len() as u32;
         let mut below = vec![0u32; self.names.len()];
         for &h in hosts {
@@ -323,7 +323,7 @@ impl Tree {
         for (i, &h) in hosts.iter().enumerate() {
             new[h as usize] = i as u32;
         }
-        let mut old: Vec<Node> = hosts.to_vec();
+        let mut old: Vec<NodeNumber> = hosts.to_vec();
         let mut order = Vec::new();
         for &v in &self.order {
             let above = self.depth[v as usize] < self.depth[top as usize] || (v != top && below[v as usize] == total && !self.is_host(v));
@@ -354,8 +354,8 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn cable<'a>(a: &'a str, b: &'a str) -> Cable<'a> {
-        Cable { a, b, rate: BitsPerSec::GIGABIT }
+    fn cable<'a>(a: &'a str, b: &'a str) -> TreeCable<'a> {
+        TreeCable { a, b, rate: BitsPerSec::GIGABIT }
     }
 
     fn sample() -> Tree {
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_tree() {
-        let err = |hosts: &[(&str, u32)], cables: &[Cable<'_>]| Tree::new(hosts, &["s0", "s1"], cables).unwrap_err().to_string();
+        let err = |hosts: &[(&str, u32)], cables: &[TreeCable<'_>]| Tree::new(hosts, &["s0", "s1"], cables).unwrap_err().to_string();
         assert!(err(&[], &[]).contains("no host"));
         assert!(err(&[("n0", 1)], &[cable("n0", "s0")]).contains("two parts"));
         let double = [cable("n0", "s0"), cable("s0", "s1"), cable("s0", "s1")];

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 
 /// For `#[serde(deserialize_with = "unique::map")]`.
 pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, V>, D::Error> {
-    struct Unique<V>(PhantomData<V>);
-    impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
+    struct UniqueMapVisitor<V>(PhantomData<V>);
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for UniqueMapVisitor<V> {
         type Value = IndexMap<String, V>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,13 +23,13 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Index
             Ok(map)
         }
     }
-    d.deserialize_map(Unique(PhantomData))
+    d.deserialize_map(UniqueMapVisitor(PhantomData))
 }
 
 /// Like [`map`], for a section that may also be a plain list of names, or a name without a value: the default then.
 pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, V>, D::Error> {
-    struct Unique<V>(PhantomData<V>);
-    impl<'de, V: Deserialize<'de> + Default> Visitor<'de> for Unique<V> {
+    struct UniqueListVisitor<V>(PhantomData<V>);
+    impl<'de, V: Deserialize<'de> + Default> Visitor<'de> for UniqueListVisitor<V> {
         type Value = IndexMap<String, V>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,7 +56,7 @@ pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'d
             Ok(IndexMap::new())
         }
     }
-    d.deserialize_any(Unique(PhantomData))
+    d.deserialize_any(UniqueListVisitor(PhantomData))
 }
 
 /// A name that is not in the map yet. Refused while it is read, so that the error names the line of the second one.

@@ -190,8 +190,8 @@ impl Serialize for BitsPerSec {
 
 impl<'de> Deserialize<'de> for BitsPerSec {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
+        struct RateVisitor;
+        impl serde::de::Visitor<'_> for RateVisitor {
             type Value = BitsPerSec;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a rate like 100M, 1G, 25G or a number of bit/s")
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for BitsPerSec {
                 s.parse().map_err(E::custom)
             }
         }
-        if d.is_human_readable() { d.deserialize_any(Visitor) } else { d.deserialize_u64(Visitor) }
+        if d.is_human_readable() { d.deserialize_any(RateVisitor) } else { d.deserialize_u64(RateVisitor) }
     }
 }
 
@@ -252,8 +252,8 @@ pub mod duration {
     /// # Errors
     /// Whatever is no time with its unit.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
+        struct DurationVisitor;
+        impl serde::de::Visitor<'_> for DurationVisitor {
             type Value = Duration;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a time with its unit, like 500ms, 2s or 1m")
@@ -262,7 +262,7 @@ pub mod duration {
                 parse(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
             }
         }
-        d.deserialize_any(Visitor)
+        d.deserialize_any(DurationVisitor)
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 const NAMES: usize = 4;
 
 /// `s0, s1, s2, s3 and 12 more`.
-pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len() {
         n if n > NAMES => format!("{} and {} more", names[..NAMES].join(", "), n - NAMES),
@@ -17,7 +17,7 @@ pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
     let each = hops.iter().map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()));
     let each: Vec<String> = each.collect();
-    format!("{} routed hop{} ({})", hops.len(), if hops.len() == 1 { "" } else { "s" }, listed(each.iter().map(String::as_str)))
+    format!("{} routed hop{} ({})", hops.len(), if hops.len() == 1 { "" } else { "s" }, short_list(each.iter().map(String::as_str)))
 }
 
 /// In the unit people use for it.
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn lists_are_short() {
-        assert_eq!(listed(["a", "b", "c", "d", "e", "f"].into_iter()), "a, b, c, d and 2 more");
+        assert_eq!(short_list(["a", "b", "c", "d", "e", "f"].into_iter()), "a, b, c, d and 2 more");
         assert_eq!(routed_hops(&[None]), "1 routed hop (one that does not answer)");
         assert_eq!([0, 7, 100, 20_000].map(milliseconds), ["0 ms", "0.007 ms", "0.1 ms", "20 ms"]);
     }

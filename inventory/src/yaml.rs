@@ -4,7 +4,7 @@
 //! So brackets are counted first; the nesting of everything else, and how often aliases are followed, the parser bounds itself.
 mod brackets;
 
-use crate::topology_file::FileError;
+use crate::topology_file::InputFileError;
 use serde::de::DeserializeOwned;
 
 /// Brackets within brackets; no file of heddle's needs more than a few.
@@ -14,12 +14,12 @@ const MOST_DEEP: usize = 32;
 ///
 /// # Errors
 /// [`FileError`] with the line for whatever cannot be read as a `T`.
-pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, FileError> {
-    if let Some(line) = brackets::deeper(text, MOST_DEEP) {
+pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputFileError> {
+    if let Some(line) = brackets::line_nested_deeper(text, MOST_DEEP) {
         let problem = format!("brackets are nested deeper than {MOST_DEEP}: expected a few levels at most; close them");
-        return Err(FileError::Syntax { file: file.to_owned(), line: Some(line), problem });
+        return Err(InputFileError::Syntax { file: file.to_owned(), line: Some(line), problem });
     }
-    serde_yaml::from_str(text).map_err(|e| FileError::yaml(file, &e))
+    serde_yaml::from_str(text).map_err(|e| InputFileError::yaml(file, &e))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Announces a node at each of its ports: now and then, and often after its cable was touched, for then the bridges have forgotten it and nobody
 /// knows when its new port starts to forward.
-pub(crate) struct Announcer {
+pub(crate) struct ArpAnnouncer {
     /// By interface.
     frames: Vec<(libc::c_int, [u8; 42])>,
     packets: OwnedFd,
@@ -25,9 +25,9 @@ const BUSY: Duration = Duration::from_millis(100);
 /// Twice the longest forward delay of the lab's defaults and some.
 const BUSY_FOR: Duration = Duration::from_secs(10);
 
-impl Announcer {
+impl ArpAnnouncer {
     /// For the node that owns these interfaces, each with a name, a MAC address and an address.
-    pub(crate) fn new<'a>(interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>) -> io::Result<Announcer> {
+    pub(crate) fn new<'a>(interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>) -> io::Result<ArpAnnouncer> {
         let frame = |(name, mac, address)| Ok((nix::net::if_::if_nametoindex(name)? as libc::c_int, frame(mac, address)));
         let frames = interfaces.map(frame).collect::<io::Result<_>>()?;
         // Protocol 0: it only sends.
@@ -35,7 +35,7 @@ impl Announcer {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let links = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
         bind(links.as_raw_fd(), &NetlinkAddr::new(0, libc::RTMGRP_LINK as u32))?;
-        Ok(Announcer { frames, packets, links, busy_until: Instant::now() + BUSY_FOR })
+        Ok(ArpAnnouncer { frames, packets, links, busy_until: Instant::now() + BUSY_FOR })
     }
 
     /// Sends an announcement from each port, then waits until the next is due.

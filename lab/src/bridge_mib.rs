@@ -6,16 +6,16 @@ mod kernel;
 mod protocol;
 mod table;
 
-use crate::error::{During, Result};
-use changes::Changes;
-use kernel::Bridge;
+use crate::error::{KernelErrorContext, LabResult};
+use changes::TopologyChanges;
+use kernel::KernelBridge;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use table::Table;
+use table::ObjectTable;
 
 /// How old the objects of an answer may be: one walk sees one state, the next poll a new one.
 const FRESH: Duration = Duration::from_millis(100);
@@ -27,16 +27,16 @@ const WATCH: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// [`crate::Error::Kernel`] if there is no such bridge or snmpd is gone.
-pub fn serve(name: &str) -> Result<()> {
+pub fn serve(name: &str) -> LabResult<()> {
     let began = Instant::now();
     let place = || format!("bridge-mib: bridge {name}");
-    let changes = Arc::new(Mutex::new(Changes::new(&Bridge::read(name).during(place)?)));
-    let watcher = Watcher { name: name.to_owned(), began, changes: changes.clone(), links: links().during(place)? };
+    let changes = Arc::new(Mutex::new(TopologyChanges::new(&KernelBridge::read(name).during(place)?)));
+    let watcher = BridgeWatcher { name: name.to_owned(), began, changes: changes.clone(), links: links().during(place)? };
     std::thread::spawn(move || watcher.run());
-    let mut cache: Option<(Instant, Table)> = None;
-    let source = |look: &mut dyn FnMut(&Table)| -> io::Result<()> {
+    let mut cache: Option<(Instant, ObjectTable)> = None;
+    let source = |look: &mut dyn FnMut(&ObjectTable)| -> io::Result<()> {
         if cache.as_ref().is_none_or(|(at, _)| at.elapsed() > FRESH) {
-            let bridge = Bridge::read(name)?;
+            let bridge = KernelBridge::read(name)?;
             let now = began.elapsed();
             let mut changes = lock(&changes);
             changes.see(&bridge, now);
@@ -51,14 +51,14 @@ pub fn serve(name: &str) -> Result<()> {
 }
 
 /// Looks at the bridge whenever a link of the node changes, and now and then.
-struct Watcher {
+struct BridgeWatcher {
     name: String,
     began: Instant,
-    changes: Arc<Mutex<Changes>>,
+    changes: Arc<Mutex<TopologyChanges>>,
     links: OwnedFd,
 }
 
-impl Watcher {
+impl BridgeWatcher {
     fn run(&self) {
         let timeout = PollTimeout::try_from(WATCH).unwrap_or(PollTimeout::MAX);
         loop {
@@ -68,7 +68,7 @@ impl Watcher {
                 while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
             }
             // A port may go while it is read; the next look sees the rest.
-            if let Ok(bridge) = Bridge::read_states(&self.name) {
+            if let Ok(bridge) = KernelBridge::read_states(&self.name) {
                 lock(&self.changes).see(&bridge, self.began.elapsed());
             }
         }
@@ -82,7 +82,7 @@ fn links() -> io::Result<OwnedFd> {
     Ok(links)
 }
 
-fn lock(changes: &Mutex<Changes>) -> MutexGuard<'_, Changes> {
+fn lock(changes: &Mutex<TopologyChanges>) -> MutexGuard<'_, TopologyChanges> {
     // A panic of the other thread leaves plain counters behind.
     changes.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,39 +1,39 @@
 //! Recabling a lab that is up.
 use crate::address;
-use crate::error::{Error, Result};
+use crate::error::{LabError, LabResult};
 use crate::name::LabName;
-use crate::plan::{Cable, End, Kind, Plan, RELAY};
+use crate::plan::{LabCable, PortEnd, LabNodeKind, LabPlan, RELAY};
 use crate::relay;
-use crate::state::{Lock, State};
+use crate::state::{LabLock, LabState};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
-use crate::wire::{Plug, Wire};
+use crate::wire::{VethEnd, NetlinkNamespace};
 use inventory::BitsPerSec;
 use std::time::Duration;
 
 /// Takes the switch's end of a host's cable out and plugs it into a free port of another switch.
-pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> Result<(End, End)> {
+pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> LabResult<(PortEnd, PortEnd)> {
     let (_lock, mut state) = open(lab)?;
     let plan = &state.plan;
     let kind = |name: &str| plan.node(name).map(|n| n.kind);
-    if kind(host)? != Kind::Host || kind(switch)? != Kind::Switch {
-        return Err(Error::Refused(format!("move {host} {switch}: expected a host and a switch")));
+    if kind(host)? != LabNodeKind::Host || kind(switch)? != LabNodeKind::Switch {
+        return Err(LabError::Refused(format!("move {host} {switch}: expected a host and a switch")));
     }
     let index = plan.cables.iter().position(|c| c.a.node == host);
-    let index = index.ok_or_else(|| Error::Refused(format!("move {host}: it has no cable")))?;
+    let index = index.ok_or_else(|| LabError::Refused(format!("move {host}: it has no cable")))?;
     let mut cable = plan.cables[index].clone();
     if cable.b.node == switch {
-        return Err(Error::Refused(format!("move {host} {switch}: it is there already, on port {}", cable.b.port)));
+        return Err(LabError::Refused(format!("move {host} {switch}: it is there already, on port {}", cable.b.port)));
     }
     let segment = |node: &str| plan.places(node).next().map(|(segment, _)| segment.network);
     if segment(host) != segment(switch) {
         let hint = "its address would be reached there by nobody; move it to a switch on this side of the router";
-        return Err(Error::Refused(format!("move {host} {switch}: there is a router between; {hint}")));
+        return Err(LabError::Refused(format!("move {host} {switch}: there is a router between; {hint}")));
     }
     let from = std::mem::replace(&mut cable.b, plan.free_port(switch));
     cable.cut = false;
     let (old, new, own) = (wire(lab, &from.node)?, wire(lab, switch)?, wire(lab, host)?);
-    old.give(&from.port, &Plug { wire: &new, port: &cable.b.port, mac: plan.port_mac(&cable.b) }).await?;
+    old.move_interface(&from.port, &VethEnd { wire: &new, port: &cable.b.port, mac: plan.port_mac(&cable.b) }).await?;
     own.set_up("eth0", true).await?;
     plug_in(plan, &new, &cable.b, &cable).await?;
     let to = cable.b.clone();
@@ -43,18 +43,18 @@ pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> Result
 }
 
 /// Sets both ends of every cable between two nodes down.
-pub(crate) async fn cut(lab: &LabName, a: &str, b: &str) -> Result<Vec<Cable>> {
+pub(crate) async fn cut(lab: &LabName, a: &str, b: &str) -> LabResult<Vec<LabCable>> {
     let (_lock, mut state) = open(lab)?;
     let cut = set(&mut state, a, b, true, None).await?;
     if cut.is_empty() {
-        return Err(Error::Refused(format!("cut {a}-{b}: no cable between them that is not cut")));
+        return Err(LabError::Refused(format!("cut {a}-{b}: no cable between them that is not cut")));
     }
     state.save()?;
     Ok(cut)
 }
 
 /// Sets both ends of every cut cable between two nodes up again, or makes a cable between two switches.
-pub(crate) async fn join(lab: &LabName, a: &str, b: &str, rate: Option<BitsPerSec>) -> Result<Vec<Cable>> {
+pub(crate) async fn join(lab: &LabName, a: &str, b: &str, rate: Option<BitsPerSec>) -> LabResult<Vec<LabCable>> {
     let (_lock, mut state) = open(lab)?;
     let mut joined = set(&mut state, a, b, false, rate).await?;
     if joined.is_empty() {
@@ -64,7 +64,7 @@ pub(crate) async fn join(lab: &LabName, a: &str, b: &str, rate: Option<BitsPerSe
     Ok(joined)
 }
 
-async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPerSec>) -> Result<Vec<Cable>> {
+async fn set(state: &mut LabState, a: &str, b: &str, cut: bool, rate: Option<BitsPerSec>) -> LabResult<Vec<LabCable>> {
     // Names are checked even where there is no cable.
     state.plan.node(a)?;
     state.plan.node(b)?;
@@ -82,7 +82,7 @@ async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPe
                 wire.set_up(&end.port, false).await?;
             } else {
                 plug_in(&state.plan, &wire, end, &cable).await?;
-                address::again(&state.plan, &wire, &end.node, &end.port).await?;
+                address::restore_address(&state.plan, &wire, &end.node, &end.port).await?;
             }
         }
         if !cut && !cable.delay.is_zero() {
@@ -95,28 +95,28 @@ async fn set(state: &mut State, a: &str, b: &str, cut: bool, rate: Option<BitsPe
 }
 
 /// A new cable between two switches.
-async fn add(plan: &mut Plan, lab: &LabName, a: &str, b: &str, rate: BitsPerSec) -> Result<Cable> {
-    if a == b || plan.node(a)?.kind != Kind::Switch || plan.node(b)?.kind != Kind::Switch {
-        return Err(Error::Refused(format!("join {a}-{b}: no cut cable between them, and a new one goes between two switches")));
+async fn add(plan: &mut LabPlan, lab: &LabName, a: &str, b: &str, rate: BitsPerSec) -> LabResult<LabCable> {
+    if a == b || plan.node(a)?.kind != LabNodeKind::Switch || plan.node(b)?.kind != LabNodeKind::Switch {
+        return Err(LabError::Refused(format!("join {a}-{b}: no cut cable between them, and a new one goes between two switches")));
     }
     let delay = Duration::ZERO;
-    let cable = Cable { a: plan.free_port(a), b: plan.free_port(b), rate, delay, cut: false, expect_blocked: false };
-    let wires = [a, b].map(|node| Ok((node, wire(lab, node)?))).into_iter().collect::<Result<_>>()?;
+    let cable = LabCable { a: plan.free_port(a), b: plan.free_port(b), rate, delay, cut: false, expect_blocked: false };
+    let wires = [a, b].map(|node| Ok((node, wire(lab, node)?))).into_iter().collect::<LabResult<_>>()?;
     connect(plan, &wires, plan.cables.len(), &cable).await?;
     plan.cables.push(cable.clone());
     Ok(cable)
 }
 
-fn open(lab: &LabName) -> Result<(Lock, State)> {
+fn open(lab: &LabName) -> LabResult<(LabLock, LabState)> {
     // A lab that is not there is told as such before its lock is looked for.
-    State::load(lab)?;
-    let lock = Lock::take(lab)?;
-    Ok((lock, State::load(lab)?))
+    LabState::load(lab)?;
+    let lock = LabLock::take(lab)?;
+    Ok((lock, LabState::load(lab)?))
 }
 
 /// A running node's interfaces.
-fn wire(lab: &LabName, node: &str) -> Result<Wire> {
+fn wire(lab: &LabName, node: &str) -> LabResult<NetlinkNamespace> {
     let path = namespace(lab, node);
-    let path = path.ok_or_else(|| Error::Refused(format!("lab \"{lab}\": node \"{node}\" is not running")))?;
-    Wire::open(node, &path)
+    let path = path.ok_or_else(|| LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running")))?;
+    NetlinkNamespace::open(node, &path)
 }

@@ -1,7 +1,7 @@
 //! The daemons of a node: what their configuration says and how they are started.
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::needs;
-use crate::plan::{Kind, Node, Plan};
+use crate::plan::{LabNodeKind, LabNode, LabPlan};
 use crate::probe;
 use inventory::BitsPerSec;
 use std::fs::{self, File};
@@ -23,11 +23,11 @@ const INTERFACE_CACHE_SECONDS: u8 = 1;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts what the node runs and returns when all of it answers.
-pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
+pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()> {
     match node.kind {
-        Kind::Control => Ok(()),
-        Kind::Host => lldpd(node, logs),
-        Kind::Switch | Kind::Router => {
+        LabNodeKind::Control => Ok(()),
+        LabNodeKind::Host => lldpd(node, logs),
+        LabNodeKind::Switch | LabNodeKind::Router => {
             fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan)).during(|| "/run/snmp/snmpd.conf".into())?;
             let log = logs.join(format!("{}-snmpd.log", node.name));
             let log = format!("-Lf{}", log.display());
@@ -37,7 +37,7 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
             // Not taken: loads are seen a little later.
             let _ = probe::set(INTERFACE_CACHE, INTERFACE_CACHE_SECONDS, Duration::from_secs(1));
             lldpd(node, logs)?;
-            if node.kind == Kind::Switch {
+            if node.kind == LabNodeKind::Switch {
                 // snmpd starts the program at the first question; it has to be there to count topology changes.
                 await_answer(node, "heddle lab bridge-mib", DOT1D_BRIDGE)?;
             }
@@ -46,11 +46,11 @@ pub(crate) fn start(node: &Node, plan: &Plan, logs: &Path) -> Result<()> {
     }
 }
 
-fn lldpd(node: &Node, logs: &Path) -> Result<()> {
+fn lldpd(node: &LabNode, logs: &Path) -> LabResult<()> {
     fs::write("/run/lldpd.conf", lldpd_conf(node)).during(|| "/run/lldpd.conf".into())?;
     let mut command = daemon("lldpd");
     command.args(["-d", "-O", "/run/lldpd.conf", "-u", "/run/lldpd.socket"]);
-    if node.kind != Kind::Host {
+    if node.kind != LabNodeKind::Host {
         command.args(["-x", "-X", "unix:/run/agentx/master"]);
     }
     spawn(node, logs, &mut command)
@@ -61,7 +61,7 @@ fn daemon(name: &str) -> Command {
     Command::new(needs::find(name).unwrap_or_else(|| name.into()))
 }
 
-fn spawn(node: &Node, logs: &Path, command: &mut Command) -> Result<()> {
+fn spawn(node: &LabNode, logs: &Path, command: &mut Command) -> LabResult<()> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let path = logs.join(format!("{}-{program}.log", node.name));
     let log = File::options().create(true).append(true).open(&path).during(|| path.display().to_string())?;
@@ -71,7 +71,7 @@ fn spawn(node: &Node, logs: &Path, command: &mut Command) -> Result<()> {
     command.spawn().map(drop).during(|| format!("{}: starting {program}", node.name))
 }
 
-fn await_answer(node: &Node, program: &str, subtree: &[u8]) -> Result<()> {
+fn await_answer(node: &LabNode, program: &str, subtree: &[u8]) -> LabResult<()> {
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {
         let asked = Instant::now();
@@ -81,17 +81,17 @@ fn await_answer(node: &Node, program: &str, subtree: &[u8]) -> Result<()> {
         // A closed port refuses at once.
         std::thread::sleep(Duration::from_millis(50).saturating_sub(asked.elapsed()));
     }
-    Err(Error::NotReady(format!("{}: {program} does not answer over SNMP after {} s", node.name, PATIENCE.as_secs())))
+    Err(LabError::NotReady(format!("{}: {program} does not answer over SNMP after {} s", node.name, PATIENCE.as_secs())))
 }
 
 /// The snmpd of a switch or router: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256, AES) with pass phrases `authpass12` and
 /// `privpass12`, traps to the head node, the lab's BRIDGE-MIB for a switch, lldpd's LLDP-MIB over AgentX.
-fn snmpd_conf(node: &Node, plan: &Plan) -> String {
+fn snmpd_conf(node: &LabNode, plan: &LabPlan) -> String {
     let name = &node.name;
     let sink = plan.nodes[0].management;
     // Layers as sysServices counts them (RFC 3418): 2 is a bridge, 4 a router.
     let (services, bridge) = match node.kind {
-        Kind::Router => (4, ""),
+        LabNodeKind::Router => (4, ""),
         _ => (2, "pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0\n"),
     };
     let interfaces: String = port_rates(node, plan).iter().map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0)).collect();
@@ -122,7 +122,7 @@ notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 .1.3.6.1.2.1.2.2.1.1 .1.3.6.
 }
 
 /// A veth says 10 Gbit/s whatever its shaping; snmpd is told the truth. Ports that a moved cable may take later are told too.
-fn port_rates(node: &Node, plan: &Plan) -> Vec<(String, BitsPerSec)> {
+fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
     let mut rates: Vec<(String, BitsPerSec)> = Vec::new();
     for cable in &plan.cables {
         for end in [&cable.a, &cable.b] {
@@ -131,7 +131,7 @@ fn port_rates(node: &Node, plan: &Plan) -> Vec<(String, BitsPerSec)> {
             }
         }
     }
-    if node.kind == Kind::Router {
+    if node.kind == LabNodeKind::Router {
         return rates;
     }
     let spare = plan.cables.iter().filter(|c| c.a.port == "eth0").map(|c| c.rate).max().unwrap_or(BitsPerSec::GIGABIT);
@@ -140,10 +140,10 @@ fn port_rates(node: &Node, plan: &Plan) -> Vec<(String, BitsPerSec)> {
     rates
 }
 
-fn lldpd_conf(node: &Node) -> String {
+fn lldpd_conf(node: &LabNode) -> String {
     let ports = match node.kind {
-        Kind::Switch => "swp*",
-        Kind::Router => "ge*",
+        LabNodeKind::Switch => "swp*",
+        LabNodeKind::Router => "ge*",
         _ => "eth0",
     };
     format!(
@@ -161,13 +161,13 @@ configure lldp portidsubtype ifname
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Options;
+    use crate::plan::LabOptions;
     use inventory::TopologyFile;
 
     #[test]
     fn snmpd_tells_the_rates_of_present_and_coming_ports() {
         let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0, rate: 20M}}\nlinks: [{a: s0, b: s1, rate: 50M}]\n";
-        let plan = Plan::new(&TopologyFile::parse("t.yaml", text).unwrap(), Options::default()).unwrap();
+        let plan = LabPlan::new(&TopologyFile::parse("t.yaml", text).unwrap(), LabOptions::default()).unwrap();
         let conf = snmpd_conf(plan.node("s0").unwrap(), &plan);
         for line in ["interface swp1 6 50000000\n", "interface swp2 6 20000000\n", "interface swp3 6 20000000\n", "sysName s0\n"] {
             assert!(conf.contains(line), "{line}");

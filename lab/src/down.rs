@@ -1,8 +1,8 @@
 //! Taking a lab down, or what a killed `up` left of one.
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netns;
-use crate::state::{self, Lock};
+use crate::state::{self, LabLock};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -12,13 +12,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Ends every process of a lab and removes its namespaces and files. A lab that is not there is down already.
-pub(crate) fn down(lab: &LabName) -> Result<()> {
-    let _lock = if state::directory(lab).exists() { Some(Lock::take(lab)?) } else { None };
+pub(crate) fn down(lab: &LabName) -> LabResult<()> {
+    let _lock = if state::directory(lab).exists() { Some(LabLock::take(lab)?) } else { None };
     remove(lab)
 }
 
 /// [`down`] for whoever holds the lab's lock, or knows that there is nothing to lock.
-pub(crate) fn remove(lab: &LabName) -> Result<()> {
+pub(crate) fn remove(lab: &LabName) -> LabResult<()> {
     clear(lab)?;
     let directory = state::directory(lab);
     match fs::remove_dir(&directory) {
@@ -30,7 +30,7 @@ pub(crate) fn remove(lab: &LabName) -> Result<()> {
 }
 
 /// [`remove`] but for the directory itself, which is the lock.
-pub(crate) fn clear(lab: &LabName) -> Result<()> {
+pub(crate) fn clear(lab: &LabName) -> LabResult<()> {
     let names = netns::of_lab(lab);
     // Seen from inside the lab the names are hidden; what the inits wrote tells that it is inside.
     let named = names.iter().filter_map(|n| netns::inode(n).ok());
@@ -49,10 +49,10 @@ pub(crate) fn clear(lab: &LabName) -> Result<()> {
 
 /// Kills whatever lives in one of these network namespaces and waits until it is gone. Most of it falls with the first kill:
 /// the head node's init is the root of the lab's process tree.
-fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> Result<()> {
+fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> LabResult<()> {
     let own = netns::inode(Path::new("/proc/self/ns/net")).ok();
     if own.is_some_and(|o| namespaces.contains(&o)) {
-        return Err(Error::Refused(format!(
+        return Err(LabError::Refused(format!(
             "lab \"{lab}\": cannot be taken down from inside; run it outside: heddle lab down --name {lab}"
         )));
     }
@@ -63,7 +63,7 @@ fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> Result<()> {
             return Ok(());
         }
         if Instant::now() > end {
-            return Err(Error::NotReady(format!("lab \"{lab}\": processes {alive:?} do not end")));
+            return Err(LabError::NotReady(format!("lab \"{lab}\": processes {alive:?} do not end")));
         }
         for pid in alive {
             // Gone in between.

@@ -3,10 +3,10 @@
 //! `exec` enters the namespaces of a node's init and starts the program there, as its own child: terminal, process group and
 //! standard streams stay. The launcher agent is `exec` as an MPI's `ssh`: its program and everything below dies with it.
 #![allow(unsafe_code, reason = "what happens between fork and exec; fork")]
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::CONTROL;
-use crate::state::{Identity, State};
+use crate::state::{InitIdentity, LabState};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -28,12 +28,12 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// [`Error`] if the node is not there or the program cannot be started.
-pub fn exec(lab: &str, node: &str, program: &[OsString]) -> Result<i32> {
+pub fn exec(lab: &str, node: &str, program: &[OsString]) -> LabResult<i32> {
     exec_for(&LabName::new(lab)?, node, program, None)
 }
 
 /// [`exec`] that kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
-pub(crate) fn exec_for(lab: &LabName, node: &str, program: &[OsString], limit: Option<Duration>) -> Result<i32> {
+pub(crate) fn exec_for(lab: &LabName, node: &str, program: &[OsString], limit: Option<Duration>) -> LabResult<i32> {
     enter(lab, node)?;
     supervise(command(lab, node, program)?, limit)
 }
@@ -49,7 +49,7 @@ pub(crate) const AGENT_SCRIPT: &str = "#!/bin/sh\nexec /proc/1/exe lab agent \"$
 ///
 /// # Errors
 /// As for [`exec`].
-pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
+pub fn launcher_agent(lab: &str, arguments: &[OsString]) -> LabResult<i32> {
     let lab = LabName::new(lab)?;
     die_with_parent()?;
     let arguments = match arguments {
@@ -57,7 +57,7 @@ pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
         all => all,
     };
     let [node, words @ ..] = arguments else {
-        return Err(Error::Refused("launcher agent: expected a node and a command".into()));
+        return Err(LabError::Refused("launcher agent: expected a node and a command".into()));
     };
     let node = node.to_string_lossy();
     enter(&lab, &node)?;
@@ -71,17 +71,17 @@ pub fn agent(lab: &str, arguments: &[OsString]) -> Result<i32> {
 ///
 /// # Errors
 /// [`Error`] if the namespace cannot be made or the program cannot be started.
-pub fn session(program: &[OsString]) -> Result<i32> {
+pub fn session(program: &[OsString]) -> LabResult<i32> {
     unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).during(|| "session: making its namespaces".into())?;
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { fork() }.during(|| "session: starting".into())? {
         ForkResult::Parent { child } => Ok(wait_for(child)),
         ForkResult::Child => {
-            let run = || -> Result<i32> {
+            let run = || -> LabResult<i32> {
                 set_pdeathsig(Signal::SIGKILL).during(|| "session".into())?;
                 mount(None::<&str>, "/proc", None::<&str>, MsFlags::MS_PRIVATE, None::<&str>).during(|| "session: /proc".into())?;
                 mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), None::<&str>).during(|| "session: /proc".into())?;
-                let [name, rest @ ..] = program else { return Err(Error::Refused("session: expected a command".into())) };
+                let [name, rest @ ..] = program else { return Err(LabError::Refused("session: expected a command".into())) };
                 let child = Command::new(name).args(rest).spawn().during(|| format!("{}: starting it", name.to_string_lossy()))?;
                 Ok(wait_for(Pid::from_raw(child.id() as i32)))
             };
@@ -96,12 +96,12 @@ pub fn session(program: &[OsString]) -> Result<i32> {
 }
 
 /// Takes the calling process into the namespaces of a node; processes it starts from now on are below the node's init.
-fn enter(lab: &LabName, node: &str) -> Result<()> {
-    let state = State::load(lab)?;
+fn enter(lab: &LabName, node: &str) -> LabResult<()> {
+    let state = LabState::load(lab)?;
     state.plan.node(node)?;
-    let pid = Identity::pid(lab, node).ok_or_else(|| {
+    let pid = InitIdentity::pid(lab, node).ok_or_else(|| {
         let hint = if node == CONTROL { "" } else { ", or seen from a node other than ctl" };
-        Error::Refused(format!("lab \"{lab}\": node \"{node}\" is not running{hint}; look with: heddle lab status --name {lab}"))
+        LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running{hint}; look with: heddle lab status --name {lab}"))
     })?;
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let open = |kind: &str| {
@@ -126,8 +126,8 @@ fn enter(lab: &LabName, node: &str) -> Result<()> {
     std::env::set_current_dir(&directory).or_else(|_| std::env::set_current_dir("/")).during(|| directory.display().to_string())
 }
 
-fn command(lab: &LabName, node: &str, program: &[OsString]) -> Result<Command> {
-    let [name, arguments @ ..] = program else { return Err(Error::Refused("lab exec: expected a program after \"--\"".into())) };
+fn command(lab: &LabName, node: &str, program: &[OsString]) -> LabResult<Command> {
+    let [name, arguments @ ..] = program else { return Err(LabError::Refused("lab exec: expected a program after \"--\"".into())) };
     let mut command = Command::new(name);
     command.args(arguments).env("HEDDLE_LAB", lab.as_str()).env("HOSTNAME", node).env("TMPDIR", "/run/tmp");
     Ok(command)
@@ -137,7 +137,7 @@ fn command(lab: &LabName, node: &str, program: &[OsString]) -> Result<Command> {
 const PASSED_ON: [Signal; 6] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// Starts the program, passes on what it is told, and gives its exit status.
-fn supervise(mut command: Command, limit: Option<Duration>) -> Result<i32> {
+fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
     let end = limit.map(|l| Instant::now() + l);
     let mut watched = SigSet::empty();
     watched.add(Signal::SIGCHLD);
@@ -203,9 +203,9 @@ fn exit_status(status: WaitStatus) -> i32 {
     }
 }
 
-fn die_with_parent() -> Result<()> {
+fn die_with_parent() -> LabResult<()> {
     let parent = getppid();
     set_pdeathsig(Signal::SIGKILL).during(|| "launcher agent".into())?;
     // It may have died before.
-    if getppid() == parent { Ok(()) } else { Err(Error::Refused("launcher agent: its parent is gone".into())) }
+    if getppid() == parent { Ok(()) } else { Err(LabError::Refused("launcher agent: its parent is gone".into())) }
 }

@@ -3,10 +3,10 @@ use std::io;
 
 /// A lab that could not be built, found or changed. The text names object, problem and the command that helps.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LabError {
     /// The topology file is refused.
     #[error(transparent)]
-    File(#[from] inventory::topology_file::FileError),
+    File(#[from] inventory::topology_file::InputFileError),
     /// A right or a program is missing; the text ends with the one command that gives it.
     #[error("{0}")]
     Missing(String),
@@ -27,34 +27,34 @@ pub enum Error {
 }
 
 /// A result of the lab.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type LabResult<T> = std::result::Result<T, LabError>;
 
 /// Says what was being done when the kernel refused.
-pub(crate) trait During<T> {
+pub(crate) trait KernelErrorContext<T> {
     /// Adds the place to an error.
-    fn during(self, place: impl FnOnce() -> String) -> Result<T>;
+    fn during(self, place: impl FnOnce() -> String) -> LabResult<T>;
 }
 
-impl<T> During<T> for io::Result<T> {
-    fn during(self, place: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|cause| Error::Kernel { place: place(), cause })
+impl<T> KernelErrorContext<T> for io::Result<T> {
+    fn during(self, place: impl FnOnce() -> String) -> LabResult<T> {
+        self.map_err(|cause| LabError::Kernel { place: place(), cause })
     }
 }
 
-impl<T> During<T> for nix::Result<T> {
-    fn during(self, place: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|errno| Error::Kernel { place: place(), cause: errno.into() })
+impl<T> KernelErrorContext<T> for nix::Result<T> {
+    fn during(self, place: impl FnOnce() -> String) -> LabResult<T> {
+        self.map_err(|errno| LabError::Kernel { place: place(), cause: errno.into() })
     }
 }
 
-impl<T> During<T> for std::result::Result<T, rtnetlink::Error> {
-    fn during(self, place: impl FnOnce() -> String) -> Result<T> {
+impl<T> KernelErrorContext<T> for std::result::Result<T, rtnetlink::Error> {
+    fn during(self, place: impl FnOnce() -> String) -> LabResult<T> {
         self.map_err(|error| {
             let cause = match &error {
                 rtnetlink::Error::NetlinkError(message) => message.to_io(),
                 other => io::Error::other(other.to_string()),
             };
-            Error::Kernel { place: place(), cause }
+            LabError::Kernel { place: place(), cause }
         })
     }
 }

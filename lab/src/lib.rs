@@ -39,13 +39,13 @@ mod tbf;
 mod up;
 mod wire;
 
-pub use error::{Error, Result};
-pub use plan::Options;
-pub use status::Status;
+pub use error::{LabError, LabResult};
+pub use plan::LabOptions;
+pub use status::LabStatus;
 
 use inventory::{BitsPerSec, TopologyFile};
 use name::LabName;
-use state::State;
+use state::LabState;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,7 +63,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error`]; then nothing of the lab is left, unless it was up before or another command is changing it.
-    pub fn up(name: &str, file: &TopologyFile, options: Options, program: &Path) -> Result<Lab> {
+    pub fn up(name: &str, file: &TopologyFile, options: LabOptions, program: &Path) -> LabResult<Lab> {
         let state = block_on(up::up(&LabName::new(name)?, file, options, program))?;
         Ok(Lab { name: state.name, program: state.program })
     }
@@ -72,8 +72,8 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none of this name, or it cannot be a lab's.
-    pub fn open(name: &str) -> Result<Lab> {
-        let state = State::load(&LabName::new(name)?)?;
+    pub fn open(name: &str) -> LabResult<Lab> {
+        let state = LabState::load(&LabName::new(name)?)?;
         Ok(Lab { name: state.name, program: state.program })
     }
 
@@ -81,7 +81,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Refused`] if this cannot be a lab's name, any other if something of it cannot be removed.
-    pub fn down(name: &str) -> Result<()> {
+    pub fn down(name: &str) -> LabResult<()> {
         down::down(&LabName::new(name)?)
     }
 
@@ -89,8 +89,8 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error`] if its switches cannot be asked.
-    pub fn status(&self) -> Result<Status> {
-        let state = State::load(&self.name)?;
+    pub fn status(&self) -> LabResult<LabStatus> {
+        let state = LabState::load(&self.name)?;
         block_on(async move { status::status(&state).await })
     }
 
@@ -99,7 +99,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error`] if there is no such host or switch, or the host is on that switch already.
-    pub fn move_host(&self, host: &str, switch: &str) -> Result<(plan::End, plan::End)> {
+    pub fn move_host(&self, host: &str, switch: &str) -> LabResult<(plan::PortEnd, plan::PortEnd)> {
         block_on(cable::move_host(&self.name, host, switch))
     }
 
@@ -107,7 +107,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error`] if there is none, or none that is not cut.
-    pub fn cut(&self, a: &str, b: &str) -> Result<Vec<plan::Cable>> {
+    pub fn cut(&self, a: &str, b: &str) -> LabResult<Vec<plan::LabCable>> {
         block_on(cable::cut(&self.name, a, b))
     }
 
@@ -116,7 +116,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error`] if they are joined already, or one of them is a host that has no such cable.
-    pub fn join(&self, a: &str, b: &str, rate: Option<BitsPerSec>) -> Result<Vec<plan::Cable>> {
+    pub fn join(&self, a: &str, b: &str, rate: Option<BitsPerSec>) -> LabResult<Vec<plan::LabCable>> {
         block_on(cable::join(&self.name, a, b, rate))
     }
 
@@ -124,8 +124,8 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Refused`] if the lab is gone.
-    pub fn plan(&self) -> Result<plan::Plan> {
-        Ok(State::load(&self.name)?.plan)
+    pub fn plan(&self) -> LabResult<plan::LabPlan> {
+        Ok(LabState::load(&self.name)?.plan)
     }
 
     /// A command that will run `arguments` inside a node; its streams, directory and environment are set as on any other.
@@ -138,7 +138,7 @@ impl Lab {
 
     /// A command that will run an MPI program across the lab's hosts; its output is that of all ranks. Killing its process kills
     /// the job.
-    pub fn mpirun<S: AsRef<std::ffi::OsStr>>(&self, job: &mpi::Job, program: impl IntoIterator<Item = S>) -> Command {
+    pub fn mpirun<S: AsRef<std::ffi::OsStr>>(&self, job: &mpi::MpiJob, program: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["lab", "mpirun", "--name", self.name.as_str()]).args(job.flags()).arg("--").args(program);
         command
@@ -148,7 +148,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Kernel`] if the node's namespace is gone or `work` fails.
-    pub fn within_network<T: Send>(&self, node: &str, work: impl FnOnce() -> std::io::Result<T> + Send) -> Result<T> {
+    pub fn within_network<T: Send>(&self, node: &str, work: impl FnOnce() -> std::io::Result<T> + Send) -> LabResult<T> {
         netns::within(&netns::path(&self.name, node), work)
     }
 
@@ -174,10 +174,10 @@ impl Lab {
 }
 
 /// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime may call it too.
-fn block_on<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+fn block_on<T: Send>(work: impl Future<Output = LabResult<T>> + Send) -> LabResult<T> {
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|cause| Error::Kernel { place: "lab: starting its runtime".into(), cause })?.block_on(work)
+        runtime.map_err(|cause| LabError::Kernel { place: "lab: starting its runtime".into(), cause })?.block_on(work)
     };
     std::thread::scope(|s| s.spawn(run).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -1,9 +1,9 @@
 //! MPI programs across the lab's hosts: how each library is told to start one daemon a host, to stay on the data network, and
 //! to leave the cores to those who have work.
-use crate::error::{Error, Result};
+use crate::error::{LabError, LabResult};
 use crate::name::LabName;
-use crate::plan::{CONTROL, Kind, Plan};
-use crate::state::{self, State};
+use crate::plan::{CONTROL, LabNodeKind, LabPlan};
+use crate::state::{self, LabState};
 use crate::{enter, needs};
 use std::ffi::OsString;
 use std::fmt;
@@ -30,7 +30,7 @@ impl fmt::Display for Mpi {
 
 /// How an MPI program is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct MpiJob {
     /// With which library.
     pub mpi: Mpi,
     /// How many ranks; none: all that fit.
@@ -45,10 +45,10 @@ pub struct Job {
     pub timeout: Option<Duration>,
 }
 
-impl Job {
+impl MpiJob {
     /// One rank on every host, with the runtime, for as long as it takes.
-    pub fn new(mpi: Mpi) -> Job {
-        Job { mpi, ranks: None, per_host: 1, hosts: Vec::new(), shim: true, timeout: None }
+    pub fn new(mpi: Mpi) -> MpiJob {
+        MpiJob { mpi, ranks: None, per_host: 1, hosts: Vec::new(), shim: true, timeout: None }
     }
 
     /// The job as flags of `heddle lab mpirun`.
@@ -70,8 +70,8 @@ pub const TIMED_OUT: i32 = 124;
 ///
 /// # Errors
 /// [`Error`] if hosts, libraries or the launcher are missing.
-pub fn run(lab: &str, job: &Job, program: &[OsString]) -> Result<i32> {
-    let state = State::load(&LabName::new(lab)?)?;
+pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
+    let state = LabState::load(&LabName::new(lab)?)?;
     let hosts = hosts(&state.plan, job)?;
     let launcher = launcher(job.mpi)?;
     let variables = variables(&state, job)?;
@@ -82,37 +82,37 @@ pub fn run(lab: &str, job: &Job, program: &[OsString]) -> Result<i32> {
 }
 
 /// The hosts of the job, with as many ranks as it has.
-fn hosts(plan: &Plan, job: &Job) -> Result<Vec<String>> {
+fn hosts(plan: &LabPlan, job: &MpiJob) -> LabResult<Vec<String>> {
     let all = || plan.hosts().map(|h| h.name.clone()).collect();
     let mut hosts: Vec<String> = if job.hosts.is_empty() { all() } else { job.hosts.clone() };
     for host in &hosts {
-        if plan.node(host)?.kind != Kind::Host {
-            return Err(Error::Refused(format!("mpirun: \"{host}\" is not a host; ranks run on hosts")));
+        if plan.node(host)?.kind != LabNodeKind::Host {
+            return Err(LabError::Refused(format!("mpirun: \"{host}\" is not a host; ranks run on hosts")));
         }
     }
     let fit = hosts.len() * job.per_host;
     let ranks = job.ranks.unwrap_or(fit);
     if ranks == 0 || ranks > fit {
         let hint = "give fewer ranks (-n) or more a host (--per-host)";
-        return Err(Error::Refused(format!("mpirun: {ranks} ranks on {} hosts with {} each; {hint}", hosts.len(), job.per_host)));
+        return Err(LabError::Refused(format!("mpirun: {ranks} ranks on {} hosts with {} each; {hint}", hosts.len(), job.per_host)));
     }
     hosts.truncate(ranks.div_ceil(job.per_host));
     Ok(hosts)
 }
 
-fn launcher(mpi: Mpi) -> Result<PathBuf> {
+fn launcher(mpi: Mpi) -> LabResult<PathBuf> {
     let (names, package) = match mpi {
         Mpi::OpenMpi => (["mpirun.openmpi", "mpirun"], "openmpi-bin"),
         Mpi::Mpich => (["mpiexec.mpich", "mpiexec.hydra"], "mpich"),
     };
-    let missing = || Error::Missing(format!("mpirun: {mpi} is not installed; run: apt-get install {package}"));
+    let missing = || LabError::Missing(format!("mpirun: {mpi} is not installed; run: apt-get install {package}"));
     names.iter().find_map(|n| needs::find(n)).ok_or_else(missing)
 }
 
 /// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the caller.
-fn variables(state: &State, job: &Job) -> Result<Vec<(String, String)>> {
+fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>> {
     let load = |name: &str, hint: &str| {
-        let missing = || Error::Missing(format!("mpirun: lib{name}.so is not built; run: make build{hint}"));
+        let missing = || LabError::Missing(format!("mpirun: lib{name}.so is not built; run: make build{hint}"));
         library(&state.program, name).ok_or_else(missing)
     };
     let mut preload = Vec::new();
@@ -141,7 +141,7 @@ pub(crate) fn library(program: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The launcher's own arguments, up to the program.
-fn arguments(job: &Job, hosts: &[String], control: std::net::Ipv4Addr, variables: &[(String, String)]) -> Vec<String> {
+fn arguments(job: &MpiJob, hosts: &[String], control: std::net::Ipv4Addr, variables: &[(String, String)]) -> Vec<String> {
     let slots: Vec<String> = hosts.iter().map(|h| format!("{h}:{}", job.per_host)).collect();
     let (slots, ranks) = (slots.join(","), job.ranks.unwrap_or(hosts.len() * job.per_host).to_string());
     let control = control.to_string();
@@ -184,19 +184,19 @@ fn arguments(job: &Job, hosts: &[String], control: std::net::Ipv4Addr, variables
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Options;
+    use crate::plan::LabOptions;
     use inventory::TopologyFile;
 
-    fn plan() -> Plan {
+    fn plan() -> LabPlan {
         let text = "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}\n";
-        Plan::new(&TopologyFile::parse("t.yaml", text).unwrap(), Options::default()).unwrap()
+        LabPlan::new(&TopologyFile::parse("t.yaml", text).unwrap(), LabOptions::default()).unwrap()
     }
 
     #[test]
     fn ranks_fill_hosts_in_order() {
-        let job = Job { ranks: Some(3), per_host: 2, ..Job::new(Mpi::OpenMpi) };
+        let job = MpiJob { ranks: Some(3), per_host: 2, ..MpiJob::new(Mpi::OpenMpi) };
         assert_eq!(hosts(&plan(), &job).unwrap(), ["n0", "n1"]);
-        let job = Job { hosts: vec!["n2".into(), "n0".into()], ..Job::new(Mpi::Mpich) };
+        let job = MpiJob { hosts: vec!["n2".into(), "n0".into()], ..MpiJob::new(Mpi::Mpich) };
         let hosts = hosts(&plan(), &job).unwrap();
         let line = arguments(&job, &hosts, "10.78.255.254".parse().unwrap(), &[("A".into(), "b c".into())]);
         assert_eq!(line[..4], ["-n", "2", "-hosts", "n2:1,n0:1"]);
@@ -205,9 +205,9 @@ mod tests {
 
     #[test]
     fn refuses_what_does_not_fit() {
-        let refused = |job: &Job| hosts(&plan(), job).unwrap_err().to_string();
-        assert!(refused(&Job { ranks: Some(4), ..Job::new(Mpi::OpenMpi) }).contains("--per-host"));
-        assert!(refused(&Job { hosts: vec!["s0".into()], ..Job::new(Mpi::OpenMpi) }).contains("not a host"));
-        assert!(refused(&Job { hosts: vec!["n9".into()], ..Job::new(Mpi::OpenMpi) }).contains("no such node"));
+        let refused = |job: &MpiJob| hosts(&plan(), job).unwrap_err().to_string();
+        assert!(refused(&MpiJob { ranks: Some(4), ..MpiJob::new(Mpi::OpenMpi) }).contains("--per-host"));
+        assert!(refused(&MpiJob { hosts: vec!["s0".into()], ..MpiJob::new(Mpi::OpenMpi) }).contains("not a host"));
+        assert!(refused(&MpiJob { hosts: vec!["n9".into()], ..MpiJob::new(Mpi::OpenMpi) }).contains("no such node"));
     }
 }

@@ -1,6 +1,6 @@
 //! The name of a lab. It becomes a part of paths below which `down` deletes, and of names of namespaces, so nothing is looked up
 //! by a name that was not checked: whatever comes from outside the crate is made a [`LabName`] first.
-use crate::error::{Error, Result};
+use crate::error::{LabError, LabResult};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,12 +11,12 @@ pub(crate) struct LabName(String);
 
 impl LabName {
     /// Checks a name.
-    pub(crate) fn new(name: &str) -> Result<LabName> {
+    pub(crate) fn new(name: &str) -> LabResult<LabName> {
         let fits = (1..=32).contains(&name.len()) && !name.starts_with('-');
         if fits && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
             return Ok(LabName(name.to_owned()));
         }
-        Err(Error::Refused(format!("lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\", the first no \"-\"")))
+        Err(LabError::Refused(format!("lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\", the first no \"-\"")))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -31,9 +31,9 @@ impl fmt::Display for LabName {
 }
 
 impl TryFrom<String> for LabName {
-    type Error = Error;
+    type Error = LabError;
 
-    fn try_from(name: String) -> Result<LabName> {
+    fn try_from(name: String) -> LabResult<LabName> {
         LabName::new(&name)
     }
 }

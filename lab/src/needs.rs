@@ -1,15 +1,15 @@
 //! What a machine must have for the lab, and the one command that gives it.
-use crate::error::{Error, Result};
+use crate::error::{LabError, LabResult};
 use std::path::Path;
 
 /// Rights and programs. The kernel's own parts (veth, bridge, tbf) are named where they are first used.
-pub(crate) fn check() -> Result<()> {
+pub(crate) fn check() -> LabResult<()> {
     if !nix::unistd::geteuid().is_root() {
-        return Err(Error::Missing("lab: root is needed to make network namespaces; run: sudo heddle lab ...".into()));
+        return Err(LabError::Missing("lab: root is needed to make network namespaces; run: sudo heddle lab ...".into()));
     }
     for (program, package) in [("snmpd", "snmpd"), ("lldpd", "lldpd")] {
         if find(program).is_none() {
-            return Err(Error::Missing(format!("lab: {program} is not installed; run: apt-get install {package}")));
+            return Err(LabError::Missing(format!("lab: {program} is not installed; run: apt-get install {package}")));
         }
     }
     Ok(())

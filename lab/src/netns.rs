@@ -1,5 +1,5 @@
 //! Named network namespaces, the way `ip netns` keeps them: a bind mount below `/run/netns`.
-use crate::error::{During, Result};
+use crate::error::{KernelErrorContext, LabResult};
 use crate::name::LabName;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -27,7 +27,7 @@ pub(crate) fn inode(file: &Path) -> io::Result<u64> {
 
 /// Makes a namespace and its name. It has no IPv6, takes unasked ARP into account, bridges in it pass no firewall, and cables keep frames
 /// in order.
-pub(crate) fn create(path: &Path) -> Result<()> {
+pub(crate) fn create(path: &Path) -> LabResult<()> {
     shared_directory().during(|| format!("{DIRECTORY}: making it a shared mount"))?;
     let make = || -> io::Result<()> {
         fs::File::create_new(path)?;
@@ -43,7 +43,7 @@ pub(crate) fn create(path: &Path) -> Result<()> {
 
 /// Makes a namespace forward IP as a router does: it answers each packet whose time to live ends there, under the address the
 /// packet came in by, and believes that routes are as they are meant.
-pub(crate) fn forward(path: &Path) -> Result<()> {
+pub(crate) fn forward(path: &Path) -> LabResult<()> {
     let settings = [
         ("ipv4/ip_forward", "1"),
         ("ipv4/icmp_ratelimit", "0"),
@@ -64,7 +64,7 @@ pub(crate) fn of_lab(lab: &LabName) -> Vec<PathBuf> {
 }
 
 /// Takes a name away; the namespace ends with its last process.
-pub(crate) fn remove(path: &Path) -> Result<()> {
+pub(crate) fn remove(path: &Path) -> LabResult<()> {
     // Not mounted: a name whose `up` was killed before the mount.
     let _ = umount2(path, MntFlags::MNT_DETACH);
     match fs::remove_file(path) {
@@ -74,7 +74,7 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 }
 
 /// Runs `work` on a thread inside the namespace.
-pub(crate) fn within<T: Send>(path: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> Result<T> {
+pub(crate) fn within<T: Send>(path: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> LabResult<T> {
     let enter = || -> io::Result<T> {
         setns(fs::File::open(path)?, CloneFlags::CLONE_NEWNET)?;
         work()

@@ -3,14 +3,14 @@
 //! The head node's init starts the others, so that one lab is one tree of processes and of process namespaces: killing its root
 //! ends everything, and from the head node every other node can be entered.
 #![allow(unsafe_code, reason = "fork")]
-use crate::announce::Announcer;
+use crate::announce::ArpAnnouncer;
 use crate::daemons;
 use crate::enter::{AGENT, AGENT_SCRIPT};
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netns;
-use crate::plan::{CONTROL, Kind, Node, RELAY};
-use crate::state::{self, Identity, State};
+use crate::plan::{CONTROL, LabNodeKind, LabNode, RELAY};
+use crate::state::{self, InitIdentity, LabState};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -28,8 +28,8 @@ use std::time::Duration;
 ///
 /// # Errors
 /// Everything that keeps the node from starting. What goes wrong later is in `nodes/NAME.ready`.
-pub fn init(lab: &str, name: &str) -> Result<()> {
-    let state = State::load(&LabName::new(lab)?)?;
+pub fn init(lab: &str, name: &str) -> LabResult<()> {
+    let state = LabState::load(&LabName::new(lab)?)?;
     let node = state.plan.node(name)?;
     begin(&state, node).inspect_err(|error| tell(&state.name, &node.name, &error.to_string()))
 }
@@ -42,7 +42,7 @@ pub(crate) fn tell(lab: &LabName, name: &str, word: &str) {
 
 pub(crate) const READY: &str = "ready";
 
-fn begin(state: &State, node: &Node) -> Result<()> {
+fn begin(state: &LabState, node: &LabNode) -> LabResult<()> {
     let name = &node.name;
     let path = netns::path(&state.name, name);
     let namespace = File::open(&path).during(|| path.display().to_string())?;
@@ -61,7 +61,7 @@ fn begin(state: &State, node: &Node) -> Result<()> {
 }
 
 /// The life of process 1.
-fn live(state: &State, node: &Node) -> Result<Infallible> {
+fn live(state: &LabState, node: &LabNode) -> LabResult<Infallible> {
     let lab = &state.name;
     let directory = state::directory(lab);
     let logs = directory.join("logs");
@@ -69,7 +69,7 @@ fn live(state: &State, node: &Node) -> Result<Infallible> {
     let place = |what: &str| format!("{name}: {what}");
     // Away from the terminal of whoever typed `up`.
     let _ = setsid();
-    Identity::of_self().during(|| place("reading its process number"))?.save(lab, &node.name)?;
+    InitIdentity::of_self().during(|| place("reading its process number"))?.save(lab, &node.name)?;
     if node.name == CONTROL {
         start_others(state, &logs)?;
         if state.plan.has_delays() {
@@ -80,11 +80,11 @@ fn live(state: &State, node: &Node) -> Result<Infallible> {
     launcher_agent().during(|| place(AGENT))?;
     sethostname(&node.name).during(|| place("setting its host name"))?;
     let mut announcer = match node.kind {
-        Kind::Host | Kind::Router => {
+        LabNodeKind::Host | LabNodeKind::Router => {
             let places = state.plan.places(name).map(|(_, m)| (m.port.as_str(), m.mac, m.address));
-            Some(Announcer::new(places).during(|| place("announcing"))?)
+            Some(ArpAnnouncer::new(places).during(|| place("announcing"))?)
         }
-        Kind::Control | Kind::Switch => None,
+        LabNodeKind::Control | LabNodeKind::Switch => None,
     };
     daemons::start(node, &state.plan, &logs)?;
     tell(lab, &node.name, READY);
@@ -99,9 +99,9 @@ fn live(state: &State, node: &Node) -> Result<Infallible> {
 
 /// Starts the inits of all other nodes, all at once, and waits until each has namespaces of its own: what is mounted here next
 /// is not for them.
-fn start_others(state: &State, logs: &Path) -> Result<()> {
+fn start_others(state: &LabState, logs: &Path) -> LabResult<()> {
     let others = state.plan.nodes.iter().filter(|n| n.name != CONTROL);
-    let started: Result<Vec<Child>> = others.map(|n| spawn(Path::new("/proc/self/exe"), &state.name, &n.name, logs)).collect();
+    let started: LabResult<Vec<Child>> = others.map(|n| spawn(Path::new("/proc/self/exe"), &state.name, &n.name, logs)).collect();
     for mut child in started? {
         child.wait().during(|| format!("{CONTROL}: starting the other nodes"))?;
     }
@@ -109,25 +109,25 @@ fn start_others(state: &State, logs: &Path) -> Result<()> {
 }
 
 /// Starts what carries the cables with a delay, and waits until it does: afterwards it could not find its namespace.
-fn start_relay(lab: &LabName, logs: &Path) -> Result<()> {
+fn start_relay(lab: &LabName, logs: &Path) -> LabResult<()> {
     let mut relay = run(Path::new("/proc/self/exe"), &["lab", "relay", "--name", lab.as_str()], RELAY, logs)?;
     loop {
         if let Some(outcome) = outcome(lab, RELAY) {
             return outcome;
         }
         if let Some(status) = relay.try_wait().during(|| "relay: waiting for it".into())? {
-            return Err(Error::NotReady(format!("relay: {status} before it carried anything")));
+            return Err(LabError::NotReady(format!("relay: {status} before it carried anything")));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 /// Starts the init of a node as a process of its own.
-pub(crate) fn spawn(program: &Path, lab: &LabName, node: &str, logs: &Path) -> Result<Child> {
+pub(crate) fn spawn(program: &Path, lab: &LabName, node: &str, logs: &Path) -> LabResult<Child> {
     run(program, &["lab", "node-init", "--name", lab.as_str(), node], node, logs)
 }
 
-fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> Result<Child> {
+fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> LabResult<Child> {
     let path = logs.join(format!("{node}.log"));
     let log = File::create(&path).during(|| path.display().to_string())?;
     let copy = log.try_clone().during(|| path.display().to_string())?;
@@ -180,7 +180,7 @@ fn reap() {
 }
 
 /// What a node said of itself, if it said anything yet.
-pub(crate) fn outcome(lab: &LabName, node: &str) -> Option<Result<()>> {
+pub(crate) fn outcome(lab: &LabName, node: &str) -> Option<LabResult<()>> {
     let text = fs::read_to_string(state::directory(lab).join(format!("nodes/{node}.ready"))).ok()?;
-    if text == READY { Some(Ok(())) } else { Some(Err(Error::NotReady(text))) }
+    if text == READY { Some(Ok(())) } else { Some(Err(LabError::NotReady(text))) }
 }

@@ -8,9 +8,9 @@
 //! | 10.78.0.0/16 | management, unshaped, beside the switches | `ctl` 10.78.255.254, switches from 10.78.1.1, routers from 10.78.64.1, hosts from 10.78.128.1 |
 mod segments;
 
-use crate::error::{Error, Result};
-pub(crate) use segments::Route;
-pub use segments::{Member, Segment};
+use crate::error::{LabError, LabResult};
+pub(crate) use segments::SegmentRoute;
+pub use segments::{SegmentMember, LabSegment};
 
 use inventory::{BitsPerSec, Mac, TopologyFile};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(crate) const PREFIX: u8 = 16;
 
 /// How a lab is built; the defaults are those of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Options {
+pub struct LabOptions {
     /// Buffer of a switch port in bytes: what a queue holds before it drops.
     pub port_buffer: u32,
     /// STP forward delay: half the time from link up to forwarding (IEEE 802.1D-2004, 17.14).
@@ -41,9 +41,9 @@ pub struct Options {
     pub ageing: Duration,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for LabOptions {
+    fn default() -> LabOptions {
+        LabOptions {
             port_buffer: 131_072,
             forward_delay: Duration::from_secs(2),
             hello: Duration::from_secs(1),
@@ -56,7 +56,7 @@ impl Default for Options {
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum LabNodeKind {
     /// The head node.
     Control,
     /// A bridge with snmpd and lldpd.
@@ -69,11 +69,11 @@ pub enum Kind {
 
 /// A node of the lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
+pub struct LabNode {
     /// Name, also its hostname.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: LabNodeKind,
     /// Address on the management network.
     pub management: Ipv4Addr,
     /// Address on the data network, a router's at its first port; the head node has none.
@@ -86,7 +86,7 @@ pub struct Node {
 
 /// One end of a cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct PortEnd {
     /// Node.
     pub node: String,
     /// Interface there: `swp3` of a switch, `ge1` of a router, `eth0` of a host.
@@ -95,11 +95,11 @@ pub struct End {
 
 /// A cable and whether it is plugged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cable {
+pub struct LabCable {
     /// A host, a switch or a router.
-    pub a: End,
+    pub a: PortEnd,
     /// A switch or a router.
-    pub b: End,
+    pub b: PortEnd,
     /// What it carries in each direction.
     pub rate: BitsPerSec,
     /// How long a frame is on its way.
@@ -110,7 +110,7 @@ pub struct Cable {
     pub expect_blocked: bool,
 }
 
-impl Cable {
+impl LabCable {
     /// Whether it joins these two nodes, in either order.
     pub fn joins(&self, x: &str, y: &str) -> bool {
         (self.a.node == x && self.b.node == y) || (self.a.node == y && self.b.node == x)
@@ -119,46 +119,46 @@ impl Cable {
 
 /// Nodes and cables of a lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct LabPlan {
     /// How it is built.
-    pub options: Options,
+    pub options: LabOptions,
     /// The head node, then switches, routers and hosts in the order of the file.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<LabNode>,
     /// Trunks in the order of the file, then the hosts' cables.
-    pub cables: Vec<Cable>,
+    pub cables: Vec<LabCable>,
     /// The subnets: one, or those that routers part.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<LabSegment>,
 }
 
-impl Plan {
+impl LabPlan {
     /// Gives every node its addresses and every cable its ports.
     ///
     /// # Errors
     /// [`Error::Refused`] for names the lab cannot use and for more nodes than it has addresses for.
-    pub fn new(file: &TopologyFile, options: Options) -> Result<Plan> {
-        let mut plan = Plan { options, nodes: nodes(file)?, cables: Vec::new(), segments: Vec::new() };
+    pub fn new(file: &TopologyFile, options: LabOptions) -> LabResult<LabPlan> {
+        let mut plan = LabPlan { options, nodes: nodes(file)?, cables: Vec::new(), segments: Vec::new() };
         for link in &file.links {
             let blocked = link.state == Some(inventory::topology::LinkState::Blocked);
             let between_switches = [&link.a, &link.b].into_iter().all(|end| file.switches.contains(end));
             if blocked && !between_switches {
                 let text = format!("link {}-{}: state blocked: a router takes no part in STP; leave the link out", link.a, link.b);
-                return Err(Error::Refused(text));
+                return Err(LabError::Refused(text));
             }
             let a = plan.free_port(&link.a);
             let b = plan.free_port(&link.b);
-            plan.cables.push(Cable { a, b, rate: link.rate, delay: link.delay, cut: false, expect_blocked: blocked });
+            plan.cables.push(LabCable { a, b, rate: link.rate, delay: link.delay, cut: false, expect_blocked: blocked });
         }
         for (name, host) in &file.hosts {
-            let a = End { node: name.clone(), port: "eth0".into() };
+            let a = PortEnd { node: name.clone(), port: "eth0".into() };
             let b = plan.free_port(&host.switch);
-            plan.cables.push(Cable { a, b, rate: host.rate, delay: host.delay, cut: false, expect_blocked: false });
+            plan.cables.push(LabCable { a, b, rate: host.rate, delay: host.delay, cut: false, expect_blocked: false });
         }
         plan.part()?;
         Ok(plan)
     }
 
     /// Parts the network at its routers, and gives everybody the addresses of its segments.
-    fn part(&mut self) -> Result<()> {
+    fn part(&mut self) -> LabResult<()> {
         if self.routers().next().is_none() {
             self.segments = segments::one(&self.nodes);
             return Ok(());
@@ -175,35 +175,35 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Refused`] with the names there are.
-    pub fn node(&self, name: &str) -> Result<&Node> {
+    pub fn node(&self, name: &str) -> LabResult<&LabNode> {
         self.nodes.iter().find(|n| n.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
-            Error::Refused(format!("node \"{name}\": no such node; nodes: {}", known.join(", ")))
+            LabError::Refused(format!("node \"{name}\": no such node; nodes: {}", known.join(", ")))
         })
     }
 
     /// The switches, in order.
-    pub fn switches(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|n| n.kind == Kind::Switch)
+    pub fn switches(&self) -> impl Iterator<Item = &LabNode> {
+        self.nodes.iter().filter(|n| n.kind == LabNodeKind::Switch)
     }
 
     /// The routers, in order.
-    pub fn routers(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|n| n.kind == Kind::Router)
+    pub fn routers(&self) -> impl Iterator<Item = &LabNode> {
+        self.nodes.iter().filter(|n| n.kind == LabNodeKind::Router)
     }
 
     /// The hosts, in order.
-    pub fn hosts(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|n| n.kind == Kind::Host)
+    pub fn hosts(&self) -> impl Iterator<Item = &LabNode> {
+        self.nodes.iter().filter(|n| n.kind == LabNodeKind::Host)
     }
 
     /// A node's interfaces in the segments it is in.
-    pub fn places<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a Segment, &'a Member)> {
+    pub fn places<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a LabSegment, &'a SegmentMember)> {
         self.segments.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).filter(move |(_, m)| m.node == node)
     }
 
     /// How a node reaches the segments it is not in.
-    pub(crate) fn routes(&self, node: &str) -> Vec<Route> {
+    pub(crate) fn routes(&self, node: &str) -> Vec<SegmentRoute> {
         segments::routes(&self.segments, &self.nodes, node)
     }
 
@@ -219,15 +219,15 @@ impl Plan {
     }
 
     /// The lowest port of a switch or router without a cable.
-    pub(crate) fn free_port(&self, node: &str) -> End {
+    pub(crate) fn free_port(&self, node: &str) -> PortEnd {
         let kind = if self.routers().any(|r| r.name == node) { "ge" } else { "swp" };
         let taken = |port: &str| self.cables.iter().flat_map(|c| [&c.a, &c.b]).any(|e| e.node == node && e.port == port);
         let port = (1..).map(|k| format!("{kind}{k}")).find(|p| !taken(p)).unwrap_or_else(|| unreachable!("an endless range"));
-        End { node: node.to_owned(), port }
+        PortEnd { node: node.to_owned(), port }
     }
 
     /// The address of a port's own interface, derived from its node's, so that it is the same in every run.
-    pub(crate) fn port_mac(&self, end: &End) -> Mac {
+    pub(crate) fn port_mac(&self, end: &PortEnd) -> Mac {
         let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else { return Mac::default() };
         let number = end.port.strip_prefix("swp").or_else(|| end.port.strip_prefix("ge"));
         let number: u8 = number.and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -242,11 +242,11 @@ impl Plan {
 
     /// `/etc/hosts` of a node. A host's name is its data address on switches and hosts, its management address on the head node,
     /// which is not on the data network.
-    pub(crate) fn etc_hosts(&self, of: &Node) -> String {
+    pub(crate) fn etc_hosts(&self, of: &LabNode) -> String {
         let mut text = String::from("127.0.0.1 localhost\n");
         for node in &self.nodes {
             let address = match (of.kind, node.data) {
-                (Kind::Control, _) | (_, None) => node.management,
+                (LabNodeKind::Control, _) | (_, None) => node.management,
                 (_, Some(data)) => data,
             };
             text += &format!("{address} {}\n{} {}-mgmt\n", node.name, node.management, node.name);
@@ -274,25 +274,25 @@ impl Plan {
 }
 
 /// The head node, then switches, routers and hosts.
-fn nodes(file: &TopologyFile) -> Result<Vec<Node>> {
-    let node = |name: &str, kind, management, data, mac| Node { name: name.to_owned(), kind, management, data, mac, priority: 0 };
-    let mut nodes = vec![node(CONTROL, Kind::Control, Ipv4Addr::new(10, 78, 255, 254), None, mac(0, 0))];
+fn nodes(file: &TopologyFile) -> LabResult<Vec<LabNode>> {
+    let node = |name: &str, kind, management, data, mac| LabNode { name: name.to_owned(), kind, management, data, mac, priority: 0 };
+    let mut nodes = vec![node(CONTROL, LabNodeKind::Control, Ipv4Addr::new(10, 78, 255, 254), None, mac(0, 0))];
     for (i, name) in file.switches.iter().enumerate() {
         let data = Some(Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1));
         // The file's order decides which bridge is better: priority in the steps of the standard, then the address.
         let priority = 4096 * (i as u16 + 1).min(8);
-        nodes.push(Node { priority, ..node(name, Kind::Switch, address(78, 1, i)?, data, mac(1, i)) });
+        nodes.push(LabNode { priority, ..node(name, LabNodeKind::Switch, address(78, 1, i)?, data, mac(1, i)) });
     }
     for (i, name) in file.routers.iter().enumerate() {
-        nodes.push(node(name, Kind::Router, address(78, 64, i)?, None, mac(3, i)));
+        nodes.push(node(name, LabNodeKind::Router, address(78, 64, i)?, None, mac(3, i)));
     }
     for (i, name) in file.hosts.keys().enumerate() {
-        nodes.push(node(name, Kind::Host, address(78, 128, i)?, Some(address(77, 0, i)?), mac(2, i)));
+        nodes.push(node(name, LabNodeKind::Host, address(78, 128, i)?, Some(address(77, 0, i)?), mac(2, i)));
     }
     for node in &nodes[1..] {
         // Names become host names and parts of file names.
         if node.name == CONTROL || node.name.starts_with(['.', '-']) {
-            return Err(Error::Refused(format!("node \"{}\": the lab cannot use this name; choose another", node.name)));
+            return Err(LabError::Refused(format!("node \"{}\": the lab cannot use this name; choose another", node.name)));
         }
     }
     Ok(nodes)
@@ -314,10 +314,10 @@ fn mac(kind: u8, i: usize) -> Mac {
     Mac([0x02, 0x4c, kind, (i >> 8) as u8, i as u8, 0])
 }
 
-fn address(second: u8, third: u8, i: usize) -> Result<Ipv4Addr> {
+fn address(second: u8, third: u8, i: usize) -> LabResult<Ipv4Addr> {
     let third = third as usize + i / 250;
     if i >= 250 * 120 {
-        return Err(Error::Refused(format!("node {i}: the lab has addresses for 30000 switches and as many hosts")));
+        return Err(LabError::Refused(format!("node {i}: the lab has addresses for 30000 switches and as many hosts")));
     }
     Ok(Ipv4Addr::new(10, second, third as u8, (i % 250) as u8 + 1))
 }
@@ -328,8 +328,8 @@ mod tests {
 
     const FILE: &str = "switches: [s0, s1]\nhosts:\n  n0: {switch: s0, rate: 20M}\n  n1: {switch: s1, ranks: 2}\nlinks:\n  - {a: s0, b: s1}\n  - {a: s0, b: s1, state: blocked}\n";
 
-    fn plan() -> Plan {
-        Plan::new(&TopologyFile::parse("t.yaml", FILE).unwrap(), Options::default()).unwrap()
+    fn plan() -> LabPlan {
+        LabPlan::new(&TopologyFile::parse("t.yaml", FILE).unwrap(), LabOptions::default()).unwrap()
     }
 
     #[test]
@@ -355,7 +355,7 @@ mod tests {
     fn bridge_ids_stay_in_order_for_hundreds_of_switches() {
         let names: Vec<String> = (0..600).map(|i| format!("s{i}")).collect();
         let text = format!("switches: [{}]\nhosts: {{n0: {{switch: s0}}}}\n", names.join(", "));
-        let plan = Plan::new(&TopologyFile::parse("t.yaml", &text).unwrap(), Options::default()).unwrap();
+        let plan = LabPlan::new(&TopologyFile::parse("t.yaml", &text).unwrap(), LabOptions::default()).unwrap();
         let ids: Vec<(u16, Mac)> = plan.switches().map(|s| (s.priority, s.mac)).collect();
         assert!(ids.windows(2).all(|w| w[0] < w[1]));
         let mut addresses: Vec<Ipv4Addr> = plan.nodes.iter().flat_map(|n| [Some(n.management), n.data]).flatten().collect();

@@ -8,10 +8,10 @@
 //! | `shared/` | the shared directory: `HEDDLE_DIR` of jobs in the lab |
 //! | `nodes/NAME.json`, `NAME.ready` | a node's init: who it is, whether it came up |
 //! | `logs/` | what inits and daemons say |
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netns;
-use crate::plan::Plan;
+use crate::plan::LabPlan;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -34,81 +34,81 @@ pub(crate) fn remove_empty_base() {
 
 /// What a lab knows of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct LabState {
     pub(crate) name: LabName,
     /// The heddle binary it was built by.
     pub(crate) program: PathBuf,
-    pub(crate) plan: Plan,
+    pub(crate) plan: LabPlan,
     /// `up` came to its end.
     pub(crate) complete: bool,
 }
 
-impl State {
+impl LabState {
     /// Reads the state of a lab.
-    pub(crate) fn load(lab: &LabName) -> Result<State> {
+    pub(crate) fn load(lab: &LabName) -> LabResult<LabState> {
         let path = directory(lab).join("state.json");
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::Refused(format!("lab \"{lab}\": not up; bring it up with: heddle lab up FILE --name {lab}")));
+                return Err(LabError::Refused(format!("lab \"{lab}\": not up; bring it up with: heddle lab up FILE --name {lab}")));
             }
             Err(e) => return Err(e).during(|| path.display().to_string()),
         };
         serde_json::from_slice(&text)
-            .map_err(|e| Error::Refused(format!("{}: {e}; take the lab down with: heddle lab down --name {lab}", path.display())))
+            .map_err(|e| LabError::Refused(format!("{}: {e}; take the lab down with: heddle lab down --name {lab}", path.display())))
     }
 
     /// Writes the state in place of the old one.
-    pub(crate) fn save(&self) -> Result<()> {
+    pub(crate) fn save(&self) -> LabResult<()> {
         let text = serde_json::to_vec_pretty(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
         write(&directory(&self.name).join("state.json"), &text)
     }
 }
 
 /// Holds a lab for one change at a time.
-pub(crate) struct Lock(#[allow(dead_code, reason = "held, not read")] Flock<File>);
+pub(crate) struct LabLock(#[allow(dead_code, reason = "held, not read")] Flock<File>);
 
-impl Lock {
+impl LabLock {
     /// Takes the lock of a lab whose directory exists.
-    pub(crate) fn take(lab: &LabName) -> Result<Lock> {
+    pub(crate) fn take(lab: &LabName) -> LabResult<LabLock> {
         let path = directory(lab);
-        let busy = || Error::Refused(format!("lab \"{lab}\": another command is changing it right now; try again when it is done"));
+        let busy = || LabError::Refused(format!("lab \"{lab}\": another command is changing it right now; try again when it is done"));
         let file = File::open(&path).during(|| path.display().to_string())?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
         // The directory may have been removed between the two steps; then the lock is one on nothing.
         let same = fs::metadata(&path).and_then(|now| Ok(now.ino() == lock.metadata()?.ino()));
-        if same.unwrap_or(false) { Ok(Lock(lock)) } else { Err(busy()) }
+        if same.unwrap_or(false) { Ok(LabLock(lock)) } else { Err(busy()) }
     }
 }
 
 /// Who a node's init is. Process numbers depend on who looks: one a level of process namespaces, outermost first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct InitIdentity {
     pub(crate) pids: Vec<i32>,
     /// Inode number of its network namespace.
     pub(crate) netns: u64,
 }
 
-impl Identity {
+impl InitIdentity {
     /// The calling process, while `/proc` is still the one outside.
-    pub(crate) fn of_self() -> io::Result<Identity> {
+    pub(crate) fn of_self() -> io::Result<InitIdentity> {
         let status = fs::read_to_string("/proc/self/status")?;
         let line = status.lines().find_map(|l| l.strip_prefix("NSpid:")).unwrap_or_default();
         let pids = line.split_whitespace().filter_map(|p| p.parse().ok()).collect();
-        Ok(Identity { pids, netns: netns::inode(Path::new("/proc/self/ns/net"))? })
+        Ok(InitIdentity { pids, netns: netns::inode(Path::new("/proc/self/ns/net"))? })
     }
 
     /// The init of a node as the caller sees it, if it lives.
     pub(crate) fn pid(lab: &LabName, node: &str) -> Option<i32> {
         let text = fs::read(directory(lab).join(format!("nodes/{node}.json"))).ok()?;
-        let identity: Identity = serde_json::from_slice(&text).ok()?;
+        let identity: InitIdentity = serde_json::from_slice(&text).ok()?;
         // A number may belong to another process by now; the namespace tells.
         let lives = |pid: &&i32| netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net"))).is_ok_and(|i| i == identity.netns);
         identity.pids.iter().find(lives).copied()
     }
 
     /// Tells the others.
-    pub(crate) fn save(&self, lab: &LabName, node: &str) -> Result<()> {
+    pub(crate) fn save(&self, lab: &LabName, node: &str) -> LabResult<()> {
         let text = serde_json::to_vec(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
         write(&directory(lab).join(format!("nodes/{node}.json")), &text)
     }
@@ -118,11 +118,11 @@ impl Identity {
 pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
     let files = fs::read_dir(directory(lab).join("nodes")).into_iter().flatten().flatten().map(|e| e.path());
     let identities = files.filter(|f| f.extension().is_some_and(|extension| extension == "json")).filter_map(|f| fs::read(f).ok());
-    identities.filter_map(|text| serde_json::from_slice::<Identity>(&text).ok()).map(|i| i.netns).collect()
+    identities.filter_map(|text| serde_json::from_slice::<InitIdentity>(&text).ok()).map(|i| i.netns).collect()
 }
 
 /// Replaces a file as a whole.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, content: &[u8]) -> LabResult<()> {
     let new = path.with_extension("new");
     let replace = || -> io::Result<()> {
         File::create(&new)?.write_all(content)?;

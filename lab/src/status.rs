@@ -1,9 +1,9 @@
 //! How a lab is: its nodes, its cables, what STP made of them.
-use crate::error::Result;
+use crate::error::LabResult;
 use crate::name::LabName;
-use crate::plan::{Kind, Plan, RELAY};
-use crate::state::{Identity, State};
-use crate::wire::{PortState, Wire};
+use crate::plan::{LabNodeKind, LabPlan, RELAY};
+use crate::state::{InitIdentity, LabState};
+use crate::wire::{StpPortState, NetlinkNamespace};
 use inventory::Mac;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// A lab as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Status {
+pub struct LabStatus {
     /// Its name.
     pub name: String,
     /// Its directory.
@@ -30,7 +30,7 @@ pub struct NodeStatus {
     /// Name.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: LabNodeKind,
     /// Management address.
     pub management: String,
     /// Address on the data network, a router's at its first port.
@@ -60,7 +60,7 @@ pub struct CableStatus {
     pub expect_blocked: bool,
 }
 
-impl Status {
+impl LabStatus {
     /// Whether every cable's state is what the topology file says: `blocked` ones blocking, the others forwarding.
     pub fn as_expected(&self) -> bool {
         self.cables.iter().all(|c| c.state == if c.expect_blocked { "blocking" } else { "forwarding" })
@@ -68,33 +68,33 @@ impl Status {
 }
 
 /// Looks at every node. Call it inside a tokio runtime.
-pub(crate) async fn status(state: &State) -> Result<Status> {
+pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     let plan = &state.plan;
-    let node = |n: &crate::plan::Node| NodeStatus {
+    let node = |n: &crate::plan::LabNode| NodeStatus {
         name: n.name.clone(),
         kind: n.kind,
         management: n.management.to_string(),
         data: n.data.map(|a| a.to_string()),
         ports: match n.kind {
-            Kind::Router => plan.places(&n.name).map(|(_, m)| (m.port.clone(), m.address.to_string())).collect(),
+            LabNodeKind::Router => plan.places(&n.name).map(|(_, m)| (m.port.clone(), m.address.to_string())).collect(),
             _ => Vec::new(),
         },
-        pid: Identity::pid(&state.name, &n.name),
+        pid: InitIdentity::pid(&state.name, &n.name),
     };
     let nodes: Vec<NodeStatus> = plan.nodes.iter().map(node).collect();
     let mut ports = HashMap::new();
     for switch in plan.switches() {
         if let Some(path) = namespace(&state.name, &switch.name) {
-            ports.insert(switch.name.as_str(), Wire::open(&switch.name, &path)?.ports().await?);
+            ports.insert(switch.name.as_str(), NetlinkNamespace::open(&switch.name, &path)?.ports().await?);
         }
     }
     for router in plan.routers() {
         if let Some(path) = namespace(&state.name, &router.name) {
-            ports.insert(router.name.as_str(), forwarding(plan, &Wire::open(&router.name, &path)?, &router.name).await?);
+            ports.insert(router.name.as_str(), forwarding(plan, &NetlinkNamespace::open(&router.name, &path)?, &router.name).await?);
         }
     }
-    let carried = !plan.has_delays() || Identity::pid(&state.name, RELAY).is_some();
-    Ok(Status {
+    let carried = !plan.has_delays() || InitIdentity::pid(&state.name, RELAY).is_some();
+    Ok(LabStatus {
         name: state.name.to_string(),
         directory: crate::state::directory(&state.name),
         up: carried && nodes.iter().all(|n| n.pid.is_some()),
@@ -105,26 +105,26 @@ pub(crate) async fn status(state: &State) -> Result<Status> {
 
 /// The network namespace of a running node, as the caller can reach it: on the head node the names of `ip netns` are hidden.
 pub(crate) fn namespace(lab: &LabName, node: &str) -> Option<PathBuf> {
-    Identity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
+    InitIdentity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
 }
 
 /// A router's ports, as if they were a bridge's.
-async fn forwarding(plan: &Plan, wire: &Wire, router: &str) -> Result<Vec<PortState>> {
+async fn forwarding(plan: &LabPlan, wire: &NetlinkNamespace, router: &str) -> LabResult<Vec<StpPortState>> {
     let mut ports = Vec::new();
     for (_, member) in plan.places(router) {
         let carrier = wire.port(&member.port).await?.carrier;
-        ports.push(PortState { name: member.port.clone(), carrier, state: FORWARDING, root: (0, Mac::default()) });
+        ports.push(StpPortState { name: member.port.clone(), carrier, state: FORWARDING, root: (0, Mac::default()) });
     }
     Ok(ports)
 }
 
 /// `carried`: the cables with a delay have their relay.
-fn cables(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>, carried: bool) -> Vec<CableStatus> {
-    let end_state = |end: &crate::plan::End| {
+fn cables(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>, carried: bool) -> Vec<CableStatus> {
+    let end_state = |end: &crate::plan::PortEnd| {
         let port = ports.get(end.node.as_str()).and_then(|p| p.iter().find(|p| p.name == end.port));
         port.map(|p| if p.carrier { p.state } else { DISABLED })
     };
-    let cable = |c: &crate::plan::Cable| {
+    let cable = |c: &crate::plan::LabCable| {
         // Of the two ends the one that lets less through decides.
         let ends = [&c.a, &c.b].into_iter().filter_map(end_state);
         let worse = ends.min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s)).filter(|_| carried || c.delay.is_zero());

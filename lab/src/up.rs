@@ -1,9 +1,9 @@
 //! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree stands.
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
-use crate::plan::{Cable, End, Kind, Node, Options, PREFIX, Plan, RELAY};
-use crate::state::{self, Lock, State};
-use crate::wire::{self, Plug, PortState, Wire};
+use crate::plan::{LabCable, PortEnd, LabNodeKind, LabNode, LabOptions, PREFIX, LabPlan, RELAY};
+use crate::state::{self, LabLock, LabState};
+use crate::wire::{self, VethEnd, StpPortState, NetlinkNamespace};
 use crate::{address, down, netns, node, relay};
 use futures_util::future::try_join_all;
 use inventory::{Mac, TopologyFile};
@@ -19,16 +19,16 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MANAGEMENT: &str = "mgmt";
 
 /// Builds the lab `name`.
-pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: Options, program: &Path) -> Result<State> {
+pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: LabOptions, program: &Path) -> LabResult<LabState> {
     crate::needs::check()?;
-    let plan = Plan::new(file, options)?;
+    let plan = LabPlan::new(file, options)?;
     let directory = state::directory(name);
     fs::create_dir_all(&directory).during(|| directory.display().to_string())?;
-    let _lock = Lock::take(name)?;
-    if State::load(name).is_ok_and(|s| s.complete) && state::Identity::pid(name, crate::plan::CONTROL).is_some() {
-        return Err(Error::Refused(format!("lab \"{name}\": already up; take it down first: heddle lab down --name {name}")));
+    let _lock = LabLock::take(name)?;
+    if LabState::load(name).is_ok_and(|s| s.complete) && state::InitIdentity::pid(name, crate::plan::CONTROL).is_some() {
+        return Err(LabError::Refused(format!("lab \"{name}\": already up; take it down first: heddle lab down --name {name}")));
     }
-    let built = afresh(State { name: name.clone(), program: program.to_owned(), plan, complete: false }, file).await;
+    let built = afresh(LabState { name: name.clone(), program: program.to_owned(), plan, complete: false }, file).await;
     if built.is_err() {
         // Half a lab is of no use; the logs are quoted in the error, which is the one to tell.
         let _ = down::remove(name);
@@ -37,7 +37,7 @@ pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: Options, pr
 }
 
 /// Builds in the place of whatever is there; the lab's lock is held.
-async fn afresh(mut state: State, file: &TopologyFile) -> Result<State> {
+async fn afresh(mut state: LabState, file: &TopologyFile) -> LabResult<LabState> {
     down::clear(&state.name)?;
     write_files(&state, file)?;
     build(&state).await?;
@@ -46,7 +46,7 @@ async fn afresh(mut state: State, file: &TopologyFile) -> Result<State> {
     Ok(state)
 }
 
-fn write_files(state: &State, file: &TopologyFile) -> Result<()> {
+fn write_files(state: &LabState, file: &TopologyFile) -> LabResult<()> {
     let directory = state::directory(&state.name);
     for sub in ["nodes", "logs", "shared"] {
         fs::create_dir_all(directory.join(sub)).during(|| directory.join(sub).display().to_string())?;
@@ -57,39 +57,39 @@ fn write_files(state: &State, file: &TopologyFile) -> Result<()> {
     state.save()
 }
 
-async fn build(state: &State) -> Result<()> {
+async fn build(state: &LabState) -> LabResult<()> {
     let plan = &state.plan;
     let mut wires = HashMap::new();
     for node in &plan.nodes {
         let path = netns::path(&state.name, &node.name);
         netns::create(&path)?;
-        if node.kind == Kind::Router {
+        if node.kind == LabNodeKind::Router {
             netns::forward(&path)?;
         }
-        wires.insert(node.name.as_str(), Wire::open(&node.name, &path)?);
+        wires.insert(node.name.as_str(), NetlinkNamespace::open(&node.name, &path)?);
     }
     if plan.has_delays() {
         let path = netns::path(&state.name, RELAY);
         netns::create(&path)?;
-        wires.insert(RELAY, Wire::open(RELAY, &path)?);
+        wires.insert(RELAY, NetlinkNamespace::open(RELAY, &path)?);
     }
     try_join_all(plan.switches().map(|s| wires[s.name.as_str()].add_stp_bridge("br0", s.mac, s.priority, &plan.options))).await?;
     try_join_all(plan.cables.iter().enumerate().map(|(number, c)| connect(plan, &wires, number, c))).await?;
     // After the cables: lldpd takes the first interface's address for the chassis, and that should be one the bridges see.
     wire_management(plan, &wires).await?;
-    try_join_all(plan.nodes.iter().map(|n| address::all(plan, &wires[n.name.as_str()], &n.name))).await?;
+    try_join_all(plan.nodes.iter().map(|n| address::add_addresses(plan, &wires[n.name.as_str()], &n.name))).await?;
     let logs = state::directory(&state.name).join("logs");
     let mut init = node::spawn(&state.program, &state.name, crate::plan::CONTROL, &logs)?;
     let status = init.wait().during(|| "ctl: its init".into())?;
     if !status.success() {
-        return Err(Error::NotReady(format!("ctl: its init did not start: {}", last_words(&logs, crate::plan::CONTROL))));
+        return Err(LabError::NotReady(format!("ctl: its init did not start: {}", last_words(&logs, crate::plan::CONTROL))));
     }
     await_nodes(state, &logs).await?;
     await_spanning_tree(plan, &wires).await
 }
 
 /// Every node gets an unshaped cable to a bridge in the head node, beside the network that is emulated.
-async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()> {
+async fn wire_management(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
     let control = &wires[crate::plan::CONTROL];
     control.set_up("lo", true).await?;
     control.add_plain_bridge(MANAGEMENT).await?;
@@ -98,8 +98,8 @@ async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()>
         let wire = &wires[node.name.as_str()];
         let (port, there) = (management_port(node.kind), format!("m{i}"));
         let [a, _, c, d, e, _] = node.mac.0;
-        let plug = Plug { wire, port, mac: Mac([a, 0x4d, c, d, e, 0]) };
-        wire::cable(&plug, &Plug { wire: control, port: &there, mac: Mac([a, 0x4e, c, d, e, 0]) }).await?;
+        let plug = VethEnd { wire, port, mac: Mac([a, 0x4d, c, d, e, 0]) };
+        wire::cable(&plug, &VethEnd { wire: control, port: &there, mac: Mac([a, 0x4e, c, d, e, 0]) }).await?;
         control.enslave(&there, MANAGEMENT, None).await?;
         wire.set_up("lo", true).await?;
         wire.set_up(port, true).await?;
@@ -110,22 +110,22 @@ async fn wire_management(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()>
 }
 
 /// The name of a node's management interface.
-pub(crate) fn management_port(kind: Kind) -> &'static str {
-    if matches!(kind, Kind::Switch | Kind::Router) { "eth0" } else { "mgmt0" }
+pub(crate) fn management_port(kind: LabNodeKind) -> &'static str {
+    if matches!(kind, LabNodeKind::Switch | LabNodeKind::Router) { "eth0" } else { "mgmt0" }
 }
 
 /// Makes a cable between two nodes, the plan's of this number, and plugs both ends. One with a delay goes by the relay.
-pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, number: usize, cable: &Cable) -> Result<()> {
+pub(crate) async fn connect(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>, number: usize, cable: &LabCable) -> LabResult<()> {
     let (a, b) = (&wires[cable.a.node.as_str()], &wires[cable.b.node.as_str()]);
-    let a_plug = Plug { wire: a, port: &cable.a.port, mac: plan.port_mac(&cable.a) };
-    let b_plug = Plug { wire: b, port: &cable.b.port, mac: plan.port_mac(&cable.b) };
+    let a_plug = VethEnd { wire: a, port: &cable.a.port, mac: plan.port_mac(&cable.a) };
+    let b_plug = VethEnd { wire: b, port: &cable.b.port, mac: plan.port_mac(&cable.b) };
     if cable.delay.is_zero() {
         wire::cable(&a_plug, &b_plug).await?;
     } else {
         let relay = &wires[RELAY];
         for (plug, (port, end)) in [a_plug, b_plug].iter().zip(relay::ports(number).iter().zip(0..)) {
             let mac = Mac([0x02, 0x4c, 4, (number >> 8) as u8, number as u8, end]);
-            wire::cable(plug, &Plug { wire: relay, port, mac }).await?;
+            wire::cable(plug, &VethEnd { wire: relay, port, mac }).await?;
             relay.set_up(port, true).await?;
         }
         relay::pace(relay, number, cable).await?;
@@ -135,22 +135,22 @@ pub(crate) async fn connect(plan: &Plan, wires: &HashMap<&str, Wire>, number: us
 }
 
 /// Shapes one end of a cable and sets it up, on the bridge if the node is a switch.
-pub(crate) async fn plug_in(plan: &Plan, wire: &Wire, end: &End, cable: &Cable) -> Result<()> {
+pub(crate) async fn plug_in(plan: &LabPlan, wire: &NetlinkNamespace, end: &PortEnd, cable: &LabCable) -> LabResult<()> {
     let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
     wire.shape(port, cable.rate, plan.options.port_buffer).await?;
-    if kind == Kind::Host {
+    if kind == LabNodeKind::Host {
         wire.prioritise(port).await?;
     }
     if !cable.delay.is_zero() {
         wire.complete_checksums(port)?;
     }
     match kind {
-        Kind::Switch => wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate))).await,
+        LabNodeKind::Switch => wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate))).await,
         _ => wire.set_up(port, true).await,
     }
 }
 
-async fn await_nodes(state: &State, logs: &Path) -> Result<()> {
+async fn await_nodes(state: &LabState, logs: &Path) -> LabResult<()> {
     let end = Instant::now() + PATIENCE;
     let mut waiting: Vec<&str> = state.plan.nodes.iter().map(|n| n.name.as_str()).collect();
     while !waiting.is_empty() {
@@ -166,7 +166,7 @@ async fn await_nodes(state: &State, logs: &Path) -> Result<()> {
         if Instant::now() > end {
             let name = waiting.first().copied().unwrap_or_default();
             let words = last_words(logs, name);
-            return Err(Error::NotReady(format!("nodes not up after {} s: {}; {name}: {words}", PATIENCE.as_secs(), waiting.join(", "))));
+            return Err(LabError::NotReady(format!("nodes not up after {} s: {}; {name}: {words}", PATIENCE.as_secs(), waiting.join(", "))));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -180,22 +180,22 @@ fn last_words(logs: &Path, node: &str) -> String {
 }
 
 /// Waits until no port is on its way to forwarding and both ends of every trunk believe in the same root bridge.
-async fn await_spanning_tree(plan: &Plan, wires: &HashMap<&str, Wire>) -> Result<()> {
+async fn await_spanning_tree(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
     let end = Instant::now() + PATIENCE;
     loop {
-        let switches: Vec<&Node> = plan.switches().collect();
+        let switches: Vec<&LabNode> = plan.switches().collect();
         let ports = try_join_all(switches.iter().map(|s| wires[s.name.as_str()].ports())).await?;
-        let by_switch: HashMap<&str, Vec<PortState>> = switches.iter().map(|s| s.name.as_str()).zip(ports).collect();
+        let by_switch: HashMap<&str, Vec<StpPortState>> = switches.iter().map(|s| s.name.as_str()).zip(ports).collect();
         let Some(unsettled) = unsettled(plan, &by_switch) else { return Ok(()) };
         if Instant::now() > end {
-            return Err(Error::NotReady(format!("spanning tree: not settled after {} s: {unsettled}", PATIENCE.as_secs())));
+            return Err(LabError::NotReady(format!("spanning tree: not settled after {} s: {unsettled}", PATIENCE.as_secs())));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
 /// The first thing that shows that the spanning tree is still being built.
-fn unsettled(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Option<String> {
+fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option<String> {
     const LISTENING: u8 = 1;
     const LEARNING: u8 = 2;
     let find = |node: &str, port: &str| ports.get(node).and_then(|p| p.iter().find(|p| p.name == port));
@@ -204,7 +204,7 @@ fn unsettled(plan: &Plan, ports: &HashMap<&str, Vec<PortState>>) -> Option<Strin
             return Some(format!("{switch}: port {} is {}", p.name, crate::status::state_name(p.state)));
         }
     }
-    let bridges = |c: &&Cable| [&c.a, &c.b].iter().all(|end| plan.switches().any(|s| s.name == end.node));
+    let bridges = |c: &&LabCable| [&c.a, &c.b].iter().all(|end| plan.switches().any(|s| s.name == end.node));
     for cable in plan.cables.iter().filter(bridges) {
         let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
         if roots[0] != roots[1] {

@@ -1,8 +1,8 @@
 //! Interfaces inside the lab's namespaces, by netlink. Every function names the object in its error.
 #![allow(unsafe_code, reason = "the offloads of an interface have no netlink request in rtnetlink: an ioctl switches them")]
-use crate::error::{During, Error, Result};
-use crate::plan::Options;
-use crate::relay::Port;
+use crate::error::{KernelErrorContext, LabError, LabResult};
+use crate::plan::LabOptions;
+use crate::relay::RelayPort;
 use crate::{netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::{BitsPerSec, Mac};
@@ -21,7 +21,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// A network namespace with a netlink connection in it.
-pub(crate) struct Wire {
+pub(crate) struct NetlinkNamespace {
     /// For error messages.
     node: String,
     handle: rtnetlink::Handle,
@@ -32,15 +32,15 @@ pub(crate) struct Wire {
 }
 
 /// One end of a cable to make: interface name, its address and where it lies.
-pub(crate) struct Plug<'a> {
-    pub(crate) wire: &'a Wire,
+pub(crate) struct VethEnd<'a> {
+    pub(crate) wire: &'a NetlinkNamespace,
     pub(crate) port: &'a str,
     pub(crate) mac: Mac,
 }
 
-impl Wire {
+impl NetlinkNamespace {
     /// Opens the namespace of `node`, mounted or linked at `path`. Call it inside a tokio runtime.
-    pub(crate) fn open(node: &str, path: &Path) -> Result<Wire> {
+    pub(crate) fn open(node: &str, path: &Path) -> LabResult<NetlinkNamespace> {
         let runtime = tokio::runtime::Handle::current();
         let (connection, handle, socket) = netns::within(path, || {
             let _guard = runtime.enter();
@@ -49,25 +49,25 @@ impl Wire {
         })?;
         tokio::spawn(connection);
         let namespace = File::open(path).during(|| path.display().to_string())?;
-        Ok(Wire { node: node.to_owned(), handle, socket, namespace })
+        Ok(NetlinkNamespace { node: node.to_owned(), handle, socket, namespace })
     }
 
     /// The kernel's number of an interface.
-    pub(crate) async fn index(&self, port: &str) -> Result<u32> {
+    pub(crate) async fn index(&self, port: &str) -> LabResult<u32> {
         let mut links = self.handle.link().get().match_name(port.to_owned()).execute();
         let link = links.try_next().await.during(|| self.place(port, "looking it up"))?;
-        link.map(|l| l.header.index).ok_or_else(|| Error::Refused(format!("{}: no such interface", self.place(port, "looking it up"))))
+        link.map(|l| l.header.index).ok_or_else(|| LabError::Refused(format!("{}: no such interface", self.place(port, "looking it up"))))
     }
 
     /// Sets an interface up or down.
-    pub(crate) async fn set_up(&self, port: &str, up: bool) -> Result<()> {
+    pub(crate) async fn set_up(&self, port: &str, up: bool) -> LabResult<()> {
         let link = LinkUnspec::new_with_index(self.index(port).await?);
         let message = if up { link.up() } else { link.down() }.build();
         self.handle.link().change(message).execute().await.during(|| self.place(port, if up { "setting it up" } else { "setting it down" }))
     }
 
     /// Gives an interface an address and the route to its subnet.
-    pub(crate) async fn add_address(&self, port: &str, address: Ipv4Addr, prefix: u8) -> Result<()> {
+    pub(crate) async fn add_address(&self, port: &str, address: Ipv4Addr, prefix: u8) -> LabResult<()> {
         let index = self.index(port).await?;
         let request = self.handle.address().add(index, address.into(), prefix).replace();
         request.execute().await.during(|| self.place(port, "adding its address"))
@@ -75,7 +75,7 @@ impl Wire {
 
     /// Like [`Wire::add_address`], with a route of its own that names TCP's congestion control: per route is the only place
     /// where a namespace may choose it.
-    pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr, subnet: (Ipv4Addr, u8)) -> Result<()> {
+    pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr, subnet: (Ipv4Addr, u8)) -> LabResult<()> {
         let index = self.index(port).await?;
         let mut request = self.handle.address().add(index, address.into(), subnet.1).replace();
         request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Noprefixroute));
@@ -85,30 +85,30 @@ impl Wire {
     }
 
     /// Sends what is for another subnet to a router; `source` is the interface's own address.
-    pub(crate) async fn add_route(&self, port: &str, subnet: (Ipv4Addr, u8), via: Ipv4Addr, source: Ipv4Addr) -> Result<()> {
+    pub(crate) async fn add_route(&self, port: &str, subnet: (Ipv4Addr, u8), via: Ipv4Addr, source: Ipv4Addr) -> LabResult<()> {
         let route = RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(subnet.0, subnet.1).gateway(via);
         self.route(port, route.output_interface(self.index(port).await?).pref_source(source).build()).await
     }
 
-    async fn route(&self, port: &str, mut route: RouteMessage) -> Result<()> {
+    async fn route(&self, port: &str, mut route: RouteMessage) -> LabResult<()> {
         route.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo("cubic".into())]));
         let request = self.handle.route().add(route).replace();
         request.execute().await.during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
     }
 
     /// Pins the address of a neighbour, so that no schedule waits for ARP.
-    pub(crate) async fn add_neighbour(&self, port_index: u32, address: Ipv4Addr, mac: Mac) -> Result<()> {
+    pub(crate) async fn add_neighbour(&self, port_index: u32, address: Ipv4Addr, mac: Mac) -> LabResult<()> {
         let request = self.handle.neighbours().add(port_index, address.into()).link_layer_address(&mac.0).replace();
         request.execute().await.during(|| self.place("eth0", "adding a neighbour"))
     }
 
     /// Makes a learning bridge without STP: the management network's.
-    pub(crate) async fn add_plain_bridge(&self, name: &str) -> Result<()> {
+    pub(crate) async fn add_plain_bridge(&self, name: &str) -> LabResult<()> {
         self.handle.link().add(LinkBridge::new(name).build()).execute().await.during(|| self.place(name, "making the bridge"))
     }
 
     /// Makes the bridge of a switch.
-    pub(crate) async fn add_stp_bridge(&self, name: &str, mac: Mac, priority: u16, options: &Options) -> Result<()> {
+    pub(crate) async fn add_stp_bridge(&self, name: &str, mac: Mac, priority: u16, options: &LabOptions) -> LabResult<()> {
         let message = LinkBridge::new(name)
             .address(mac.0.to_vec())
             .forward_delay(centiseconds(options.forward_delay))
@@ -123,7 +123,7 @@ impl Wire {
     }
 
     /// Makes an interface a port of a bridge; `cost` is its STP path cost.
-    pub(crate) async fn enslave(&self, port: &str, bridge: &str, cost: Option<u32>) -> Result<()> {
+    pub(crate) async fn enslave(&self, port: &str, bridge: &str, cost: Option<u32>) -> LabResult<()> {
         let (port_index, bridge_index) = (self.index(port).await?, self.index(bridge).await?);
         let master = LinkUnspec::new_with_index(port_index).controller(bridge_index).up().build();
         self.handle.link().change(master).execute().await.during(|| self.place(port, "adding it to the bridge"))?;
@@ -136,19 +136,19 @@ impl Wire {
 
     /// Shapes an interface to a rate with a queue of `buffer` bytes, and makes it send frame by frame: segments of 64 kB would
     /// pass a shallow queue as one.
-    pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> Result<()> {
+    pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> LabResult<()> {
         let index = self.index(port).await?;
         self.switch_off(port, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
         self.queue(port, tbf::request(index, rate, buffer), &format!("shaping it to {rate}bit/s (tbf)")).await
     }
 
     /// Gives an interface that is shaped three bands, as a host's card has them.
-    pub(crate) async fn prioritise(&self, port: &str) -> Result<()> {
+    pub(crate) async fn prioritise(&self, port: &str) -> LabResult<()> {
         let index = self.index(port).await?;
         self.queue(port, tbf::bands(index), "giving it bands (pfifo_fast)").await
     }
 
-    async fn queue(&self, port: &str, request: NetlinkMessage<RouteNetlinkMessage>, doing: &str) -> Result<()> {
+    async fn queue(&self, port: &str, request: NetlinkMessage<RouteNetlinkMessage>, doing: &str) -> LabResult<()> {
         let mut handle = self.handle.clone();
         let mut answers = handle.request(request).during(|| self.place(port, doing))?;
         while let Some(answer) = answers.next().await {
@@ -160,17 +160,17 @@ impl Wire {
     }
 
     /// Makes an interface send frames with their checksums in them: what takes them in is no kernel that knows they are right.
-    pub(crate) fn complete_checksums(&self, port: &str) -> Result<()> {
+    pub(crate) fn complete_checksums(&self, port: &str) -> LabResult<()> {
         self.switch_off(port, &[ETHTOOL_STXCSUM])
     }
 
-    fn switch_off(&self, port: &str, offloads: &[u32]) -> Result<()> {
+    fn switch_off(&self, port: &str, offloads: &[u32]) -> LabResult<()> {
         let mut all = offloads.iter().map(|command| switch_off(&self.socket, port, *command));
         all.try_for_each(|done| done).during(|| self.place(port, "switching its offloads off"))
     }
 
     /// Moves an interface into another namespace under another name and address. It loses its bridge and its queue.
-    pub(crate) async fn give(&self, port: &str, to: &Plug<'_>) -> Result<()> {
+    pub(crate) async fn move_interface(&self, port: &str, to: &VethEnd<'_>) -> LabResult<()> {
         let index = self.index(port).await?;
         // A name nobody has, for the target may have a port of the same name.
         let passing = format!("hdm{}", std::process::id());
@@ -185,16 +185,16 @@ impl Wire {
     }
 
     /// Whether an interface is set up, and whether it sees the other end.
-    pub(crate) async fn port(&self, port: &str) -> Result<Port> {
+    pub(crate) async fn port(&self, port: &str) -> LabResult<RelayPort> {
         let mut links = self.handle.link().get().match_name(port.to_owned()).execute();
         let link = links.try_next().await.during(|| self.place(port, "looking at it"))?;
         let flags = link.map(|l| l.header.flags).unwrap_or_default();
-        Ok(Port { up: flags.contains(LinkFlags::Up), carrier: flags.contains(LinkFlags::Up | LinkFlags::LowerUp) })
+        Ok(RelayPort { up: flags.contains(LinkFlags::Up), carrier: flags.contains(LinkFlags::Up | LinkFlags::LowerUp) })
     }
 
     /// Every bridge port with its STP state (kernel numbering: 0 disabled, 1 listening, 2 learning, 3 forwarding, 4 blocking)
     /// and the root bridge it believes in.
-    pub(crate) async fn ports(&self) -> Result<Vec<PortState>> {
+    pub(crate) async fn ports(&self) -> LabResult<Vec<StpPortState>> {
         let mut links = self.handle.link().get().execute();
         let mut ports = Vec::new();
         while let Some(link) = links.try_next().await.during(|| self.place("br0", "listing its ports"))? {
@@ -210,7 +210,7 @@ impl Wire {
 
 /// What STP says of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PortState {
+pub(crate) struct StpPortState {
     pub(crate) name: String,
     /// Whether it is up and sees the other end.
     pub(crate) carrier: bool,
@@ -220,7 +220,7 @@ pub(crate) struct PortState {
 }
 
 /// Makes a cable: a pair of interfaces with one end in each namespace, both still down.
-pub(crate) async fn cable(a: &Plug<'_>, b: &Plug<'_>) -> Result<()> {
+pub(crate) async fn cable(a: &VethEnd<'_>, b: &VethEnd<'_>) -> LabResult<()> {
     let peer = LinkMessageBuilder::<LinkUnspec>::new()
         .name(b.port.to_owned())
         .address(b.mac.0.to_vec())
@@ -231,7 +231,7 @@ pub(crate) async fn cable(a: &Plug<'_>, b: &Plug<'_>) -> Result<()> {
     request.execute().await.during(|| format!("cable {}:{} - {}:{}: making it", a.wire.node, a.port, b.wire.node, b.port))
 }
 
-fn port_state(link: &LinkMessage) -> Option<PortState> {
+fn port_state(link: &LinkMessage) -> Option<StpPortState> {
     let mut name = None;
     let mut port = None;
     for attribute in &link.attributes {
@@ -250,7 +250,7 @@ fn port_state(link: &LinkMessage) -> Option<PortState> {
     let state = port.iter().find_map(|i| if let InfoBridgePort::State(s) = i { Some(u8::from(*s)) } else { None })?;
     let root = port.iter().find_map(|i| if let InfoBridgePort::RootId(r) = i { Some((r.priority, Mac(r.address))) } else { None })?;
     let carrier = link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp);
-    Some(PortState { name: name?, carrier, state, root })
+    Some(StpPortState { name: name?, carrier, state, root })
 }
 
 /// Bridge timers are in hundredths of a second (USER_HZ).
@@ -267,12 +267,12 @@ const ETHTOOL_SGRO: u32 = 0x2c;
 fn switch_off(socket: &UdpSocket, port: &str, command: u32) -> io::Result<()> {
     /// `struct ethtool_value`.
     #[repr(C)]
-    struct Value {
+    struct EthtoolValue {
         command: u32,
         data: u32,
     }
     const SIOCETHTOOL: libc::Ioctl = 0x8946;
-    let mut value = Value { command, data: 0 };
+    let mut value = EthtoolValue { command, data: 0 };
     // SAFETY: all-zero is a valid ifreq: integers, a pointer and character arrays.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(port.bytes().take(libc::IFNAMSIZ - 1)) {

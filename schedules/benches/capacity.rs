@@ -4,7 +4,7 @@
 //! the restriction of the tree to them.
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{TopologyFile, Tree};
-use schedules::capacities::Capacities;
+use schedules::capacities::EdgeCapacities;
 use schedules::capacity;
 use std::fmt::Write;
 use std::hint::black_box;
@@ -35,7 +35,7 @@ fn tiers(tiers: &[(usize, &str)], hosts: usize, rate: &str) -> Tree {
 fn plans(c: &mut Criterion) {
     let mut group = c.benchmark_group("capacity");
     group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
-    let plan = |tree: &Tree| capacity::phases(tree, &Capacities::of(tree));
+    let plan = |tree: &Tree| capacity::phases(tree, &EdgeCapacities::of(tree));
     for (name, tree) in [
         ("4x8x32, uplinks 10 and 40", tiers(&[(4, "40G"), (8, "10G")], 32, "1G")),
         ("4x8x32, uplinks 10 and 20", tiers(&[(4, "20G"), (8, "10G")], 32, "1G")),

@@ -1,9 +1,9 @@
 //! The all-to-all schedule as planned, verified, published and printed.
-use crate::bound::{Bound, bound};
-use crate::capacities::Capacities;
-use crate::message::{Message, Sync};
-use crate::sync::Reduction;
-use crate::sync::scheme::Scheme;
+use crate::bound::{PhaseBound, bound};
+use crate::capacities::EdgeCapacities;
+use crate::message::{Message, Synchronization};
+use crate::sync::SyncReduction;
+use crate::sync::scheme::SyncScheme;
 use crate::{aapc, capacity, order};
 use inventory::Tree;
 use std::fmt;
@@ -15,121 +15,121 @@ pub const MINIMAL_HOSTS: u32 = 1024;
 
 /// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations by [`crate::sync`], the
 /// minimal set up to [`MINIMAL_HOSTS`], else the chain.
-pub fn plan(tree: &Tree, sync: impl Into<Scheme>) -> Alltoall {
-    let reduction = if tree.hosts() <= MINIMAL_HOSTS { Reduction::Minimal } else { Reduction::Chain };
+pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
+    let reduction = if tree.hosts() <= MINIMAL_HOSTS { SyncReduction::Minimal } else { SyncReduction::Chain };
     plan_reduced(tree, sync, reduction)
 }
 
 /// [`plan`] with the synchronizations one asks for.
-pub fn plan_reduced(tree: &Tree, sync: impl Into<Scheme>, reduction: Reduction) -> Alltoall {
-    plan_as(tree, Algorithm::fitting(tree), sync, reduction)
+pub fn plan_reduced(tree: &Tree, sync: impl Into<SyncScheme>, reduction: SyncReduction) -> AlltoallSchedule {
+    plan_as(tree, AlltoallAlgorithm::faster_for(tree), sync, reduction)
 }
 
 /// [`plan`] with the algorithm and the synchronizations one asks for.
-pub fn plan_as(tree: &Tree, algorithm: Algorithm, scheme: impl Into<Scheme>, reduction: Reduction) -> Alltoall {
+pub fn plan_as(tree: &Tree, algorithm: AlltoallAlgorithm, scheme: impl Into<SyncScheme>, reduction: SyncReduction) -> AlltoallSchedule {
     let scheme = scheme.into();
     let capacities = algorithm.capacities(tree);
     let phases = match algorithm {
-        Algorithm::Aapc => aapc::phases(tree),
-        Algorithm::Capacity => capacity::phases(tree, &capacities),
+        AlltoallAlgorithm::Aapc => aapc::phases(tree),
+        AlltoallAlgorithm::Capacity => capacity::phases(tree, &capacities),
     };
     let syncs = scheme.syncs(tree, &capacities, &phases, reduction);
-    Alltoall { algorithm, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, scheme, syncs }
+    AlltoallSchedule { algorithm, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, scheme, syncs }
 }
 
 /// How the phases of an all-to-all are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Algorithm {
+pub enum AlltoallAlgorithm {
     /// [`crate::aapc`]: every edge carries one message at once.
     Aapc,
     /// [`crate::capacity`]: edges carry as many messages at once as their rates allow.
     Capacity,
 }
 
-impl Algorithm {
+impl AlltoallAlgorithm {
     /// The one whose phases take less time at the bound, [`Algorithm::Aapc`] if they take the same.
-    pub fn fitting(tree: &Tree) -> Algorithm {
-        let time = |algorithm: Algorithm| {
+    pub fn faster_for(tree: &Tree) -> AlltoallAlgorithm {
+        let time = |algorithm: AlltoallAlgorithm| {
             let capacities = algorithm.capacities(tree);
             (u128::from(bound(tree, &capacities).phases), u128::from(capacities.rate().0))
         };
-        let ((unit_phases, unit_rate), (phases, rate)) = (time(Algorithm::Aapc), time(Algorithm::Capacity));
-        if unit_phases * rate <= phases * unit_rate { Algorithm::Aapc } else { Algorithm::Capacity }
+        let ((unit_phases, unit_rate), (phases, rate)) = (time(AlltoallAlgorithm::Aapc), time(AlltoallAlgorithm::Capacity));
+        if unit_phases * rate <= phases * unit_rate { AlltoallAlgorithm::Aapc } else { AlltoallAlgorithm::Capacity }
     }
 
     /// What the edges of `tree` carry by this algorithm's reckoning.
-    pub fn capacities(self, tree: &Tree) -> Capacities {
+    pub fn capacities(self, tree: &Tree) -> EdgeCapacities {
         match self {
-            Algorithm::Aapc => Capacities::unit(tree),
-            Algorithm::Capacity => Capacities::of(tree),
+            AlltoallAlgorithm::Aapc => EdgeCapacities::unit(tree),
+            AlltoallAlgorithm::Capacity => EdgeCapacities::of(tree),
         }
     }
 
     /// Its name in JSON and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Algorithm::Aapc => "aapc",
-            Algorithm::Capacity => "capacity",
+            AlltoallAlgorithm::Aapc => "aapc",
+            AlltoallAlgorithm::Capacity => "capacity",
         }
     }
 }
 
-impl fmt::Display for Algorithm {
+impl fmt::Display for AlltoallAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
+impl FromStr for AlltoallAlgorithm {
+    type Err = UnknownAlltoallAlgorithm;
 
-    fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
-        [Algorithm::Aapc, Algorithm::Capacity]
+    fn from_str(text: &str) -> Result<Self, UnknownAlltoallAlgorithm> {
+        [AlltoallAlgorithm::Aapc, AlltoallAlgorithm::Capacity]
             .into_iter()
             .find(|algorithm| algorithm.name() == text)
-            .ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+            .ok_or_else(|| UnknownAlltoallAlgorithm(text.to_owned()))
     }
 }
 
 /// A name that is no [`Algorithm`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("algorithm \"{0}\": expected aapc or capacity")]
-pub struct UnknownAlgorithm(pub String);
+pub struct UnknownAlltoallAlgorithm(pub String);
 
 /// A whole all-to-all among `hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alltoall {
+pub struct AlltoallSchedule {
     /// How it was planned.
-    pub algorithm: Algorithm,
+    pub algorithm: AlltoallAlgorithm,
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
     /// Why it cannot be shorter.
-    pub bound: Bound,
+    pub bound: PhaseBound,
     /// The messages of each phase; no two of one phase share a directed edge.
     pub phases: Vec<Vec<Message>>,
     /// What keeps phases apart.
-    pub scheme: Scheme,
+    pub scheme: SyncScheme,
     /// Its tokens.
-    pub syncs: Vec<Sync>,
+    pub syncs: Vec<Synchronization>,
 }
 
-impl Alltoall {
+impl AlltoallSchedule {
     /// The all-to-all of nobody: there is no tree without hosts, yet nothing to do is not an error.
-    pub fn of_nobody(scheme: impl Into<Scheme>) -> Alltoall {
-        let bound = Bound { phases: 0, edge: (String::new(), String::new()), load: 0, capacity: 1 };
-        Alltoall { algorithm: Algorithm::Aapc, hosts: Vec::new(), bound, phases: Vec::new(), scheme: scheme.into(), syncs: Vec::new() }
+    pub fn empty(scheme: impl Into<SyncScheme>) -> AlltoallSchedule {
+        let bound = PhaseBound { phases: 0, edge: (String::new(), String::new()), load: 0, capacity: 1 };
+        AlltoallSchedule { algorithm: AlltoallAlgorithm::Aapc, hosts: Vec::new(), bound, phases: Vec::new(), scheme: scheme.into(), syncs: Vec::new() }
     }
 
     /// The same schedule with its phases in the order that needs fewer tokens ([`crate::order`]); unchanged where the scheme has blocks
     /// or no tokens.
-    pub fn reordered(self, tree: &Tree, reduction: Reduction) -> Alltoall {
+    pub fn reordered(self, tree: &Tree, reduction: SyncReduction) -> AlltoallSchedule {
         if self.scheme != self.scheme.tokens().into() || self.syncs.is_empty() {
             return self;
         }
         let capacities = self.algorithm.capacities(tree);
         let (phases, syncs) = order::with_fewer_syncs(tree, &capacities, self.phases, self.scheme.tokens(), reduction);
-        Alltoall { phases, syncs, ..self }
+        AlltoallSchedule { phases, syncs, ..self }
     }
 
     /// Number of messages.

@@ -6,13 +6,13 @@
 //! Cost: O(nodes).
 //! Deviations: the papers count messages on links of one rate; [`bound`] does so with [`Capacities::unit`], which is what
 //! [`crate::aapc`] reaches, and counts by the real rates with [`Capacities::of`].
-use crate::capacities::Capacities;
-use inventory::tree::{Edge, Node, Tree};
+use crate::capacities::EdgeCapacities;
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
 
 /// The certificate: no schedule can have fewer phases.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Bound {
+pub struct PhaseBound {
     /// ceil(load / capacity) of the bottleneck edge.
     pub phases: u64,
     /// The bottleneck edge, from and to; with one host the host itself.
@@ -36,17 +36,17 @@ pub fn loads(tree: &Tree) -> Vec<u64> {
 
 /// The phases that `capacities` force: the bottleneck edge's load over its width, rounded up. With one host nothing
 /// is sent, and the edge is the host itself.
-pub fn bound(tree: &Tree, capacities: &Capacities) -> Bound {
+pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
     let loads = loads(tree);
-    let needs = |v: &Node| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
+    let needs = |v: &NodeNumber| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
     let edges = tree.top_down().iter().copied().filter(|&v| loads[2 * v as usize] > 0);
-    let name = |v: Node| tree.name(v).to_owned();
+    let name = |v: NodeNumber| tree.name(v).to_owned();
     match edges.rev().max_by_key(needs).and_then(|v| Some((v, tree.ends(2 * v)?))) {
         Some((v, (from, to))) => {
             let (load, capacity) = (loads[2 * v as usize], capacities.width(2 * v));
-            Bound { phases: needs(&v), edge: (name(from), name(to)), load, capacity }
+            PhaseBound { phases: needs(&v), edge: (name(from), name(to)), load, capacity }
         }
-        None => Bound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 },
+        None => PhaseBound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 },
     }
 }
 
@@ -94,7 +94,7 @@ fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, bl
         }
     }
     let total = below[tree.root() as usize];
-    let seconds = |edge: Edge| {
+    let seconds = |edge: EdgeNumber| {
         let v = edge / 2;
         tree.parent(v)?;
         let (low, high) = (below[v as usize] as f64, (total - below[v as usize]) as f64);
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use crate::sample::{star, topology};
 
-    fn unit(tree: &Tree) -> Bound {
-        bound(tree, &Capacities::unit(tree))
+    fn unit(tree: &Tree) -> PhaseBound {
+        bound(tree, &EdgeCapacities::unit(tree))
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         let text = format!("switches: [core, s0, s1, s2, s3]\nhosts: {{{}}}\nlinks: [{}]", hosts.join(", "), trunks.join(", "));
         let tree = topology(&text);
         assert_eq!(unit(&tree).phases, 1_728);
-        let wide = bound(&tree, &Capacities::of(&tree));
+        let wide = bound(&tree, &EdgeCapacities::of(&tree));
         assert_eq!((wide.phases, wide.load, wide.capacity), (173, 1_728, 10));
     }
 

@@ -9,14 +9,14 @@
 //! Deviations: there, one leader a host collects everything; here its ranks share the pairs of hosts among them, so no rank handles more
 //! than its share, and what is collected goes directly to the rank that sends it on.
 use crate::lg::Transfer;
-use crate::lg::slice::{self, Slice};
+use crate::lg::slice::{self, TransferSlice};
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
 use crate::transfers::part::{self, RankPart};
 
 /// All blocks from one host to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Route {
+struct BundleRoute {
     from: u32,
     to: u32,
     /// The rank of host `from` that sends them.
@@ -33,8 +33,8 @@ pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
 }
 
 /// [`part`] in the form of [`crate::lg`].
-pub fn slice(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Slice {
-    steps(host_of, phases, rank).map_or_else(Slice::default, |steps| slice::of_steps(&steps, rank))
+pub fn slice(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> TransferSlice {
+    steps(host_of, phases, rank).map_or_else(TransferSlice::default, |steps| slice::of_steps(&steps, rank))
 }
 
 /// The steps as far as they touch the rank or its host.
@@ -55,7 +55,7 @@ pub fn most_blocks(host_of: &[u32]) -> u64 {
 }
 
 /// In the order of phases; the ranks of a host lead in turn.
-fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<Route> {
+fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<BundleRoute> {
     let (mut sent, mut received) = (vec![0; ranks.len()], vec![0; ranks.len()]);
     let lead = |count: &mut Vec<usize>, host: u32| {
         let (count, ranks) = (&mut count[host as usize], &ranks[host as usize]);
@@ -63,11 +63,11 @@ fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<Route> {
         ranks[(*count - 1) % ranks.len()]
     };
     let messages = phases.iter().flatten();
-    messages.map(|m| Route { from: m.src, to: m.dst, sender: lead(&mut sent, m.src), receiver: lead(&mut received, m.dst) }).collect()
+    messages.map(|m| BundleRoute { from: m.src, to: m.dst, sender: lead(&mut sent, m.src), receiver: lead(&mut received, m.dst) }).collect()
 }
 
 /// Each rank of the host gives each other one its block, and what that one has to send on.
-fn collect(ranks: &[Vec<u32>], routes: &[Route], host: u32) -> Vec<Transfer> {
+fn collect(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.sender == to);
         let abroad = led.flat_map(|route| &ranks[route.to as usize]).map(|&dst| Message { src: from, dst });
@@ -76,9 +76,9 @@ fn collect(ranks: &[Vec<u32>], routes: &[Route], host: u32) -> Vec<Transfer> {
 }
 
 /// What the rank sends to other hosts, and receives from them.
-fn exchange(ranks: &[Vec<u32>], routes: &[Route], rank: u32) -> Vec<Transfer> {
+fn exchange(ranks: &[Vec<u32>], routes: &[BundleRoute], rank: u32) -> Vec<Transfer> {
     let own = routes.iter().filter(|route| route.sender == rank || route.receiver == rank);
-    let all = |route: &Route| {
+    let all = |route: &BundleRoute| {
         let destinations = &ranks[route.to as usize];
         ranks[route.from as usize].iter().flat_map(|&src| destinations.iter().map(move |&dst| Message { src, dst })).collect()
     };
@@ -86,7 +86,7 @@ fn exchange(ranks: &[Vec<u32>], routes: &[Route], rank: u32) -> Vec<Transfer> {
 }
 
 /// Each rank of the host gives each other one what came for it.
-fn spread(ranks: &[Vec<u32>], routes: &[Route], host: u32) -> Vec<Transfer> {
+fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.receiver == from);
         led.flat_map(|route| &ranks[route.from as usize]).map(|&src| Message { src, dst: to }).collect()
@@ -103,34 +103,34 @@ fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Trans
 mod tests {
     use super::*;
     use crate::alltoall;
-    use crate::lg::slice::Source;
+    use crate::lg::slice::BlockSource;
     use crate::sample::star;
     use crate::sync::SyncKind;
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    fn slices(host_of: &[u32]) -> Vec<Slice> {
+    fn slices(host_of: &[u32]) -> Vec<TransferSlice> {
         let hosts = host_of.iter().max().unwrap() + 1;
         let phases = alltoall::plan(&star(&[hosts.div_ceil(2), hosts / 2]), SyncKind::None).phases;
         (0..host_of.len() as u32).map(|rank| slice(host_of, &phases, rank)).collect()
     }
 
     /// How many messages each rank sends in a step.
-    fn sends(slices: &[Slice], step: u32) -> Vec<usize> {
+    fn sends(slices: &[TransferSlice], step: u32) -> Vec<usize> {
         slices.iter().map(|slice| slice.sends.iter().filter(|sent| sent.parcel.step == step).count()).collect()
     }
 
     /// Carries all slices out, step by step, and gives what each rank received of whom.
-    fn carried_out(slices: &[Slice]) -> Vec<HashMap<u32, Message>> {
+    fn carried_out(slices: &[TransferSlice]) -> Vec<HashMap<u32, Message>> {
         let mut came: Vec<Vec<Vec<Message>>> = vec![Vec::new(); slices.len()];
         let mut received = vec![HashMap::new(); slices.len()];
         for step in 0..3 {
             let mut network = HashMap::new();
             for (rank, slice) in (0..).zip(slices) {
                 for sent in slice.sends.iter().filter(|sent| sent.parcel.step == step) {
-                    let block = |(source, said): (&Source, &Message)| match *source {
-                        Source::Own => Message { src: rank, ..*said },
-                        Source::Received { parcel, block } => came[rank as usize][parcel][block],
+                    let block = |(source, said): (&BlockSource, &Message)| match *source {
+                        BlockSource::Own => Message { src: rank, ..*said },
+                        BlockSource::Received { parcel, block } => came[rank as usize][parcel][block],
                     };
                     let blocks: Vec<Message> = sent.sources.iter().zip(&sent.parcel.blocks).map(block).collect();
                     assert_eq!(blocks, sent.parcel.blocks, "it has what it says");
@@ -177,7 +177,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             host_of.extend(0..hosts);
-            crate::random::Random::new(seed).shuffle(&mut host_of);
+            crate::random::SplitMix64::new(seed).shuffle(&mut host_of);
             let slices = slices(&host_of);
             for (me, received) in (0..).zip(carried_out(&slices)) {
                 prop_assert_eq!(received.len(), host_of.len() - 1);

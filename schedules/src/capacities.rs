@@ -16,7 +16,7 @@
 //! If none of them comes within 1 %, as in small trees whose few phases cannot be cut finer, it is the one that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
-use inventory::tree::{Edge, Tree};
+use inventory::tree::{EdgeNumber, Tree};
 
 /// The slowest edge is at most this wide, in messages.
 const WIDEST: u64 = 16;
@@ -25,28 +25,28 @@ const TRIED: usize = 1_000;
 
 /// The width of every edge in messages, and the rate of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capacities {
+pub struct EdgeCapacities {
     /// By node: the cable between it and its parent; 0 at the root.
     widths: Vec<u64>,
     rate: BitsPerSec,
 }
 
-impl Capacities {
+impl EdgeCapacities {
     /// Every edge carries one message, at the rate of the slowest cable: what the papers assume.
-    pub fn unit(tree: &Tree) -> Capacities {
+    pub fn unit(tree: &Tree) -> EdgeCapacities {
         let width = |v| u64::from(tree.parent(v).is_some());
-        Capacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(slowest(tree)) }
+        EdgeCapacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(slowest(tree)) }
     }
 
     /// A message has the rate told above, and an edge is as wide as its rate has messages.
-    pub fn of(tree: &Tree) -> Capacities {
+    pub fn of(tree: &Tree) -> EdgeCapacities {
         let unit = common(tree).or_else(|| fitting(&critical(tree))).unwrap_or_else(|| slowest(tree));
         let width = |v| tree.parent(v).map_or(0, |_| (tree.rate(v).0 / unit.max(1)).max(1));
-        Capacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(unit) }
+        EdgeCapacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(unit) }
     }
 
     /// Messages that `edge` carries at once: 0 for the root's unused numbers, else at least 1.
-    pub fn width(&self, edge: Edge) -> u64 {
+    pub fn width(&self, edge: EdgeNumber) -> u64 {
         self.widths[edge as usize / 2]
     }
 
@@ -140,7 +140,7 @@ mod tests {
 
     /// Widths of a host's and a switch's cable, and the unit in Mbit/s.
     fn chosen(tree: &Tree) -> (u64, u64, u64) {
-        let capacities = Capacities::of(tree);
+        let capacities = EdgeCapacities::of(tree);
         let uplink = (tree.hosts()..tree.nodes()).find(|&v| tree.parent(v).is_some()).unwrap();
         (capacities.width(0), capacities.width(2 * uplink), capacities.rate().0 / 1_000_000)
     }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(chosen(&leaves(4, "1.7G", "2.6G")), (1, 2, 1_300), "17 and 26 of 100M would be too wide");
         assert_eq!(chosen(&leaves(2, "10G", "1G")), (10, 1, 1_000));
         assert_eq!(chosen(&leaves(40, "987M", "1973M")), (1, 2, 986));
-        assert_eq!(Capacities::unit(&leaves(2, "25G", "40G")).rate(), BitsPerSec(25_000_000_000));
+        assert_eq!(EdgeCapacities::unit(&leaves(2, "25G", "40G")).rate(), BitsPerSec(25_000_000_000));
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
                 format!("{}M", low + (rate >> 33) % (high - low))
             };
             let tree = leaves(16, &next(900, 5_000), &next(900, 20_000));
-            let capacities = Capacities::of(&tree);
+            let capacities = EdgeCapacities::of(&tree);
             let loads = loads(&tree);
             let edges = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some());
             let least = edges.map(|v| loads[2 * v as usize] as f64 / tree.rate(v).0 as f64).fold(0.0, f64::max);
@@ -180,16 +180,16 @@ mod tests {
 
     #[test]
     fn rates_of_nothing_do_no_harm() {
-        use inventory::tree::Cable;
-        let cable = |a, rate| Cable { a, b: "s", rate: BitsPerSec(rate) };
+        use inventory::tree::TreeCable;
+        let cable = |a, rate| TreeCable { a, b: "s", rate: BitsPerSec(rate) };
         let tree = Tree::new(&[("x", 1), ("y", 1), ("z", 1)], &["s"], &[cable("x", 0), cable("y", 5), cable("z", u64::MAX)]).unwrap();
-        assert!((0..3).all(|h| Capacities::of(&tree).width(2 * h) >= 1 && Capacities::unit(&tree).width(2 * h) == 1));
+        assert!((0..3).all(|h| EdgeCapacities::of(&tree).width(2 * h) >= 1 && EdgeCapacities::unit(&tree).width(2 * h) == 1));
     }
 
     #[test]
     fn links_of_one_rate_are_one_message_wide() {
         let tree = star(&[2, 2]);
-        assert_eq!(Capacities::of(&tree), Capacities::unit(&tree));
-        assert_eq!(Capacities::of(&star(&[1])).rate(), BitsPerSec::GIGABIT);
+        assert_eq!(EdgeCapacities::of(&tree), EdgeCapacities::unit(&tree));
+        assert_eq!(EdgeCapacities::of(&star(&[1])).rate(), BitsPerSec::GIGABIT);
     }
 }

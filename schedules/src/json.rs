@@ -6,13 +6,13 @@ mod lg;
 
 pub use lg::{read_lg, write_lg};
 
-use crate::allgather::{self, Allgather};
-use crate::alltoall::{Alltoall, UnknownAlgorithm};
-use crate::bound::Bound;
-use crate::lg::{LG, Lg};
-use crate::message::{Message, Sync};
+use crate::allgather::{self, AllgatherSchedule};
+use crate::alltoall::{AlltoallSchedule, UnknownAlltoallAlgorithm};
+use crate::bound::PhaseBound;
+use crate::lg::{LG, LgSchedule};
+use crate::message::{Message, Synchronization};
 use crate::sync::SyncKind;
-use crate::sync::scheme::{Scheme, SchemeError};
+use crate::sync::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -29,11 +29,11 @@ pub const MAX_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Schedule {
     /// `"collective": "alltoall"`.
-    Alltoall(Alltoall),
+    Alltoall(AlltoallSchedule),
     /// `"collective": "alltoall"`, `"algorithm": "lg"`.
-    Lg(Lg),
+    Lg(LgSchedule),
     /// `"collective": "allgather"`.
-    Allgather(Allgather),
+    Allgather(AllgatherSchedule),
 }
 
 /// A schedule file that cannot be used; the text names the place where there is one.
@@ -91,10 +91,10 @@ struct AllgatherJson<Name> {
 ///
 /// # Panics
 /// If a message names a host number beyond `hosts`; planners and readers never make such a schedule.
-pub fn write_alltoall(plan: &Alltoall) -> String {
+pub fn write_alltoall(plan: &AlltoallSchedule) -> String {
     let name = |h: u32| plan.hosts[h as usize].as_str();
     let ends = |m: Message| (name(m.src), name(m.dst));
-    let sync = |s: &Sync| SyncJson { after: ends(s.after), before: ends(s.before), from: name(s.from), to: name(s.to) };
+    let sync = |s: &Synchronization| SyncJson { after: ends(s.after), before: ends(s.before), from: name(s.from), to: name(s.to) };
     let bound = &plan.bound;
     line(&AlltoallJson {
         collective: "alltoall",
@@ -111,7 +111,7 @@ pub fn write_alltoall(plan: &Alltoall) -> String {
 ///
 /// # Panics
 /// If the ring names a host number beyond `hosts`; planners and readers never make such a schedule.
-pub fn write_allgather(plan: &Allgather) -> String {
+pub fn write_allgather(plan: &AllgatherSchedule) -> String {
     line(&AllgatherJson {
         collective: "allgather",
         algorithm: plan.algorithm.name(),
@@ -131,7 +131,7 @@ fn line(value: &impl Serialize) -> String {
 /// [`JsonError`] with line and column, or with the name that does not resolve.
 pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
     #[derive(Deserialize)]
-    struct Head {
+    struct ScheduleHeader {
         collective: String,
         #[serde(default)]
         algorithm: String,
@@ -139,7 +139,7 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
     if text.len() as u64 > MAX_BYTES {
         return refuse(format!("longer than {MAX_BYTES} octets"));
     }
-    let head: Head = parse(text)?;
+    let head: ScheduleHeader = parse(text)?;
     match head.collective.as_str() {
         "alltoall" if head.algorithm == LG => read_lg(text).map(Schedule::Lg),
         "alltoall" => read_alltoall(text).map(Schedule::Alltoall),
@@ -157,26 +157,26 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_alltoall(text: &[u8]) -> Result<Alltoall, JsonError> {
+pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
     let json: AlltoallJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
-    let algorithm = json.algorithm.parse().map_err(|e: UnknownAlgorithm| JsonError(e.to_string()))?;
-    let numbers = Numbers::new(&json.hosts, MAX_HOSTS)?;
+    let algorithm = json.algorithm.parse().map_err(|e: UnknownAlltoallAlgorithm| JsonError(e.to_string()))?;
+    let numbers = HostNumbers::new(&json.hosts, MAX_HOSTS)?;
     let message = |ends: &(String, String)| Ok(Message { src: numbers.of(&ends.0)?, dst: numbers.of(&ends.1)? });
     let phases = json.phases.iter().map(|phase| phase.iter().map(message).collect()).collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
     let sync = |s: &SyncJson<String>| {
-        Ok(Sync { after: message(&s.after)?, before: message(&s.before)?, from: numbers.of(&s.from)?, to: numbers.of(&s.to)? })
+        Ok(Synchronization { after: message(&s.after)?, before: message(&s.before)?, from: numbers.of(&s.from)?, to: numbers.of(&s.to)? })
     };
-    let syncs = json.syncs.iter().map(sync).collect::<Result<Vec<Sync>, JsonError>>()?;
-    let stated = json.sync.map(|text| text.parse().map_err(|e: SchemeError| JsonError(e.to_string()))).transpose()?;
+    let syncs = json.syncs.iter().map(sync).collect::<Result<Vec<Synchronization>, JsonError>>()?;
+    let stated = json.sync.map(|text| text.parse().map_err(|e: SyncSchemeError| JsonError(e.to_string()))).transpose()?;
     let scheme = stated.unwrap_or_else(|| told_by(&syncs));
     let BoundJson { phases: least, edge, load, capacity } = json.bound;
     drop(numbers);
-    Ok(Alltoall { algorithm, hosts: json.hosts, bound: Bound { phases: least, edge, load, capacity }, phases, scheme, syncs })
+    Ok(AlltoallSchedule { algorithm, hosts: json.hosts, bound: PhaseBound { phases: least, edge, load, capacity }, phases, scheme, syncs })
 }
 
 /// The scheme of a schedule that does not say: that of tokens between any two phases.
-fn told_by(syncs: &[Sync]) -> Scheme {
+fn told_by(syncs: &[Synchronization]) -> SyncScheme {
     match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {
         None => SyncKind::None.into(),
         Some(sync) if sync.from == sync.after.src => SyncKind::Sender.into(),
@@ -188,13 +188,13 @@ fn told_by(syncs: &[Sync]) -> Scheme {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_allgather(text: &[u8]) -> Result<Allgather, JsonError> {
+pub fn read_allgather(text: &[u8]) -> Result<AllgatherSchedule, JsonError> {
     let json: AllgatherJson<String> = parse(text)?;
     known("collective", &json.collective, "allgather")?;
-    let algorithm = json.algorithm.parse().map_err(|e: allgather::UnknownAlgorithm| JsonError(e.to_string()))?;
-    Numbers::new(&json.ring, MAX_RING)?;
+    let algorithm = json.algorithm.parse().map_err(|e: allgather::UnknownAllgatherAlgorithm| JsonError(e.to_string()))?;
+    HostNumbers::new(&json.ring, MAX_RING)?;
     let ring = (0..json.ring.len() as u32).collect();
-    Ok(Allgather { algorithm, hosts: json.ring, ring, longest_path: json.longest_path, contention_free: json.contention_free })
+    Ok(AllgatherSchedule { algorithm, hosts: json.ring, ring, longest_path: json.longest_path, contention_free: json.contention_free })
 }
 
 fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static str, JsonError> {
@@ -202,9 +202,9 @@ fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static st
 }
 
 /// Host names to numbers.
-struct Numbers<'a>(HashMap<&'a str, u32>);
+struct HostNumbers<'a>(HashMap<&'a str, u32>);
 
-impl<'a> Numbers<'a> {
+impl<'a> HostNumbers<'a> {
     fn new(hosts: &'a [String], most: usize) -> Result<Self, JsonError> {
         if hosts.len() > most {
             return refuse(format!("{} hosts: expected at most {most}", hosts.len()));
@@ -215,7 +215,7 @@ impl<'a> Numbers<'a> {
                 return refuse(format!("host \"{name}\" is listed twice; each host takes part once"));
             }
         }
-        Ok(Numbers(numbers))
+        Ok(HostNumbers(numbers))
     }
 
     fn of(&self, name: &str) -> Result<u32, JsonError> {

@@ -11,7 +11,7 @@ pub struct Message {
 
 /// `before` must not start until `after` has left the network; `from` tells `to` by a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Sync {
+pub struct Synchronization {
     /// The earlier message.
     pub after: Message,
     /// The message that waits.

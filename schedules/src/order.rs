@@ -21,10 +21,10 @@
 //! | row 3 x 8 | 0.792 | 0.708 |
 //! | row 4 x 8 | 0.934 | 0.762 |
 //! | row 8 x 16 | 0.972 | 0.793 |
-use crate::capacities::Capacities;
-use crate::message::{Message, Sync};
-use crate::sync::{Reduction, SyncKind, syncs};
-use inventory::tree::{Edge, Tree};
+use crate::capacities::EdgeCapacities;
+use crate::message::{Message, Synchronization};
+use crate::sync::{SyncReduction, SyncKind, syncs};
+use inventory::tree::{EdgeNumber, Tree};
 use std::collections::VecDeque;
 
 /// Out of how many waiting phases the next one is taken; all are tried.
@@ -36,18 +36,18 @@ pub const MOST_MESSAGES: usize = 128 * 127;
 /// The phases in the order that needs the fewest synchronizations of those tried, and these synchronizations.
 pub fn with_fewer_syncs(
     tree: &Tree,
-    capacities: &Capacities,
+    capacities: &EdgeCapacities,
     phases: Vec<Vec<Message>>,
     kind: SyncKind,
-    reduction: Reduction,
-) -> (Vec<Vec<Message>>, Vec<Sync>) {
+    reduction: SyncReduction,
+) -> (Vec<Vec<Message>>, Vec<Synchronization>) {
     let needed = |phases: &[Vec<Message>]| syncs(tree, capacities, phases, kind, reduction);
     let given = needed(&phases);
     let none_to_save = given.is_empty() || phases.iter().map(Vec::len).sum::<usize>() > MOST_MESSAGES;
     if none_to_save {
         return (phases, given);
     }
-    let paths = Paths::new(tree, capacities, &phases);
+    let paths = NarrowPaths::new(tree, capacities, &phases);
     let orders = WINDOWS.map(|window| paths.order(window));
     let mut tried = orders.into_iter().map(|order| {
         let phases: Vec<Vec<Message>> = order.iter().map(|&phase| phases[phase].clone()).collect();
@@ -61,32 +61,32 @@ pub fn with_fewer_syncs(
 }
 
 /// Which edges of width 1 the messages of every phase use.
-struct Paths {
+struct NarrowPaths {
     edges: usize,
-    phases: Vec<Vec<Path>>,
+    phases: Vec<Vec<MessagePath>>,
 }
 
-struct Path {
+struct MessagePath {
     src: u32,
-    edges: Vec<Edge>,
+    edges: Vec<EdgeNumber>,
 }
 
-impl Paths {
-    fn new(tree: &Tree, capacities: &Capacities, phases: &[Vec<Message>]) -> Paths {
+impl NarrowPaths {
+    fn new(tree: &Tree, capacities: &EdgeCapacities, phases: &[Vec<Message>]) -> NarrowPaths {
         let path = |m: &Message| {
             let mut edges = Vec::new();
             tree.path(m.src, m.dst, |edge| edges.extend(Some(edge).filter(|&edge| capacities.width(edge) == 1)));
-            Path { src: m.src, edges }
+            MessagePath { src: m.src, edges }
         };
         let phases = phases.iter().map(|messages| messages.iter().map(path).collect()).collect();
-        Paths { edges: tree.edges() as usize, phases }
+        NarrowPaths { edges: tree.edges() as usize, phases }
     }
 
     /// The order in which phases are taken, each time out of the `window` first ones left.
     fn order(&self, window: usize) -> Vec<usize> {
         let mut left: VecDeque<usize> = (0..self.phases.len()).collect();
         let mut order = Vec::with_capacity(left.len());
-        let mut users = Users { last: vec![None; self.edges], count: 0 };
+        let mut users = LastUsers { last: vec![None; self.edges], count: 0 };
         while let Some((place, _)) =
             left.iter().map(|&phase| users.cost(&self.phases[phase])).enumerate().take(window).min_by(|a, b| a.1.cmp(&b.1))
         {
@@ -99,15 +99,15 @@ impl Paths {
 }
 
 /// Who used each edge last.
-struct Users {
+struct LastUsers {
     /// Sender and number of the last message.
     last: Vec<Option<(u32, u32)>>,
     count: u32,
 }
 
-impl Users {
+impl LastUsers {
     /// How many messages of other senders those of a phase would follow, each as often as it is followed, per message.
-    fn cost(&self, phase: &[Path]) -> Cost {
+    fn cost(&self, phase: &[MessagePath]) -> OrderCost {
         let mut others = Vec::new();
         let mut follows = 0;
         for path in phase {
@@ -117,10 +117,10 @@ impl Users {
             follows += others.len() as u64;
             others.clear();
         }
-        Cost { follows, messages: phase.len() as u64 }
+        OrderCost { follows, messages: phase.len() as u64 }
     }
 
-    fn send(&mut self, phase: &[Path]) {
+    fn send(&mut self, phase: &[MessagePath]) {
         for path in phase {
             path.edges.iter().for_each(|&edge| self.last[edge as usize] = Some((path.src, self.count)));
             self.count += 1;
@@ -129,13 +129,13 @@ impl Users {
 }
 
 /// A fraction, compared as such.
-struct Cost {
+struct OrderCost {
     follows: u64,
     messages: u64,
 }
 
-impl Cost {
-    fn cmp(&self, other: &Cost) -> std::cmp::Ordering {
+impl OrderCost {
+    fn cmp(&self, other: &OrderCost) -> std::cmp::Ordering {
         (self.follows * other.messages.max(1)).cmp(&(other.follows * self.messages.max(1)))
     }
 }
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn a_row_of_switches_needs_a_fifth_less() {
         let tree = row(4, 8);
-        let (unit, phases) = (Capacities::unit(&tree), aapc::phases(&tree));
-        let given = syncs(&tree, &unit, &phases, SyncKind::Receiver, Reduction::Minimal).len();
-        let (_, fewer) = with_fewer_syncs(&tree, &unit, phases, SyncKind::Receiver, Reduction::Minimal);
+        let (unit, phases) = (EdgeCapacities::unit(&tree), aapc::phases(&tree));
+        let given = syncs(&tree, &unit, &phases, SyncKind::Receiver, SyncReduction::Minimal).len();
+        let (_, fewer) = with_fewer_syncs(&tree, &unit, phases, SyncKind::Receiver, SyncReduction::Minimal);
         assert_eq!((given, fewer.len()), (927, 756));
     }
 
@@ -176,9 +176,9 @@ mod tests {
         #[test]
         fn the_same_phases_and_never_more_tokens(unit in any_tree(1..=20), wide in any_wide_tree(3..=16, 6), sender in any::<bool>(), chain in any::<bool>()) {
             let kind = if sender { SyncKind::Sender } else { SyncKind::Receiver };
-            let reduction = if chain { Reduction::Chain } else { Reduction::Minimal };
-            let wide_phases = packed(&wide, &Capacities::of(&wide));
-            for (tree, capacities, phases) in [(&unit, Capacities::unit(&unit), aapc::phases(&unit)), (&wide, Capacities::of(&wide), wide_phases)] {
+            let reduction = if chain { SyncReduction::Chain } else { SyncReduction::Minimal };
+            let wide_phases = packed(&wide, &EdgeCapacities::of(&wide));
+            for (tree, capacities, phases) in [(&unit, EdgeCapacities::unit(&unit), aapc::phases(&unit)), (&wide, EdgeCapacities::of(&wide), wide_phases)] {
                 let given = syncs(tree, &capacities, &phases, kind, reduction);
                 let (ordered, fewer) = with_fewer_syncs(tree, &capacities, phases.clone(), kind, reduction);
                 prop_assert!(fewer.len() <= given.len());

@@ -2,12 +2,12 @@
 
 /// SplitMix64. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, Figure 14.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     /// The sequence of this seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
     }
 
     /// Any number.
@@ -47,14 +47,14 @@ mod tests {
 
     #[test]
     fn gives_the_published_sequence() {
-        let mut random = Random::new(1_234_567);
+        let mut random = SplitMix64::new(1_234_567);
         let first = [0; 5].map(|_: u8| random.next());
         assert_eq!(first, [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]);
     }
 
     #[test]
     fn stays_in_its_limits_and_shuffles() {
-        let mut random = Random::new(7);
+        let mut random = SplitMix64::new(7);
         let mut seen = [false; 10];
         (0..200).for_each(|_| seen[random.below(10)] = true);
         assert!(seen.iter().all(|&seen| seen) && random.below(0) == 0);

@@ -6,23 +6,23 @@
 //! Cost: O(nodes log nodes).
 //! Deviations: branches without hosts are skipped everywhere; the paper lets only some of them occur. A host that others are
 //! cabled to counts as if it hung from a switch in its place; the paper knows hosts as leaves only.
-use inventory::tree::{Node, Tree};
+use inventory::tree::{NodeNumber, Tree};
 
 /// The root and the hosts of its subtrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
+pub struct ScheduleRoot {
     /// The switch; or the host, where others are cabled to it.
-    pub node: Node,
+    pub node: NodeNumber,
     /// Hosts per subtree in ascending order; largest subtree first, of equal ones that of the smallest host number.
-    pub subtrees: Vec<Vec<Node>>,
+    pub subtrees: Vec<Vec<NodeNumber>>,
 }
 
 /// Finds the schedule's root of a tree with at least three hosts.
-pub fn schedule_root(tree: &Tree) -> Root {
+pub fn schedule_root(tree: &Tree) -> ScheduleRoot {
     let node = walk_to_root(tree);
     let hung = tree.hang_from(node);
     let mut subtree_of = vec![usize::MAX; hung.nodes() as usize];
-    let mut subtrees: Vec<Vec<Node>> = Vec::new();
+    let mut subtrees: Vec<Vec<NodeNumber>> = Vec::new();
     for &v in hung.top_down() {
         let Some(parent) = hung.parent(v) else { continue };
         subtree_of[v as usize] = if parent == node {
@@ -41,18 +41,18 @@ pub fn schedule_root(tree: &Tree) -> Root {
     subtrees.retain(|hosts| !hosts.is_empty());
     subtrees.iter_mut().for_each(|hosts| hosts.sort_unstable());
     subtrees.sort_by_key(|hosts| (std::cmp::Reverse(hosts.len()), hosts[0]));
-    Root { node, subtrees }
+    ScheduleRoot { node, subtrees }
 }
 
 /// From a bottleneck link into its larger side, along links of the same load, until the hosts fork.
-fn walk_to_root(tree: &Tree) -> Node {
+fn walk_to_root(tree: &Tree) -> NodeNumber {
     let (n, below) = (tree.hosts(), tree.hosts_below());
-    let load = |v: Node| u64::from(below[v as usize]) * u64::from(n - below[v as usize]);
+    let load = |v: NodeNumber| u64::from(below[v as usize]) * u64::from(n - below[v as usize]);
     let links = tree.top_down().iter().filter_map(|&v| tree.parent(v).map(|parent| (v, parent)));
     let Some((child, parent)) = links.rev().max_by_key(|&(v, _)| load(v)) else { return tree.root() };
     let (mut at, mut from) = if n - below[child as usize] >= below[child as usize] { (parent, child) } else { (child, parent) };
     let neighbours = tree.neighbours();
-    let hosts_behind = |u: Node, w: Node| if tree.parent(w) == Some(u) { below[w as usize] } else { n - below[u as usize] };
+    let hosts_behind = |u: NodeNumber, w: NodeNumber| if tree.parent(w) == Some(u) { below[w as usize] } else { n - below[u as usize] };
     loop {
         let mut branches = neighbours[at as usize].iter().map(|&(w, _)| w).filter(|&w| w != from && hosts_behind(at, w) > 0);
         match (branches.next(), branches.next()) {
@@ -65,7 +65,7 @@ fn walk_to_root(tree: &Tree) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacities::Capacities;
+    use crate::capacities::EdgeCapacities;
     use crate::sample::{any_tree, topology};
     use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ mod tests {
             prop_assert_eq!(sizes.iter().sum::<usize>(), tree.hosts() as usize);
             prop_assert!(2 * sizes[0] <= tree.hosts() as usize);
             prop_assert!(sizes.is_sorted_by(|a, b| a >= b));
-            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree, &Capacities::unit(&tree)).phases);
+            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases);
         }
     }
 }

@@ -6,12 +6,12 @@
 //! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
 //! at both ends ([`crate::sync::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
 //! steps before needs no number at all.
-use crate::alltoall::Alltoall;
+use crate::alltoall::AlltoallSchedule;
 use crate::message::Message;
 
 /// A few octets that say "go on".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Token {
+pub struct SyncToken {
     /// The host at the other end.
     pub peer: u32,
     /// Number of this token among those from its giver to its taker, from 0.
@@ -22,7 +22,7 @@ pub struct Token {
 ///
 /// Tokens point to later phases, so it cannot hang, whether hosts end each step before the next or receive whenever something comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct HostStep {
     /// The phase, from 0; phases in which the host is idle have no step.
     pub phase: u32,
     /// Whom it sends its block to.
@@ -30,18 +30,18 @@ pub struct Step {
     /// Whose block it receives.
     pub receive_from: Option<u32>,
     /// Tokens to take before sending.
-    pub wait: Vec<Token>,
+    pub wait: Vec<SyncToken>,
     /// Tokens to give once the block is sent (sender-based).
-    pub give_after_send: Vec<Token>,
+    pub give_after_send: Vec<SyncToken>,
     /// Tokens to give once the block is received (receiver-based).
-    pub give_after_receive: Vec<Token>,
+    pub give_after_receive: Vec<SyncToken>,
 }
 
 /// The steps of `host` in the order of phases. A number that is no host's gives none.
 ///
 /// A host that sends or receives several messages in one phase has several steps in it, in the plan's order.
-pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+pub fn of(plan: &AlltoallSchedule, host: u32) -> Vec<HostStep> {
+    let mut steps: Vec<HostStep> = Vec::new();
     // By peer, the step in which the host sends to it, and in which it receives from it.
     let mut sends = vec![None; plan.hosts.len()];
     let mut receives = vec![None; plan.hosts.len()];
@@ -53,7 +53,7 @@ pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
             let at = first + *count;
             *count += 1;
             if at == steps.len() {
-                steps.push(Step::in_phase(phase as u32));
+                steps.push(HostStep::in_phase(phase as u32));
             }
             let its_peer = if src == host { &mut steps[at].send_to } else { &mut steps[at].receive_from };
             *its_peer = Some(peer);
@@ -66,20 +66,20 @@ pub fn of(plan: &Alltoall, host: u32) -> Vec<Step> {
     steps
 }
 
-impl Step {
-    fn in_phase(phase: u32) -> Step {
-        Step { phase, send_to: None, receive_from: None, wait: Vec::new(), give_after_send: Vec::new(), give_after_receive: Vec::new() }
+impl HostStep {
+    fn in_phase(phase: u32) -> HostStep {
+        HostStep { phase, send_to: None, receive_from: None, wait: Vec::new(), give_after_send: Vec::new(), give_after_receive: Vec::new() }
     }
 }
 
-fn add_tokens(plan: &Alltoall, host: u32, steps: &mut [Step], sends: &[Option<usize>], receives: &[Option<usize>]) {
+fn add_tokens(plan: &AlltoallSchedule, host: u32, steps: &mut [HostStep], sends: &[Option<usize>], receives: &[Option<usize>]) {
     let step = |side: &[Option<usize>], peer: u32| side.get(peer as usize).copied().flatten();
     let mut taken = vec![0u32; plan.hosts.len()];
     let mut given = vec![0u32; plan.hosts.len()];
     let next = |counts: &mut Vec<u32>, peer: u32| {
         let count = counts.get_mut(peer as usize)?;
         *count += 1;
-        Some(Token { peer, id: *count - 1 })
+        Some(SyncToken { peer, id: *count - 1 })
     };
     for sync in plan.syncs.iter().filter(|sync| sync.from == host || sync.to == host) {
         if sync.to == host
@@ -113,7 +113,7 @@ mod tests {
 
     /// Runs the steps of all hosts, each by itself, as far as tokens allow; messages arrive when sent. Returns the order of messages,
     /// or what hangs.
-    fn run(tree: &Tree, slices: &[Vec<Step>]) -> Result<Vec<Message>, String> {
+    fn run(tree: &Tree, slices: &[Vec<HostStep>]) -> Result<Vec<Message>, String> {
         let hosts = tree.hosts() as usize;
         let (mut at, mut tokens, mut order) = (vec![0; hosts], HashSet::new(), Vec::new());
         loop {
@@ -172,7 +172,7 @@ mod tests {
         #[test]
         fn slices_together_are_the_plan_and_never_hang(tree in any_tree(1..=24), kind in 0..2usize) {
             let plan = alltoall::plan(&tree, [SyncKind::Sender, SyncKind::Receiver][kind]);
-            let slices: Vec<Vec<Step>> = (0..tree.hosts()).map(|h| of(&plan, h)).collect();
+            let slices: Vec<Vec<HostStep>> = (0..tree.hosts()).map(|h| of(&plan, h)).collect();
             let order = match run(&tree, &slices) { Ok(order) => order, Err(e) => panic!("{e}") };
             prop_assert_eq!(order.len(), plan.messages());
             // Whatever the pace of the hosts, users of one edge follow each other as planned.

@@ -1,9 +1,9 @@
 //! Schedule files that were cut off, altered, or made for another topology: each is refused, and the first thing wrong is named.
 use inventory::{TopologyFile, Tree};
-use schedules::alltoall::{Algorithm, Alltoall, plan_as};
+use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use schedules::json::{self, Schedule};
 use schedules::message::Message;
-use schedules::sync::{Reduction, SyncKind};
+use schedules::sync::{SyncReduction, SyncKind};
 use schedules::{allgather, verify};
 
 /// Three switches around a core, two hosts each. No name becomes another one by a flipped bit.
@@ -16,8 +16,8 @@ fn network(text: &str) -> Tree {
     TopologyFile::parse("network", text).unwrap().tree().unwrap()
 }
 
-fn good() -> Alltoall {
-    plan_as(&network(NETWORK), Algorithm::Aapc, SyncKind::Receiver, Reduction::Minimal)
+fn good() -> AlltoallSchedule {
+    plan_as(&network(NETWORK), AlltoallAlgorithm::Aapc, SyncKind::Receiver, SyncReduction::Minimal)
 }
 
 /// What `heddle verify` says of the file; nothing where it is right.
@@ -34,7 +34,7 @@ fn verdict(tree: &Tree, text: &[u8]) -> Option<String> {
     }
 }
 
-fn changed(change: impl FnOnce(&mut Alltoall)) -> String {
+fn changed(change: impl FnOnce(&mut AlltoallSchedule)) -> String {
     let mut plan = good();
     change(&mut plan);
     verdict(&network(NETWORK), json::write_alltoall(&plan).as_bytes()).expect("refused")
@@ -71,8 +71,8 @@ fn every_altered_octet_is_refused() {
 
 #[test]
 fn what_was_altered_is_named() {
-    type Damage = (fn(&mut Alltoall), &'static str);
-    let damages: [Damage; 12] = [
+    type ScheduleDamage = (fn(&mut AlltoallSchedule), &'static str);
+    let damages: [ScheduleDamage; 12] = [
         (|plan| _ = plan.phases[3].remove(0), "message ann -> dora: sent in no phase"),
         (|plan| _ = plan.phases.remove(2), "message ben -> cleo: sent in no phase"),
         (|plan| plan.phases[4].push(Message { src: 0, dst: 3 }), "message ann -> dora: sent in phase 3 and again in phase 4"),

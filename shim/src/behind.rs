@@ -13,7 +13,7 @@ thread_local! {
 }
 
 /// What stands between this library and the MPI library under this name: a profiler's own, for the MPI library's lies in its file.
-pub(crate) fn behind(name: &str, library: &MappedFile) -> Option<*mut c_void> {
+pub(crate) fn profiler_behind(name: &str, library: &MappedFile) -> Option<*mut c_void> {
     let symbol = CString::new(name).ok()?;
     // SAFETY: a C string; RTLD_NEXT starts behind this library.
     let next = unsafe { libc::dlsym(RTLD_NEXT, symbol.as_ptr()) };
@@ -21,7 +21,7 @@ pub(crate) fn behind(name: &str, library: &MappedFile) -> Option<*mut c_void> {
 }
 
 /// Calls the profiler, and says so once where it passes this library by.
-pub(crate) fn through(name: &str, profiler: *const c_void, call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn call_through_profiler(name: &str, profiler: *const c_void, call: impl FnOnce() -> c_int) -> c_int {
     static TOLD: AtomicBool = AtomicBool::new(false);
     CAME_BACK.set(false);
     let code = call();

@@ -27,18 +27,18 @@ mod library;
 mod mapped;
 
 use caller::by_caller;
-use library::Library;
+use library::ServedLibrary;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 /// Collectives of seven, eight and nine arguments, none wider than a machine word.
-pub(crate) type Seven = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_int;
-pub(crate) type Eight = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
-pub(crate) type Nine = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
+pub(crate) type SevenArguments = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_int;
+pub(crate) type EightArguments = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
+pub(crate) type NineArguments = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize) -> c_int;
 
-fn library() -> &'static Library {
-    static LIBRARY: OnceLock<Library> = OnceLock::new();
-    LIBRARY.get_or_init(Library::find)
+fn library() -> &'static ServedLibrary {
+    static LIBRARY: OnceLock<ServedLibrary> = OnceLock::new();
+    LIBRARY.get_or_init(ServedLibrary::find)
 }
 
 /// Exports one form of a collective under its two names.
@@ -59,7 +59,7 @@ macro_rules! collective {
                 // SAFETY: the arguments are passed on as they came.
                 None => unsafe { (collective.served)($($argument),*) },
                 // SAFETY: as above.
-                Some(profiler) => behind::through(stringify!($name), profiler as *const c_void, || unsafe { profiler($($argument),*) }),
+                Some(profiler) => behind::call_through_profiler(stringify!($name), profiler as *const c_void, || unsafe { profiler($($argument),*) }),
             }
         }
 
@@ -75,18 +75,18 @@ macro_rules! collective {
 
         extern "C" fn $decide(caller: usize) -> $type {
             let library = library();
-            library.called(&library.$served, caller)
+            library.target_of_call(&library.$served, caller)
         }
     };
 }
 
-collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, to_alltoall, Seven, (a, b, c, d, e, f, g));
-collective!(allgather, MPI_Allgather, PMPI_Allgather, to_allgather, Seven, (a, b, c, d, e, f, g));
-collective!(alltoallv, MPI_Alltoallv, PMPI_Alltoallv, to_alltoallv, Nine, (a, b, c, d, e, f, g, h, i));
-collective!(allgatherv, MPI_Allgatherv, PMPI_Allgatherv, to_allgatherv, Eight, (a, b, c, d, e, f, g, h));
+collective!(alltoall, MPI_Alltoall, PMPI_Alltoall, to_alltoall, SevenArguments, (a, b, c, d, e, f, g));
+collective!(allgather, MPI_Allgather, PMPI_Allgather, to_allgather, SevenArguments, (a, b, c, d, e, f, g));
+collective!(alltoallv, MPI_Alltoallv, PMPI_Alltoallv, to_alltoallv, NineArguments, (a, b, c, d, e, f, g, h, i));
+collective!(allgatherv, MPI_Allgatherv, PMPI_Allgatherv, to_allgatherv, EightArguments, (a, b, c, d, e, f, g, h));
 // With counts of type `MPI_Count`. A program that finds these calls them (mpi4py does, through a weak symbol, even where the library
 // has none): the backend takes them.
-collective!(alltoall_c, MPI_Alltoall_c, PMPI_Alltoall_c, to_alltoall_c, Seven, (a, b, c, d, e, f, g));
-collective!(allgather_c, MPI_Allgather_c, PMPI_Allgather_c, to_allgather_c, Seven, (a, b, c, d, e, f, g));
-collective!(alltoallv_c, MPI_Alltoallv_c, PMPI_Alltoallv_c, to_alltoallv_c, Nine, (a, b, c, d, e, f, g, h, i));
-collective!(allgatherv_c, MPI_Allgatherv_c, PMPI_Allgatherv_c, to_allgatherv_c, Eight, (a, b, c, d, e, f, g, h));
+collective!(alltoall_c, MPI_Alltoall_c, PMPI_Alltoall_c, to_alltoall_c, SevenArguments, (a, b, c, d, e, f, g));
+collective!(allgather_c, MPI_Allgather_c, PMPI_Allgather_c, to_allgather_c, SevenArguments, (a, b, c, d, e, f, g));
+collective!(alltoallv_c, MPI_Alltoallv_c, PMPI_Alltoallv_c, to_alltoallv_c, NineArguments, (a, b, c, d, e, f, g, h, i));
+collective!(allgatherv_c, MPI_Allgatherv_c, PMPI_Allgatherv_c, to_allgatherv_c, EightArguments, (a, b, c, d, e, f, g, h));

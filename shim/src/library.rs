@@ -1,7 +1,7 @@
 //! Which MPI library is in this process, and where its functions are.
 use crate::behind;
 use crate::mapped::{MappedFile, file_of};
-use crate::{Eight, Nine, Seven};
+use crate::{EightArguments, NineArguments, SevenArguments};
 use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
 use std::ffi::{CStr, CString};
 use std::io::Write;
@@ -10,21 +10,21 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// Where the calls go.
-pub(crate) struct Library {
+pub(crate) struct ServedLibrary {
     /// The library's own file.
     file: MappedFile,
-    pub(crate) alltoall: Served<Seven>,
-    pub(crate) allgather: Served<Seven>,
-    pub(crate) alltoallv: Served<Nine>,
-    pub(crate) allgatherv: Served<Eight>,
-    pub(crate) alltoall_c: Served<Seven>,
-    pub(crate) allgather_c: Served<Seven>,
-    pub(crate) alltoallv_c: Served<Nine>,
-    pub(crate) allgatherv_c: Served<Eight>,
+    pub(crate) alltoall: ServedCollective<SevenArguments>,
+    pub(crate) allgather: ServedCollective<SevenArguments>,
+    pub(crate) alltoallv: ServedCollective<NineArguments>,
+    pub(crate) allgatherv: ServedCollective<EightArguments>,
+    pub(crate) alltoall_c: ServedCollective<SevenArguments>,
+    pub(crate) allgather_c: ServedCollective<SevenArguments>,
+    pub(crate) alltoallv_c: ServedCollective<NineArguments>,
+    pub(crate) allgatherv_c: ServedCollective<EightArguments>,
 }
 
 /// One collective in one form: who serves it, and the library's own.
-pub(crate) struct Served<F> {
+pub(crate) struct ServedCollective<F> {
     /// A profiler that wants to see the program's calls first.
     pub(crate) profiler: Option<F>,
     /// The backend, or the library where the runtime cannot be opened.
@@ -43,10 +43,10 @@ unsafe extern "C" fn nobody_has_it() -> c_int {
 
 /// Looks a symbol of the MPI library up; null where it has none. Backends get this instead of linking an
 /// MPI of their own: distributions name the same library differently, and a second copy would be loaded.
-pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+pub(crate) type SymbolLookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// What a backend exports to be opened: 0, or the address of a C string that says why not.
 /// It takes one way to find functions and one to find objects, and whether it is switched off.
-type Open = unsafe extern "C" fn(Find, Find, c_int) -> *const c_char;
+type OpenBackend = unsafe extern "C" fn(SymbolLookup, SymbolLookup, c_int) -> *const c_char;
 
 /// A line on standard error, written at once: ranks share it.
 pub(crate) fn say(text: &str) {
@@ -54,10 +54,10 @@ pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 
-impl Library {
+impl ServedLibrary {
     /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
     /// called an MPI function that nobody has.
-    pub(crate) fn find() -> Library {
+    pub(crate) fn find() -> ServedLibrary {
         let Some((version_function, version)) = version() else {
             say("an MPI function was called, but this process has no MPI library loaded");
             std::process::abort();
@@ -65,14 +65,14 @@ impl Library {
         let off = std::env::var_os("HEDDLE").is_some_and(|v| v == "off");
         // Switched off, nothing is opened but for what the library itself lacks.
         let wanted = !off || find(c"PMPI_Alltoall_c").is_none();
-        let opened = if wanted { Backend::open(&version, off).map(Some) } else { Ok(None) };
+        let opened = if wanted { LoadedBackend::open(&version, off).map(Some) } else { Ok(None) };
         if let (false, Err(problem)) = (off, &opened)
             && first_rank()
         {
             say(&format!("{problem}; the MPI library's own routines run"));
         }
-        let found = Found { file: MappedFile::of(version_function), version, backend: opened.ok().flatten() };
-        Library {
+        let found = FoundMpi { file: MappedFile::of(version_function), version, backend: opened.ok().flatten() };
+        ServedLibrary {
             alltoall: found.served("Alltoall"),
             allgather: found.served("Allgather"),
             alltoallv: found.served("Alltoallv"),
@@ -88,7 +88,7 @@ impl Library {
     /// Where a call of a profiling name goes, by its return address. What the library calls for itself stays its own: MPICH's
     /// collective files call `PMPI_` names with the library's locks held. All others are served: the Fortran bindings of Open MPI,
     /// which call these names and not the `MPI_` ones, and profilers.
-    pub(crate) fn called<F: Copy>(&self, collective: &Served<F>, from: usize) -> F {
+    pub(crate) fn target_of_call<F: Copy>(&self, collective: &ServedCollective<F>, from: usize) -> F {
         if self.file.holds(from) {
             return collective.own;
         }
@@ -100,15 +100,15 @@ impl Library {
 }
 
 /// What collectives are looked up in.
-struct Found {
+struct FoundMpi {
     version: String,
     file: MappedFile,
-    backend: Option<Backend>,
+    backend: Option<LoadedBackend>,
 }
 
-impl Found {
+impl FoundMpi {
     /// `F` must be the type of the collective of this name.
-    fn served<F: Copy>(&self, name: &str) -> Served<F> {
+    fn served<F: Copy>(&self, name: &str) -> ServedCollective<F> {
         let own = library_function(name).unwrap_or_else(|| {
             say(&format!("{}: no PMPI_{name}; the call cannot be served", self.version));
             std::process::abort();
@@ -117,16 +117,16 @@ impl Found {
     }
 
     /// The same of a large-count form, which a library may lack.
-    fn large<F: Copy>(&self, name: &str) -> Served<F> {
+    fn large<F: Copy>(&self, name: &str) -> ServedCollective<F> {
         self.form(name, library_function(name).or_else(|| self.ours(name)).unwrap_or(nobody_has_it as *mut c_void))
     }
 
-    fn form<F: Copy>(&self, name: &str, own: *mut c_void) -> Served<F> {
+    fn form<F: Copy>(&self, name: &str, own: *mut c_void) -> ServedCollective<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: both sides are as wide as an address, and this is the collective's type.
         let typed = |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
-        Served {
-            profiler: behind::behind(&format!("MPI_{name}"), &self.file).map(typed),
+        ServedCollective {
+            profiler: behind::profiler_behind(&format!("MPI_{name}"), &self.file).map(typed),
             served: typed(self.ours(name).unwrap_or(own)),
             own: typed(own),
         }
@@ -142,13 +142,13 @@ fn library_function(name: &str) -> Option<*mut c_void> {
 }
 
 /// The backend beside this library, opened.
-struct Backend {
+struct LoadedBackend {
     path: PathBuf,
     handle: *mut c_void,
 }
 
-impl Backend {
-    fn open(version: &str, off: bool) -> Result<Backend, String> {
+impl LoadedBackend {
+    fn open(version: &str, off: bool) -> Result<LoadedBackend, String> {
         let mpi = match version {
             v if v.contains("Open MPI") => "openmpi",
             v if v.contains("MPICH") => "mpich",
@@ -165,12 +165,12 @@ impl Backend {
         if handle.is_null() {
             return Err(last_error());
         }
-        let backend = Backend { path, handle };
+        let backend = LoadedBackend { path, handle };
         for name in ["alltoall", "allgather", "alltoallv", "allgatherv"] {
             backend.symbol(&format!("heddle_{name}"))?;
         }
         // SAFETY: the backend defines `heddle_open` with this signature.
-        let open: Open = unsafe { std::mem::transmute(backend.symbol("heddle_open")?) };
+        let open: OpenBackend = unsafe { std::mem::transmute(backend.symbol("heddle_open")?) };
         // SAFETY: these are what it asks for.
         let problem = unsafe { open(find_function, find_object, off.into()) };
         if problem.is_null() {
@@ -208,10 +208,10 @@ pub(crate) fn first_rank() -> bool {
 
 /// `MPI_Get_library_version` and what it says: allowed at any time, before initialization too.
 fn version() -> Option<(*mut c_void, String)> {
-    type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+    type LibraryVersionFunction = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
     let found = find(c"PMPI_Get_library_version")?;
     // SAFETY: the MPI standard gives this signature.
-    let get: Version = unsafe { std::mem::transmute(found) };
+    let get: LibraryVersionFunction = unsafe { std::mem::transmute(found) };
     let mut text = vec![0u8; 16 * 1024]; // at least MPI_MAX_LIBRARY_VERSION_STRING of every library: 256 and 8192
     let mut length = 0;
     // SAFETY: the buffer is longer than any library writes.
@@ -223,10 +223,10 @@ fn version() -> Option<(*mut c_void, String)> {
 /// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary Interface) and not those its backend is compiled for.
 /// One and the same library comes in both forms. May be asked before initialization, and gives -1 where it has its own.
 fn has_standard_abi() -> bool {
-    type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    type AbiVersionFunction = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     find(c"PMPI_Abi_get_version").is_some_and(|found| {
         // SAFETY: the MPI standard gives this signature.
-        let get: Version = unsafe { std::mem::transmute(found) };
+        let get: AbiVersionFunction = unsafe { std::mem::transmute(found) };
         let (mut major, mut minor) = (-1, -1);
         // SAFETY: places for the results.
         let code = unsafe { get(&mut major, &mut minor) };

@@ -1,24 +1,24 @@
 //! `heddle schedule allgather`
-use super::{Common, Format, MOST_RANKS, count, read_topology, size, tree_of};
-use crate::Outcome;
+use super::{ScheduleArgs, ScheduleFormat, MOST_RANKS, count, read_topology, size, tree_of};
+use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::Context;
 use inventory::Tree;
-use schedules::allgather::lanes::{self, Lanes, Load};
-use schedules::allgather::{self, Algorithm, Allgather};
+use schedules::allgather::lanes::{self, LaneAllgather, LaneLoad};
+use schedules::allgather::{self, AllgatherAlgorithm, AllgatherSchedule};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: ScheduleArgs,
     /// How to plan
-    #[arg(long, value_enum, default_value_t = Choice::Auto)]
-    algorithm: Choice,
+    #[arg(long, value_enum, default_value_t = AllgatherChoice::Auto)]
+    algorithm: AllgatherChoice,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Choice {
+enum AllgatherChoice {
     /// The shortest longest way between neighbours that can be found
     Auto,
     /// Switches in depth-first order: always, at once
@@ -29,7 +29,7 @@ enum Choice {
     Lr3,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let topology = read_topology(&args.common.topology)?;
     if topology.hosts.is_empty() {
         return of_nobody(args.common.format);
@@ -37,16 +37,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let tree = tree_of(&args.common.topology, &topology, &args.common.hosts, MOST_RANKS)?;
     let by = |algorithm| allgather::plan_as(&tree, algorithm).with_context(|| args.common.topology.display().to_string());
     let plan = match args.algorithm {
-        Choice::Auto => allgather::plan(&tree),
-        Choice::Lr1 => by(Algorithm::Lr1)?,
-        Choice::Lr2 => by(Algorithm::Lr2)?,
-        Choice::Lr3 => by(Algorithm::Lr3)?,
+        AllgatherChoice::Auto => allgather::plan(&tree),
+        AllgatherChoice::Lr1 => by(AllgatherAlgorithm::Lr1)?,
+        AllgatherChoice::Lr2 => by(AllgatherAlgorithm::Lr2)?,
+        AllgatherChoice::Lr3 => by(AllgatherAlgorithm::Lr3)?,
     };
     let ring: Vec<&str> = plan.ring.iter().map(|&h| tree.name(h)).collect();
     print(&match args.common.format {
-        Format::Json => json::write_allgather(&plan),
-        Format::C => program::allgather(&plan),
-        Format::Summary => format!(
+        ScheduleFormat::Json => json::write_allgather(&plan),
+        ScheduleFormat::C => program::allgather(&plan),
+        ScheduleFormat::Summary => format!(
             "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between neighbours\ncontention    none: no link carries two messages in one direction\nbound         {}\n",
             size(&tree, &topology),
             plan.algorithm,
@@ -57,19 +57,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     })
 }
 
-fn of_nobody(format: Format) -> anyhow::Result<Outcome> {
+fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
     print(&match format {
-        Format::Json => json::write_allgather(&Allgather::of_nobody()),
-        Format::C => program::allgather(&Allgather::of_nobody()),
-        Format::Summary => "allgather among 0 hosts: nothing to send\n".to_owned(),
+        ScheduleFormat::Json => json::write_allgather(&AllgatherSchedule::of_nobody()),
+        ScheduleFormat::C => program::allgather(&AllgatherSchedule::of_nobody()),
+        ScheduleFormat::Summary => "allgather among 0 hosts: nothing to send\n".to_owned(),
     })
 }
 
 /// What part of the speed that the most loaded link allows the ring reaches.
 fn share(tree: &Tree) -> String {
-    let percent = |lanes: &Lanes| format!("{:.0} %", 100.0 * lanes.reached());
+    let percent = |lanes: &LaneAllgather| format!("{:.0} %", 100.0 * lanes.reached());
     let (ring, best) = (lanes::one_ring(tree), lanes::plan(tree));
-    let Load { edge: (from, to), load, .. } = &best.bound;
+    let LaneLoad { edge: (from, to), load, .. } = &best.bound;
     match (load, best.is_one_ring()) {
         (0, _) => "nothing to send".to_owned(),
         (_, true) => format!("{from} -> {to}; the ring reaches {} of it", percent(&ring)),

@@ -1,30 +1,30 @@
 //! `heddle schedule alltoall`
-use super::{Common, Format, MOST_RANKS, count, read_topology, size, tree_of};
-use crate::Outcome;
+use super::{ScheduleArgs, ScheduleFormat, MOST_RANKS, count, read_topology, size, tree_of};
+use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree};
-use schedules::alltoall::{Algorithm, Alltoall, plan_as};
-use schedules::bound::Bound;
-use schedules::lg::{self, Clusters, LG, Lg};
+use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
+use schedules::bound::PhaseBound;
+use schedules::lg::{self, ClusterPartition, LG, LgSchedule};
 use schedules::sync::dummy::dummies;
-use schedules::sync::scheme::{Mechanism, Scheme};
-use schedules::sync::{Reduction, SyncKind};
+use schedules::sync::scheme::{SyncMechanism, SyncScheme};
+use schedules::sync::{SyncReduction, SyncKind};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: ScheduleArgs,
     /// How to plan
-    #[arg(long, value_enum, default_value_t = Choice::Auto)]
-    algorithm: Choice,
+    #[arg(long, value_enum, default_value_t = AlltoallChoice::Auto)]
+    algorithm: AlltoallChoice,
     /// What keeps messages of different phases apart: tokens of the sender or the receiver of the earlier message, barriers,
     /// barriers with tokens between them, nothing, or nothing and filler messages for idle hosts
     /// [default: receiver]
-    #[arg(long, value_parser = PossibleValuesParser::new(Mechanism::ALL.map(Mechanism::name)).try_map(|name| name.parse::<Mechanism>()))]
-    sync: Option<Mechanism>,
+    #[arg(long, value_parser = PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name)).try_map(|name| name.parse::<SyncMechanism>()))]
+    sync: Option<SyncMechanism>,
     /// Keep blocks of N phases apart instead of single ones; with barrier+... put barriers between blocks
     #[arg(long, value_name = "N")]
     block: Option<u32>,
@@ -37,7 +37,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Choice {
+enum AlltoallChoice {
     /// Aapc where no link's greater speed would help, else capacity
     Auto,
     /// Every link carries one message at once: as many phases as the most loaded link has messages
@@ -48,55 +48,55 @@ enum Choice {
     Lg,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let topology = read_topology(&args.common.topology)?;
-    let scheme = Scheme::new(args.sync.unwrap_or(Mechanism::Receiver), args.block)?;
+    let scheme = SyncScheme::new(args.sync.unwrap_or(SyncMechanism::Receiver), args.block)?;
     if topology.hosts.is_empty() {
         return of_nobody(args.common.format, scheme);
     }
     let tree = tree_of(&args.common.topology, &topology, &args.common.hosts, MOST_RANKS)?;
     let algorithm = match args.algorithm {
-        Choice::Auto => Algorithm::fitting(&tree),
-        Choice::Aapc => Algorithm::Aapc,
-        Choice::Capacity => Algorithm::Capacity,
-        Choice::Lg => return lg(args, &tree, &topology),
+        AlltoallChoice::Auto => AlltoallAlgorithm::faster_for(&tree),
+        AlltoallChoice::Aapc => AlltoallAlgorithm::Aapc,
+        AlltoallChoice::Capacity => AlltoallAlgorithm::Capacity,
+        AlltoallChoice::Lg => return lg(args, &tree, &topology),
     };
-    let reduction = if args.minimal { Reduction::Minimal } else { Reduction::Chain };
+    let reduction = if args.minimal { SyncReduction::Minimal } else { SyncReduction::Chain };
     let plan = plan_as(&tree, algorithm, scheme, reduction);
     let plan = if args.reorder { plan.reordered(&tree, reduction) } else { plan };
     print(&match args.common.format {
-        Format::Json => json::write_alltoall(&plan),
-        Format::C => program::alltoall(&tree, &plan),
-        Format::Summary => summary(&tree, &topology, &plan),
+        ScheduleFormat::Json => json::write_alltoall(&plan),
+        ScheduleFormat::C => program::alltoall(&tree, &plan),
+        ScheduleFormat::Summary => summary(&tree, &topology, &plan),
     })
 }
 
-fn of_nobody(format: Format, scheme: Scheme) -> anyhow::Result<Outcome> {
+fn of_nobody(format: ScheduleFormat, scheme: SyncScheme) -> anyhow::Result<CommandOutcome> {
     print(&match format {
-        Format::Json => json::write_alltoall(&Alltoall::of_nobody(scheme)),
-        Format::C => bail!("a C routine for no host at all would have no rank to run on"),
-        Format::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
+        ScheduleFormat::Json => json::write_alltoall(&AlltoallSchedule::empty(scheme)),
+        ScheduleFormat::C => bail!("a C routine for no host at all would have no rank to run on"),
+        ScheduleFormat::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
     })
 }
 
-fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Outcome> {
+fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<CommandOutcome> {
     if args.sync.is_some() || args.block.is_some() || args.minimal || args.reorder {
         let what = "--sync, --block, --minimal and --reorder concern phases; lg has steps, each of which ends before the next begins";
         clap::Command::new("heddle schedule alltoall").error(clap::error::ErrorKind::ArgumentConflict, what).exit();
     }
     let file = || args.common.topology.display().to_string();
-    let clusters = Clusters::of(tree, topology).with_context(file)?;
+    let clusters = ClusterPartition::of(tree, topology).with_context(file)?;
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {
-        Format::Json => json::write_lg(&plan),
-        Format::C => bail!("{}: lg has no C form; use --format json, or another algorithm", file()),
-        Format::Summary => lg_summary(tree, topology, &plan),
+        ScheduleFormat::Json => json::write_lg(&plan),
+        ScheduleFormat::C => bail!("{}: lg has no C form; use --format json, or another algorithm", file()),
+        ScheduleFormat::Summary => lg_summary(tree, topology, &plan),
     })
 }
 
-fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &Lg) -> String {
+fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String {
     let clusters: Vec<String> = plan.clusters.iter().map(|c| format!("{} ({})", c.name, c.hosts.len())).collect();
-    let Bound { edge: (from, to), load, .. } = &plan.bound;
+    let PhaseBound { edge: (from, to), load, .. } = &plan.bound;
     let backbone = match load {
         0 => "nothing goes between clusters".to_owned(),
         load => format!("{from} -> {to} carries {} in {}", count(*load as usize, "block", "blocks"), messages(plan.messages as usize)),
@@ -112,8 +112,8 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &Lg) -> String {
     lines.join("\n") + "\n"
 }
 
-fn summary(tree: &Tree, topology: &TopologyFile, plan: &Alltoall) -> String {
-    let Bound { edge: (from, to), load, capacity, .. } = &plan.bound;
+fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> String {
+    let PhaseBound { edge: (from, to), load, capacity, .. } = &plan.bound;
     let at_once = if *capacity > 1 { format!(", {capacity} at once") } else { String::new() };
     let carries = || format!("{from} -> {to} carries {}{at_once}", messages(*load as usize));
     let reason = if *load == 0 { "nothing to send".to_owned() } else { carries() };
@@ -124,20 +124,20 @@ fn summary(tree: &Tree, topology: &TopologyFile, plan: &Alltoall) -> String {
         format!("schedule      {}, {}{}", phases(plan.phases.len() as u64), messages(plan.messages()), pace(tree, plan)),
         format!("sync          {}: {}", plan.scheme, sync(tree, plan)),
     ];
-    if plan.algorithm == Algorithm::Aapc && Algorithm::fitting(tree) == Algorithm::Capacity {
+    if plan.algorithm == AlltoallAlgorithm::Aapc && AlltoallAlgorithm::faster_for(tree) == AlltoallAlgorithm::Capacity {
         lines.push("note          links differ in speed, and aapc uses each like the slowest; capacity would take less time".to_owned());
     }
     lines.join("\n") + "\n"
 }
 
 /// At what rate each message goes, where links carry several at once.
-fn pace(tree: &Tree, plan: &Alltoall) -> String {
+fn pace(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let capacities = plan.algorithm.capacities(tree);
     if capacities.are_unit() { String::new() } else { format!(" of {} each", capacities.rate()) }
 }
 
 /// What the scheme puts between phases.
-fn sync(tree: &Tree, plan: &Alltoall) -> String {
+fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let scheme = plan.scheme;
     let barriers = (0..plan.phases.len()).filter(|&phase| scheme.barrier_before(phase)).count();
     let mut parts = Vec::new();
@@ -146,10 +146,10 @@ fn sync(tree: &Tree, plan: &Alltoall) -> String {
     }
     if scheme.tokens() != SyncKind::None {
         let number = |reduction| scheme.syncs(tree, &plan.algorithm.capacities(tree), &plan.phases, reduction).len();
-        let (chain, minimal) = (number(Reduction::Chain), number(Reduction::Minimal));
+        let (chain, minimal) = (number(SyncReduction::Chain), number(SyncReduction::Minimal));
         parts.push(format!("{} in this plan; {chain} chained, {minimal} minimal", count(plan.syncs.len(), "token", "tokens")));
     }
-    if scheme.mechanism() == Mechanism::Dummy {
+    if scheme.mechanism() == SyncMechanism::Dummy {
         parts.push(count(dummies(tree, &plan.phases).len(), "filler message", "filler messages"));
     }
     if !scheme.keeps_all_apart() {

@@ -2,7 +2,7 @@
 mod allgather;
 mod alltoall;
 
-use crate::Outcome;
+use crate::CommandOutcome;
 use anyhow::{Context, bail};
 use inventory::{TopologyFile, Tree, ranks};
 use schedules::json::MAX_HOSTS;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    collective: Collective,
+    collective: ScheduleCollective,
 }
 
 #[derive(clap::Subcommand)]
-enum Collective {
+enum ScheduleCollective {
     /// All-to-all: contention-free phases, and the tokens that keep them apart
     Alltoall(alltoall::Args),
     /// Allgather: a logical ring in which no two messages share a link
@@ -25,7 +25,7 @@ enum Collective {
 
 /// What both collectives take.
 #[derive(clap::Args)]
-struct Common {
+struct ScheduleArgs {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
@@ -33,12 +33,12 @@ struct Common {
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     hosts: Vec<String>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ScheduleFormat::Summary)]
+    format: ScheduleFormat,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum ScheduleFormat {
     /// For people
     Summary,
     /// The whole schedule, as heddle verify reads it
@@ -47,10 +47,10 @@ enum Format {
     C,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     match &args.collective {
-        Collective::Alltoall(args) => alltoall::run(args),
-        Collective::Allgather(args) => allgather::run(args),
+        ScheduleCollective::Alltoall(args) => alltoall::run(args),
+        ScheduleCollective::Allgather(args) => allgather::run(args),
     }
 }
 

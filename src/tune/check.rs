@@ -1,33 +1,33 @@
 //! `heddle tune --check`: whether calls as they are decided now keep the promise.
 use super::Args;
-use super::job::Launcher;
+use super::job::JobLauncher;
 use super::report::widest;
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::output::{print, time};
 use directory::epoch::Epoch;
 use inventory::Bytes;
-use selection::table::Table;
-use selection::tuning::comparison::{Comparison, MARGIN, Verdict};
+use selection::table::DecisionTable;
+use selection::tuning::comparison::{TunedComparison, MARGIN, ComparisonVerdict};
 use selection::tuning::pairs::{self, PromiseCheck};
 
-pub(super) fn run(args: &Args, launcher: &Launcher, epoch: &Epoch) -> anyhow::Result<Outcome> {
-    let table = epoch.table.clone().under(args.mpi.both().1);
+pub(super) fn run(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<CommandOutcome> {
+    let table = epoch.table.clone().for_mpi(args.mpi.both().1);
     let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
     let (heading, compared) = super::compare(launcher, launcher.dir(), epoch.number, &sizes, args.launches, args.rounds)?;
     print(&format!("{heading}\n{}", report(&compared, &table)))?;
     Ok(match PromiseCheck::of(&compared) {
-        PromiseCheck::Broken(_) => Outcome::CheckFailed,
-        PromiseCheck::Kept | PromiseCheck::Open(_) => Outcome::Done,
+        PromiseCheck::Broken(_) => CommandOutcome::CheckFailed,
+        PromiseCheck::Kept | PromiseCheck::Open(_) => CommandOutcome::Done,
     })
 }
 
 /// A line for each comparison, and one about them all.
-fn report(compared: &[Comparison], table: &Table) -> String {
-    let way = |comparison: &Comparison| table.choose(comparison.collective, comparison.own.block);
+fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
+    let way = |comparison: &TunedComparison| table.choose(comparison.collective, comparison.own.block);
     let width = widest(compared.iter().map(way));
     let mut text = format!("{:<10}{:>9}  {:<width$}{:>12}{:>12}{:>7}  tuned / own\n", "", "block", "goes", "own", "tuned", "pairs");
     for comparison in compared {
-        let Comparison { collective, own, tuned, .. } = comparison;
+        let TunedComparison { collective, own, tuned, .. } = comparison;
         let (block, way, seconds) = (own.block.to_string(), way(comparison).to_string(), [own, tuned].map(|timing| time(timing.seconds())));
         let line = format!("{collective:<10}{block:>9}  {way:<width$}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
         text += &format!("{line}  {:.3} ± {:.3}  {}\n", comparison.ratio(), comparison.noise(), word(comparison.verdict()));
@@ -45,12 +45,12 @@ fn report(compared: &[Comparison], table: &Table) -> String {
     text + &told + "\n"
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Holds => "holds",
-        Verdict::Open => "within the noise",
-        Verdict::Slower => "SLOWER",
+        ComparisonVerdict::Faster => "faster",
+        ComparisonVerdict::Holds => "holds",
+        ComparisonVerdict::Open => "within the noise",
+        ComparisonVerdict::Slower => "SLOWER",
     }
 }
 
@@ -59,14 +59,14 @@ mod tests {
     use super::*;
     use selection::table::Collective;
 
-    fn compared(ratio: f64) -> Comparison {
+    fn compared(ratio: f64) -> TunedComparison {
         let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();
-        Comparison::of(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
+        TunedComparison::of(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
     }
 
     #[test]
     fn a_line_a_size_and_one_that_sums_up() {
-        let text = |ratios: &[f64]| report(&ratios.iter().map(|&ratio| compared(ratio)).collect::<Vec<_>>(), &Table::default());
+        let text = |ratios: &[f64]| report(&ratios.iter().map(|&ratio| compared(ratio)).collect::<Vec<_>>(), &DecisionTable::default());
         assert!(text(&[1.0, 0.5]).ends_with("no call is more than 2 % slower than the library's own\n"));
         let slower = text(&[1.0, 1.1]);
         assert!(slower.contains("more than 2 % slower than the library's own at 1 sizes"), "{slower}");

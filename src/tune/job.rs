@@ -1,12 +1,12 @@
 //! Launches of the benchmark program, on real hosts or in a lab, and what they said.
 use super::Args;
-use super::algorithms::Algorithms;
+use super::algorithms::ForcedAlgorithms;
 use anyhow::{Context, bail};
 use directory::job_record::{JobRecord, reading};
 use directory::layout::JOBS;
 use inventory::Bytes;
 use lab::Lab;
-use lab::mpi::Job;
+use lab::mpi::MpiJob;
 use selection::table::{Collective, Way};
 use selection::tuning::row;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec
 const AT_ONCE: &str = "HEDDLE_AFTER=0";
 
 /// Starts jobs.
-pub(super) struct Launcher<'a> {
+pub(super) struct JobLauncher<'a> {
     args: &'a Args,
     dir: PathBuf,
     bench: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Launcher<'a> {
 }
 
 /// What a job said.
-pub(super) struct Said {
+pub(super) struct JobOutput {
     /// The library's version.
     pub(super) library: String,
     /// The host of each rank.
@@ -42,12 +42,12 @@ pub(super) struct Said {
     /// The ways that its calls really went.
     pub(super) gone: Vec<Way>,
     /// What it measured.
-    pub(super) series: Vec<Series>,
+    pub(super) series: Vec<BenchSeries>,
 }
 
 /// First line of the benchmark program.
 #[derive(Deserialize)]
-struct Introduction {
+struct BenchIntroduction {
     library: String,
     pid: u32,
     hosts: Vec<String>,
@@ -55,7 +55,7 @@ struct Introduction {
 
 /// Any other line: what was called, with which blocks.
 #[derive(Debug, PartialEq, Deserialize)]
-pub(super) struct Series {
+pub(super) struct BenchSeries {
     pub(super) collective: String,
     pub(super) block: Bytes,
     /// Of a call, on average over each row of them.
@@ -70,12 +70,12 @@ pub(super) fn collective(name: &str) -> Option<Collective> {
     name.parse().ok().filter(|collective| matches!(collective, Collective::Alltoall | Collective::Allgather))
 }
 
-impl<'a> Launcher<'a> {
-    pub(super) fn new(args: &'a Args) -> anyhow::Result<Launcher<'a>> {
+impl<'a> JobLauncher<'a> {
+    pub(super) fn new(args: &'a Args) -> anyhow::Result<JobLauncher<'a>> {
         let lab = args.lab.as_deref().map(Lab::open).transpose()?;
         let dir = args.dir.clone().or_else(|| lab.as_ref().map(Lab::shared_dir)).context("--dir, or --lab")?;
         let dir = dir.canonicalize().with_context(|| dir.display().to_string())?;
-        Ok(Launcher { args, dir, bench: crate::bench::program(args.mpi.both().0)?, lab })
+        Ok(JobLauncher { args, dir, bench: crate::bench::program(args.mpi.both().0)?, lab })
     }
 
     /// The shared directory.
@@ -84,7 +84,7 @@ impl<'a> Launcher<'a> {
     }
 
     /// A job with the runtime, in which these ways take turns.
-    pub(super) fn turns(&self, ways: &[Way]) -> anyhow::Result<Said> {
+    pub(super) fn run_in_turns(&self, ways: &[Way]) -> anyhow::Result<JobOutput> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
         let turns = format!("HEDDLE_TURNS={}", names.join(","));
@@ -93,11 +93,11 @@ impl<'a> Launcher<'a> {
 
     /// A job with the runtime as any other has it, following a shared directory, in which every other row of calls goes past it. The first
     /// pairs make plans and connections.
-    pub(super) fn compare(&self, dir: &Path, sizes: &[Bytes], pairs: u64) -> anyhow::Result<Said> {
+    pub(super) fn compare(&self, dir: &Path, sizes: &[Bytes], pairs: u64) -> anyhow::Result<JobOutput> {
         self.with_runtime(dir, &[], sizes, &["--collective=both", "--compare", &format!("--at-least={}", 2 * pairs)])
     }
 
-    fn with_runtime(&self, dir: &Path, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<Said> {
+    fn with_runtime(&self, dir: &Path, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<JobOutput> {
         let environment: Vec<String> =
             environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()]).collect();
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
@@ -106,15 +106,15 @@ impl<'a> Launcher<'a> {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
         }
         let gone = record.calls.iter().filter_map(|call| call.way.known().copied()).collect();
-        Ok(Said { library: introduction.library, hosts: introduction.hosts, epoch: record.epoch, gone, series })
+        Ok(JobOutput { library: introduction.library, hosts: introduction.hosts, epoch: record.epoch, gone, series })
     }
 
     /// A job without the runtime, in which the library is forced to these algorithms.
-    pub(super) fn forced(&self, algorithms: &Algorithms) -> anyhow::Result<Said> {
+    pub(super) fn forced(&self, algorithms: &ForcedAlgorithms) -> anyhow::Result<JobOutput> {
         let environment: Vec<String> = algorithms.environment().chain(["HEDDLE=off".to_owned()]).collect();
         let calls = format!("--at-least={}", self.args.rounds + 1);
         let (introduction, series) = self.launch(false, &environment, &self.args.size, &["--collective=both", &calls])?;
-        Ok(Said { library: introduction.library, hosts: introduction.hosts, epoch: 0, gone: Vec::new(), series })
+        Ok(JobOutput { library: introduction.library, hosts: introduction.hosts, epoch: 0, gone: Vec::new(), series })
     }
 
     fn launch(
@@ -123,7 +123,7 @@ impl<'a> Launcher<'a> {
         environment: &[String],
         sizes: &[Bytes],
         flags: &[&str],
-    ) -> anyhow::Result<(Introduction, Vec<Series>)> {
+    ) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
         let rows: Vec<String> = sizes.iter().map(|&size| row(size).to_string()).collect();
         let sizes: Vec<String> = sizes.iter().map(|size| size.0.to_string()).collect();
         let mut program: Vec<String> = vec!["env".to_owned()];
@@ -139,7 +139,7 @@ impl<'a> Launcher<'a> {
         let mut command = match &self.lab {
             Some(lab) => {
                 let timeout = Some(Duration::from_secs_f64(self.args.limit));
-                lab.mpirun(&Job { shim: runtime, timeout, per_host: self.args.per_host, ..Job::new(self.args.mpi.both().0) }, program)
+                lab.mpirun(&MpiJob { shim: runtime, timeout, per_host: self.args.per_host, ..MpiJob::new(self.args.mpi.both().0) }, program)
             }
             None => {
                 // Some launchers hang where a job does.
@@ -158,7 +158,7 @@ impl<'a> Launcher<'a> {
 }
 
 /// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host perhaps later.
-fn record(dir: &Path, introduction: &Introduction) -> anyhow::Result<JobRecord> {
+fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRecord> {
     let began = Instant::now();
     loop {
         if let Some(record) = find_record(dir, introduction) {
@@ -176,21 +176,21 @@ fn record(dir: &Path, introduction: &Introduction) -> anyhow::Result<JobRecord> 
     }
 }
 
-fn find_record(dir: &Path, introduction: &Introduction) -> Option<JobRecord> {
+fn find_record(dir: &Path, introduction: &BenchIntroduction) -> Option<JobRecord> {
     let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
     let records = reading::beginning_with(dir, &begins).ok()?;
     records.filter(|record| record.finished).max_by_key(|record| record.started)
 }
 
 /// The lines of the benchmark program; launchers may say something of their own between.
-fn read(text: &str) -> anyhow::Result<(Introduction, Vec<Series>)> {
+fn read(text: &str) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
     let lines = || text.lines().filter(|line| line.starts_with('{'));
-    let mut introduction: Introduction = lines().find_map(|line| serde_json::from_str(line).ok()).context("no line about the job")?;
+    let mut introduction: BenchIntroduction = lines().find_map(|line| serde_json::from_str(line).ok()).context("no line about the job")?;
     // "Open MPI v4.1.4, package: ...", "MPICH Version:      4.0.2"
     let version = introduction.library.split(", package").next().unwrap_or_default();
     introduction.library = version.split_whitespace().collect::<Vec<_>>().join(" ");
-    let series: Vec<Series> =
-        lines().filter_map(|line| serde_json::from_str::<Series>(line).ok()).filter(|series| !series.seconds.is_empty()).collect();
+    let series: Vec<BenchSeries> =
+        lines().filter_map(|line| serde_json::from_str::<BenchSeries>(line).ok()).filter(|series| !series.seconds.is_empty()).collect();
     if series.is_empty() { bail!("no times") } else { Ok((introduction, series)) }
 }
 
@@ -207,7 +207,7 @@ mod tests {
         let text = "Warning: eth0\n{\"library\":\"Open MPI  v4, package: x\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
         let (introduction, series) = read(text).unwrap();
         assert_eq!(introduction.library, "Open MPI v4");
-        let expected = Series { collective: "alltoall".to_owned(), block: Bytes(8), seconds: vec![1e-3, 2e-3], own: Vec::new() };
+        let expected = BenchSeries { collective: "alltoall".to_owned(), block: Bytes(8), seconds: vec![1e-3, 2e-3], own: Vec::new() };
         assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![expected]));
         assert!(read("").is_err());
     }
@@ -218,7 +218,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let jobs = dir.path().join("jobs");
         fs::create_dir(&jobs).unwrap();
-        let introduction = Introduction { library: String::new(), pid: 7, hosts: vec!["n0".to_owned()] };
+        let introduction = BenchIntroduction { library: String::new(), pid: 7, hosts: vec!["n0".to_owned()] };
         let json = |id: &str, started: u64| {
             format!(
                 r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,"hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,"finished":true,"calls":[]}}"#

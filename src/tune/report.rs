@@ -1,16 +1,16 @@
 //! What was measured and decided, for people.
 use crate::output::time;
-use selection::table::{Collective, Entry, Table, Way};
-use selection::tuning::{Run, Timing, algorithms};
+use selection::table::{Collective, DecisionEntry, DecisionTable, Way};
+use selection::tuning::{TuningRun, CallTiming, algorithms};
 use std::fmt::Write as _;
 
 /// The medians at each size, the table, and what the library could do better by itself.
-pub(super) fn text(run: &Run, table: &Table) -> String {
+pub(super) fn text(run: &TuningRun, table: &DecisionTable) -> String {
     let mut hosts = run.place.hosts.clone();
     hosts.sort_unstable();
     hosts.dedup();
     let mut text = format!("{}, {} ranks on {} hosts, epoch {}\n", run.library, run.place.hosts.len(), hosts.len(), run.epoch);
-    let table = table.clone().under(run.mpi);
+    let table = table.clone().for_mpi(run.mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         text += &measured(run, collective);
         text += &tried(run, collective);
@@ -21,7 +21,7 @@ pub(super) fn text(run: &Run, table: &Table) -> String {
 }
 
 /// The ways that an early launch showed to be slower at every size.
-fn left_out(run: &Run) -> String {
+fn left_out(run: &TuningRun) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in run.early.iter().map(|figure| figure.way.to_string()) {
         if !names.contains(&name) {
@@ -36,7 +36,7 @@ fn left_out(run: &Run) -> String {
 }
 
 /// A line a size: the library's own median, and each way's as a multiple of it.
-fn measured(run: &Run, collective: Collective) -> String {
+fn measured(run: &TuningRun, collective: Collective) -> String {
     let mut ways: Vec<Way> = Vec::new();
     run.figures.iter().filter(|f| f.collective == collective && f.way != Way::Native).for_each(|f| {
         if !ways.contains(&f.way) {
@@ -70,7 +70,7 @@ pub(super) fn widest(ways: impl Iterator<Item = Way>) -> usize {
 }
 
 /// A line for each size at which the table was tried: what the way took there of the library's own time.
-fn tried(run: &Run, collective: Collective) -> String {
+fn tried(run: &TuningRun, collective: Collective) -> String {
     let trials = || run.trials.iter().filter(|trial| trial.comparison.collective == collective);
     let width = widest(trials().map(|trial| trial.way));
     trials().fold(String::new(), |text, trial| {
@@ -81,14 +81,14 @@ fn tried(run: &Run, collective: Collective) -> String {
 }
 
 /// A multiple of the library's own time, and twice its standard error.
-fn ratio(timing: &Timing, native: &Timing) -> String {
+fn ratio(timing: &CallTiming, native: &CallTiming) -> String {
     let ratio = timing.seconds() / native.seconds();
     let error = ratio * (timing.error_ns as f64 / timing.median_ns as f64).hypot(native.error_ns as f64 / native.median_ns as f64);
     format!("{ratio:.2} ± {:.2}", 2.0 * error)
 }
 
 /// A line an entry.
-pub(crate) fn decided(entries: &[Entry]) -> String {
+pub(crate) fn decided(entries: &[DecisionEntry]) -> String {
     let width = widest(entries.iter().map(|entry| entry.way));
     entries.iter().fold(String::new(), |text, entry| {
         text + &format!("  from {:>8}  {:<width$}  {}\n", entry.from.to_string(), entry.way.to_string(), entry.grounds)
@@ -96,7 +96,7 @@ pub(crate) fn decided(entries: &[Entry]) -> String {
 }
 
 /// Where another algorithm of the library beats the one it takes by itself.
-fn better(run: &Run, collective: Collective) -> String {
+fn better(run: &TuningRun, collective: Collective) -> String {
     let mut text = String::new();
     for (best, own) in algorithms::better(run, collective) {
         let hint = algorithms::hint(run.mpi, collective, &best.name).unwrap_or_default();
@@ -111,44 +111,44 @@ mod tests {
     use super::*;
     use inventory::{Bytes, Millis, TopologyFile};
     use selection::table::Mpi;
-    use selection::tuning::comparison::Comparison;
-    use selection::tuning::confirm::Trial;
-    use selection::tuning::{Algorithm, Figure, Place, Tuning};
+    use selection::tuning::comparison::TunedComparison;
+    use selection::tuning::confirm::WayTrial;
+    use selection::tuning::{LibraryTiming, WayTiming, MeasuredPlace, TuningRuns};
 
     const SIZES: [u64; 3] = [1 << 10, 16 << 10, 256 << 10];
 
-    fn timing(block: u64, us: u64) -> Timing {
-        Timing { block: Bytes(block), median_ns: us * 1000, error_ns: us * 20, times: 12 }
+    fn timing(block: u64, us: u64) -> CallTiming {
+        CallTiming { block: Bytes(block), median_ns: us * 1000, error_ns: us * 20, times: 12 }
     }
 
-    fn figures(collective: Collective, of: &[(&str, [u64; 3])]) -> Vec<Figure> {
-        let figure = |way: &str, block, us| Figure { collective, way: way.parse().unwrap(), timing: timing(block, us) };
+    fn figures(collective: Collective, of: &[(&str, [u64; 3])]) -> Vec<WayTiming> {
+        let figure = |way: &str, block, us| WayTiming { collective, way: way.parse().unwrap(), timing: timing(block, us) };
         of.iter().flat_map(|(way, took)| SIZES.into_iter().zip(*took).map(move |(block, us)| figure(way, block, us))).collect()
     }
 
     /// A run with all that one can say: a way with a long name, a size at which one is missing, trials of both ends, forced algorithms.
-    fn run(tree: &inventory::tree::Tree) -> Run {
+    fn run(tree: &inventory::tree::Tree) -> TuningRun {
         let native = [150, 1_610, 180_000];
         let long = ("aapc barrier+receiver(16) tcp", [16_123, 700, 95_000]);
         let mut alltoall =
             figures(Collective::Alltoall, &[("native", native), ("bundled", [160, 2000, 1]), long, ("aapc", [3000, 1500, 178_000])]);
         alltoall.retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
-        let trial = |block, way: &str, ratio| Trial {
+        let trial = |block, way: &str, ratio| WayTrial {
             way: way.parse().unwrap(),
-            comparison: Comparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)]).unwrap(),
+            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)]).unwrap(),
         };
-        Run {
+        TuningRun {
             at: Millis(1),
             mpi: Mpi::OpenMpi,
             library: "Open MPI v4.1.4".to_owned(),
             epoch: 7,
-            place: Place::of(tree, &["n0", "n1", "n2", "n3"]).unwrap(),
+            place: MeasuredPlace::of(tree, &["n0", "n1", "n2", "n3"]).unwrap(),
             pingpong: Vec::new(),
             figures: [alltoall, figures(Collective::Allgather, &[("native", native), ("ring", [120, 1_000, 90_000])])].concat(),
             early: figures(Collective::Alltoall, &[("aapc none", [9000; 3])]),
             trials: vec![trial(16 << 10, long.0, 0.44), trial(256 << 10, long.0, 1.07)],
             algorithms: [("own choice", 1_600), ("pairwise", 900)]
-                .map(|(name, us)| Algorithm { collective: Collective::Alltoall, name: name.to_owned(), timing: timing(16 << 10, us) })
+                .map(|(name, us)| LibraryTiming { collective: Collective::Alltoall, name: name.to_owned(), timing: timing(16 << 10, us) })
                 .into(),
         }
     }
@@ -158,7 +158,7 @@ mod tests {
         let file =
             "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
         let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
-        let tuning = Tuning::default().with(run(&tree));
+        let tuning = TuningRuns::default().with(run(&tree));
         let found = text(&tuning.runs[0], &tuning.table(&tree));
         let golden = include_str!("../../tests/golden/tune/report.txt");
         assert!(found == golden, "tests/golden/tune/report.txt differs\n--- expected\n{golden}\n--- found\n{found}");
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn no_two_headings_touch_whatever_the_ways_are_called() {
-        let longest = schedules::sync::scheme::Scheme::table_5(&[4, 16]).into_iter().map(|sync| format!("aapc {sync} tcp"));
+        let longest = schedules::sync::scheme::SyncScheme::table_5(&[4, 16]).into_iter().map(|sync| format!("aapc {sync} tcp"));
         let ways: Vec<String> = longest.filter(|name| name.parse::<Way>().is_ok()).collect();
         assert!(ways.iter().any(|way| way.len() > 18), "{ways:?}");
         let rows = vec![ways.clone(), vec!["1.00 ± 0.01".to_owned(); ways.len()]];

@@ -1,42 +1,42 @@
 //! The launch at the end of `heddle tune`: the new table decides, beside the library's own routine, before any other job follows it.
-use super::job::Launcher;
+use super::job::JobLauncher;
 use anyhow::Context;
-use directory::epoch::{Epoch, Verified};
-use directory::publishing::Store;
+use directory::epoch::{Epoch, VerifiedEpoch};
+use directory::publishing::EpochStore;
 use inventory::Bytes;
-use selection::tuning::confirm::{self, Trial};
-use selection::tuning::{Run, Tuning};
+use selection::tuning::confirm::{self, WayTrial};
+use selection::tuning::{TuningRun, TuningRuns};
 use std::path::PathBuf;
 
 /// Pairs for each round of turns: a pair is two calls, a round one of every way, and what the noise hides is not confirmed.
 const PAIRS: u64 = 4;
 
 /// A shared directory of its own within the shared one, where hosts see it too. Dropping it removes it.
-pub(super) struct Directory {
+pub(super) struct TrialDirectory {
     path: PathBuf,
-    store: Store,
+    store: EpochStore,
 }
 
-impl Drop for Directory {
+impl Drop for TrialDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path); // What stays is the next one's; nobody else looks there.
     }
 }
 
-impl Directory {
+impl TrialDirectory {
     /// Made before anything is measured: who may not write there learns it at once, and so does a second one.
-    pub(super) fn new(launcher: &Launcher) -> anyhow::Result<Directory> {
+    pub(super) fn new(launcher: &JobLauncher) -> anyhow::Result<TrialDirectory> {
         let path = launcher.dir().join("trial");
-        let store = Store::open(&path, 1).context("the table that heddle tune makes is tried in a directory of its own")?;
-        Ok(Directory { path, store })
+        let store = EpochStore::open(&path, 1).context("the table that heddle tune makes is tried in a directory of its own")?;
+        Ok(TrialDirectory { path, store })
     }
 
     /// How the ways do that the table takes; nothing where it takes none.
-    pub(super) fn of(&self, launcher: &Launcher, epoch: &Epoch, run: &Run, rounds: u64) -> anyhow::Result<Vec<Trial>> {
-        let tuning = Tuning::default().with(run.clone());
+    pub(super) fn of(&self, launcher: &JobLauncher, epoch: &Epoch, run: &TuningRun, rounds: u64) -> anyhow::Result<Vec<WayTrial>> {
+        let tuning = TuningRuns::default().with(run.clone());
         let number = self.store.next()?; // A launch that was killed may have left its epoch.
-        let verified = Verified::plan(number, agent::now(), epoch.topology.clone(), epoch.network.clone(), tuning)?;
-        let table = verified.epoch().table.clone().under(run.mpi);
+        let verified = VerifiedEpoch::plan(number, agent::now(), epoch.topology.clone(), epoch.network.clone(), tuning)?;
+        let table = verified.epoch().table.clone().for_mpi(run.mpi);
         let sizes: Vec<Bytes> = confirm::sizes(run, &table).into_iter().collect();
         if sizes.is_empty() {
             return Ok(Vec::new());

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// Killed when dropped.
-pub(crate) struct Daemon {
+pub(crate) struct ControllerProcess {
     child: KilledAtEnd,
     /// Where its API listens.
     pub(crate) api: SocketAddr,
@@ -18,16 +18,16 @@ pub(crate) struct Daemon {
     reader: Option<JoinHandle<()>>,
 }
 
-impl Daemon {
+impl ControllerProcess {
     /// Starts it on a free port of loopback, and waits until its API is there.
-    pub(crate) fn start(inventory: &Path, dir: &Path, more: &[&str]) -> Daemon {
+    pub(crate) fn start(inventory: &Path, dir: &Path, more: &[&str]) -> ControllerProcess {
         let mut command = Command::new(HEDDLE);
         command.args(["controller", "--listen", "127.0.0.1:0"]).args(more).arg("--inventory").arg(inventory).arg("--dir").arg(dir);
-        Daemon::run(command)
+        ControllerProcess::run(command)
     }
 
     /// The same with a command of the test's own.
-    pub(crate) fn run(mut command: Command) -> Daemon {
+    pub(crate) fn run(mut command: Command) -> ControllerProcess {
         let mut child = KilledAtEnd(command.stderr(Stdio::piped()).spawn().unwrap());
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let log = Arc::new(Mutex::new(String::new()));
@@ -39,7 +39,7 @@ impl Daemon {
         };
         let kept = Arc::clone(&log);
         let reader = Some(std::thread::spawn(move || while keep(&mut lines, &kept).is_some() {}));
-        Daemon { child, api, log, reader }
+        ControllerProcess { child, api, log, reader }
     }
 
     /// Its process.

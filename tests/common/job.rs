@@ -25,7 +25,7 @@ pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
 }
 
 /// A run of a program under an MPI's launcher.
-pub(crate) struct Job<'a> {
+pub(crate) struct TestJob<'a> {
     mpi: &'a str,
     ranks: usize,
     per_host: usize,
@@ -34,36 +34,36 @@ pub(crate) struct Job<'a> {
     env: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Job<'a> {
-    pub(crate) fn new(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job { mpi, ranks, per_host: 1, preloaded: vec![lib().join("libheddle.so")], env: Vec::new() }
+impl<'a> TestJob<'a> {
+    pub(crate) fn new(mpi: &'a str, ranks: usize) -> TestJob<'a> {
+        TestJob { mpi, ranks, per_host: 1, preloaded: vec![lib().join("libheddle.so")], env: Vec::new() }
     }
 
-    pub(crate) fn bare(mpi: &'a str, ranks: usize) -> Job<'a> {
-        Job::new(mpi, ranks).preloaded([])
+    pub(crate) fn bare(mpi: &'a str, ranks: usize) -> TestJob<'a> {
+        TestJob::new(mpi, ranks).preloaded([])
     }
 
     /// With these libraries, in this order, in the place of the front that was built.
-    pub(crate) fn preloaded(self, libraries: impl Into<Vec<PathBuf>>) -> Job<'a> {
-        Job { preloaded: libraries.into(), ..self }
+    pub(crate) fn preloaded(self, libraries: impl Into<Vec<PathBuf>>) -> TestJob<'a> {
+        TestJob { preloaded: libraries.into(), ..self }
     }
 
-    pub(crate) fn per_host(self, per_host: usize) -> Job<'a> {
-        Job { per_host, ..self }
+    pub(crate) fn per_host(self, per_host: usize) -> TestJob<'a> {
+        TestJob { per_host, ..self }
     }
 
-    pub(crate) fn env(mut self, name: &'a str, value: &'a str) -> Job<'a> {
+    pub(crate) fn env(mut self, name: &'a str, value: &'a str) -> TestJob<'a> {
         self.env.push((name, value));
         self
     }
 
-    pub(crate) fn dir(self, dir: &'a Path) -> Job<'a> {
+    pub(crate) fn dir(self, dir: &'a Path) -> TestJob<'a> {
         self.env("HEDDLE_DIR", dir.to_str().expect("a plain path"))
     }
 
     /// Runs it and insists that it ends well.
-    pub(crate) fn run(&self, program: &Path, arguments: &[&str]) -> Said {
-        Said::new(&self.output(program, arguments), &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
+    pub(crate) fn run(&self, program: &Path, arguments: &[&str]) -> TestJobOutput {
+        TestJobOutput::new(&self.output(program, arguments), &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
     }
 
     /// Runs it, one job at a time on this machine, however it ends.
@@ -88,18 +88,18 @@ impl<'a> Job<'a> {
 }
 
 /// What a job said.
-pub(crate) struct Said {
+pub(crate) struct TestJobOutput {
     pub(crate) out: String,
     /// The runtime's lines, without what launchers and libraries say.
     pub(crate) heddle: Vec<String>,
 }
 
-impl Said {
-    pub(crate) fn new(output: &Output, what: &str) -> Said {
+impl TestJobOutput {
+    pub(crate) fn new(output: &Output, what: &str) -> TestJobOutput {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "{what}: {}\n{out}\n{err}\n(124: out of time; host names of their own need root)", output.status);
         let heddle = err.lines().filter(|line| line.contains("heddle:")).map(str::to_owned).collect();
-        Said { out, heddle }
+        TestJobOutput { out, heddle }
     }
 }

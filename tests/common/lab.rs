@@ -4,7 +4,7 @@ use super::alone::{Alone, alone};
 use super::until::{LIMIT, until_or_why};
 use inventory::TopologyFile;
 use lab::plan::CONTROL;
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -14,23 +14,23 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// A lab's name that no other has, and the machine for it. What has come up under this name is taken down whatever happens.
-pub(crate) struct LabName {
+pub(crate) struct TestLab {
     pub(crate) name: String,
     _alone: Option<Alone>,
 }
 
-impl LabName {
-    pub(crate) fn new(test: &str) -> LabName {
-        LabName::of(test, Some(alone()))
+impl TestLab {
+    pub(crate) fn new(test: &str) -> TestLab {
+        TestLab::of(test, Some(alone()))
     }
 
     /// Another one for the same test, which has the machine for both.
-    pub(crate) fn beside(&self, test: &str) -> LabName {
-        LabName::of(test, None)
+    pub(crate) fn beside(&self, test: &str) -> TestLab {
+        TestLab::of(test, None)
     }
 
-    fn of(test: &str, _alone: Option<Alone>) -> LabName {
-        LabName { name: format!("t{}-{test}", std::process::id()), _alone }
+    fn of(test: &str, _alone: Option<Alone>) -> TestLab {
+        TestLab { name: format!("t{}-{test}", std::process::id()), _alone }
     }
 
     /// Where the lab has its state.
@@ -72,28 +72,28 @@ impl LabName {
     }
 }
 
-impl Drop for LabName {
+impl Drop for TestLab {
     fn drop(&mut self) {
         let _ = Lab::down(&self.name);
     }
 }
 
 /// A lab, what it was built from, and a folder for what is written about it.
-pub(crate) struct Up {
+pub(crate) struct RunningLab {
     pub(crate) lab: Lab,
     pub(crate) file: TopologyFile,
     // Dropped before the folder, into which the lab's programs write.
-    named: LabName,
+    named: TestLab,
     pub(crate) folder: TempDir,
 }
 
-impl Up {
+impl RunningLab {
     /// Brings up a topology file's text.
-    pub(crate) fn new(test: &str, text: &str) -> Up {
-        let named = LabName::new(test);
+    pub(crate) fn new(test: &str, text: &str) -> RunningLab {
+        let named = TestLab::new(test);
         let file = TopologyFile::parse("topology", text).unwrap();
-        let lab = Lab::up(&named.name, &file, Options::default(), Path::new(HEDDLE)).unwrap();
-        Up { lab, file, named, folder: tempfile::tempdir().unwrap() }
+        let lab = Lab::up(&named.name, &file, LabOptions::default(), Path::new(HEDDLE)).unwrap();
+        RunningLab { lab, file, named, folder: tempfile::tempdir().unwrap() }
     }
 
     /// Where a file of this name goes in the folder.

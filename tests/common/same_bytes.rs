@@ -1,13 +1,13 @@
 //! A program's output, with the runtime and without.
 use super::epochs::{BUNDLED, OVER_TCP, TREE, records, shared, ways};
-use super::job::{Job, compiled};
+use super::job::{TestJob, compiled};
 
 /// Runs a program bare and with the runtime, and compares what they print byte for byte.
 pub(crate) fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize, forced: (&str, &str)) {
     let program = compiled(source, mpi, &[]);
-    let bare = Job::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
+    let bare = TestJob::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
     let dir = shared(TREE);
-    let with = Job::new(mpi, ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&program, &[]);
+    let with = TestJob::new(mpi, ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&program, &[]);
     assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
     assert!(bare.out.lines().count() > 10, "{}", bare.out);
     assert_eq!(with.heddle, [] as [&str; 0]);

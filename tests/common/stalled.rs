@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// What holds the shared directory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Storage {
+pub(crate) enum StalledStorage {
     /// ext4 in a file, frozen as for a snapshot. Who waits for it cannot be killed.
     Disk,
     /// A FUSE server, stopped. It keeps nothing in the kernel's caches, so that reading asks it each time.
@@ -40,17 +40,17 @@ fn text(path: &Path) -> &str {
 }
 
 impl StallableFolder {
-    pub(crate) fn new(storage: Storage) -> StallableFolder {
+    pub(crate) fn new(storage: StalledStorage) -> StallableFolder {
         let (mut folder, beside) = StallableFolder::unmounted();
         match storage {
-            Storage::Disk => {
+            StalledStorage::Disk => {
                 let image = beside.join("image");
                 // Sparse; with room for what hostile users leave in it.
                 File::create(&image).and_then(|file| file.set_len(256 << 20)).expect("an image");
                 run("mkfs.ext4", &["-q", text(&image)]);
                 run("mount", &["-o", "loop", text(&image), text(&folder.mount)]);
             }
-            Storage::Server => {
+            StalledStorage::Server => {
                 let served = beside.join("served");
                 fs::create_dir(&served).expect("a folder");
                 folder.serve(&served);

@@ -1,11 +1,11 @@
 //! The lab with its controller, which dies and comes again, and the shared directory on a file system that stalls.
-use super::directory::Views;
+use super::directory::DirectoryViews;
 use super::{HANGS, jobs};
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::Up;
+use crate::common::lab::RunningLab;
 use crate::common::runtime::lib;
-use crate::common::stalled::{StallableFolder, Storage};
+use crate::common::stalled::{StallableFolder, StalledStorage};
 use directory::job_record::JobRecord;
 use directory::reading::current_epoch;
 use lab::plan::CONTROL;
@@ -29,26 +29,26 @@ const FILES: u32 = 512;
 const API: u16 = 7171;
 
 /// A lab, its controller, and each host's view of the shared directory.
-pub(crate) struct Cluster {
-    pub(crate) up: Up,
+pub(crate) struct StressCluster {
+    pub(crate) up: RunningLab,
     controller: Option<KilledAtEnd>,
     /// How often a controller was started; each has a journal of its own.
     pub(crate) controllers: u32,
-    pub(crate) views: Views,
+    pub(crate) views: DirectoryViews,
     pub(crate) shared: StallableFolder,
     /// Switches whose cable is out.
     pub(crate) out: Option<(&'static str, &'static str)>,
 }
 
-impl Cluster {
+impl StressCluster {
     /// Up, with its first epoch.
-    pub(crate) fn up(topology: &str) -> Cluster {
+    pub(crate) fn up(topology: &str) -> StressCluster {
         lib();
         // Nodes see what is mounted before they are there.
-        let shared = StallableFolder::new(Storage::Disk);
+        let shared = StallableFolder::new(StalledStorage::Disk);
         let mirror = StallableFolder::mirror(shared.path());
-        let up = Up::new("stress", topology);
-        let views = Views::new(up.path("views"), shared.path(), mirror, &HOSTS);
+        let up = RunningLab::new("stress", topology);
+        let views = DirectoryViews::new(up.path("views"), shared.path(), mirror, &HOSTS);
         // UCX gives connections up that rest for ten seconds and then have no answer for six, which a spanning tree may take: without
         // heddle, too, such a job ends. With more probes it lives.
         let script = "#!/bin/sh
@@ -59,7 +59,7 @@ impl Cluster {
             fs::write(up.path(file), text).unwrap();
             fs::set_permissions(up.path(file), Permissions::from_mode(mode)).unwrap();
         }
-        let mut cluster = Cluster { up, controller: None, controllers: 0, views, shared, out: None };
+        let mut cluster = StressCluster { up, controller: None, controllers: 0, views, shared, out: None };
         cluster.start_controller();
         super::wait("the first epoch", &[], || cluster.is_published());
         cluster
@@ -161,7 +161,7 @@ fn records(folder: &Path) -> Vec<JobRecord> {
     files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect()
 }
 
-impl Cluster {
+impl StressCluster {
     /// What the controllers saw can be replayed when the lab is gone: `heddle controller --replay`.
     fn keep_journals(&self) {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stress");
@@ -174,7 +174,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for StressCluster {
     fn drop(&mut self) {
         // Who waits for the directory cannot end.
         self.shared.go_on();

@@ -1,8 +1,8 @@
 //! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
-use super::cluster::{Cluster, HOSTS};
+use super::cluster::{StressCluster, HOSTS};
 use crate::common::stalled::StallableFolder;
-use directory::pointer::Pointer;
-use schedules::random::Random;
+use directory::pointer::EpochPointer;
+use schedules::random::SplitMix64;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ pub(crate) enum DirectoryTrouble {
     /// Its file system takes no change; the controller's and the jobs' wait.
     Frozen,
     /// A host sees something else in its place.
-    Spoilt(&'static str, View),
+    Spoilt(&'static str, DirectoryView),
 }
 
 impl DirectoryTrouble {
     /// Two a round, every fourth time a frost among them. Views mostly on a host with the first rank of some communicator: the others'
     /// are never looked at.
-    pub(crate) fn of(round: u64, random: &mut Random) -> [DirectoryTrouble; 2] {
+    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> [DirectoryTrouble; 2] {
         let host = [0, 1, 0, 1, 0, 1, 2, 3][random.below(8)];
         let other = (host + 1 + random.below(3)) % HOSTS.len();
         // Frosts come between them: so many were before.
@@ -35,12 +35,12 @@ impl DirectoryTrouble {
     pub(crate) fn counted_as(&self) -> &'static str {
         match self {
             DirectoryTrouble::Frozen => "directories frozen",
-            DirectoryTrouble::Spoilt(_, View::Stopped) => "views stopped",
+            DirectoryTrouble::Spoilt(_, DirectoryView::Stopped) => "views stopped",
             DirectoryTrouble::Spoilt(..) => "views spoilt",
         }
     }
 
-    pub(crate) fn cause(&self, cluster: &mut Cluster, random: &mut Random) {
+    pub(crate) fn cause(&self, cluster: &mut StressCluster, random: &mut SplitMix64) {
         match *self {
             DirectoryTrouble::Frozen => cluster.shared.stall(),
             DirectoryTrouble::Spoilt(host, view) => cluster.views.spoil(host, view, random),
@@ -48,7 +48,7 @@ impl DirectoryTrouble {
     }
 
     /// All see the directory, and it answers.
-    pub(crate) fn repair(&self, cluster: &mut Cluster) {
+    pub(crate) fn repair(&self, cluster: &mut StressCluster) {
         match *self {
             DirectoryTrouble::Frozen => cluster.shared.go_on(),
             DirectoryTrouble::Spoilt(host, _) => {
@@ -60,7 +60,7 @@ impl DirectoryTrouble {
 }
 
 /// One link a host, which leads to the shared directory or to something else.
-pub(crate) struct Views {
+pub(crate) struct DirectoryViews {
     folder: PathBuf,
     shared: PathBuf,
     /// The directory through a server that can be stopped.
@@ -70,7 +70,7 @@ pub(crate) struct Views {
 
 /// What a host sees in the place of the shared directory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum View {
+pub(crate) enum DirectoryView {
     /// As it was, while others see it change.
     Stale,
     /// The epoch before the last.
@@ -89,14 +89,14 @@ pub(crate) enum View {
     Stopped,
 }
 
-const VIEWS: [View; 9] =
-    [View::Stale, View::Stopped, View::Cut, View::Empty, View::Flipped, View::Missing, View::PointerCut, View::FilesMissing, View::Older];
+const VIEWS: [DirectoryView; 9] =
+    [DirectoryView::Stale, DirectoryView::Stopped, DirectoryView::Cut, DirectoryView::Empty, DirectoryView::Flipped, DirectoryView::Missing, DirectoryView::PointerCut, DirectoryView::FilesMissing, DirectoryView::Older];
 
-impl Views {
+impl DirectoryViews {
     /// All hosts see the directory itself.
-    pub(crate) fn new(folder: PathBuf, shared: &Path, mirror: StallableFolder, hosts: &[&str]) -> Views {
+    pub(crate) fn new(folder: PathBuf, shared: &Path, mirror: StallableFolder, hosts: &[&str]) -> DirectoryViews {
         fs::create_dir(&folder).unwrap();
-        let views = Views { folder, shared: shared.to_owned(), mirror, made: 0 };
+        let views = DirectoryViews { folder, shared: shared.to_owned(), mirror, made: 0 };
         hosts.iter().for_each(|host| views.mend(host));
         views
     }
@@ -107,19 +107,19 @@ impl Views {
     }
 
     /// Gives the host another view.
-    fn spoil(&mut self, host: &str, view: View, random: &mut Random) {
+    fn spoil(&mut self, host: &str, view: DirectoryView, random: &mut SplitMix64) {
         self.made += 1;
         let copy = self.folder.join(format!("copy{}", self.made));
         match view {
-            View::Missing => {}
-            View::Empty => fs::create_dir(&copy).unwrap(),
-            View::Stopped => self.mirror.stall(),
+            DirectoryView::Missing => {}
+            DirectoryView::Empty => fs::create_dir(&copy).unwrap(),
+            DirectoryView::Stopped => self.mirror.stall(),
             _ => {
                 copy_folder(&self.shared, &copy);
                 damage(&copy, view, random);
             }
         }
-        self.turn(host, if let View::Stopped = view { self.mirror.path() } else { &copy });
+        self.turn(host, if let DirectoryView::Stopped = view { self.mirror.path() } else { &copy });
     }
 
     /// By a rename, between two of the job's looks or in the middle of one.
@@ -146,7 +146,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-fn damage(copy: &Path, view: View, random: &mut Random) {
+fn damage(copy: &Path, view: DirectoryView, random: &mut SplitMix64) {
     let pointer = copy.join("current");
     let line = fs::read_to_string(&pointer).unwrap();
     let mut epochs: Vec<PathBuf> = entries(&copy.join("epochs"));
@@ -154,22 +154,22 @@ fn damage(copy: &Path, view: View, random: &mut Random) {
     epochs.retain(|epoch| epoch.file_name().is_some_and(|name| name.len() == 8) && epoch.join("manifest.json").is_file());
     epochs.sort();
     match view {
-        View::Stale | View::Empty | View::Missing | View::Stopped => return,
-        View::PointerCut => return fs::write(pointer, &line[..random.below(line.len())]).unwrap(),
-        View::Older => {
+        DirectoryView::Stale | DirectoryView::Empty | DirectoryView::Missing | DirectoryView::Stopped => return,
+        DirectoryView::PointerCut => return fs::write(pointer, &line[..random.below(line.len())]).unwrap(),
+        DirectoryView::Older => {
             let older = &epochs[epochs.len().saturating_sub(2)];
             let number = older.file_name().unwrap().to_str().unwrap().parse().unwrap();
             let manifest = fs::read(older.join("manifest.json")).unwrap();
-            return fs::write(pointer, Pointer::new(number, &manifest).to_string()).unwrap();
+            return fs::write(pointer, EpochPointer::new(number, &manifest).to_string()).unwrap();
         }
-        View::FilesMissing => epochs.iter().flat_map(|epoch| entries(epoch)).for_each(|file| fs::remove_file(file).unwrap()),
-        View::Cut | View::Flipped => epochs.iter().for_each(|epoch| {
+        DirectoryView::FilesMissing => epochs.iter().flat_map(|epoch| entries(epoch)).for_each(|file| fs::remove_file(file).unwrap()),
+        DirectoryView::Cut | DirectoryView::Flipped => epochs.iter().for_each(|epoch| {
             let files = entries(epoch);
             let file = &files[random.below(files.len())];
             let mut bytes = fs::read(file).unwrap();
             let at = random.below(bytes.len());
             match (view, bytes.get_mut(at)) {
-                (View::Flipped, Some(byte)) => *byte ^= 1 << random.below(8),
+                (DirectoryView::Flipped, Some(byte)) => *byte ^= 1 << random.below(8),
                 _ => bytes.truncate(at),
             }
             fs::write(file, bytes).unwrap();

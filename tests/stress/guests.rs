@@ -1,13 +1,13 @@
 //! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job records, or kill it.
-use super::cluster::{AGENTS, Cluster, HOSTS, SWITCHES};
+use super::cluster::{AGENTS, StressCluster, HOSTS, SWITCHES};
 use super::rubbish;
 use crate::common::HEDDLE;
 use crate::common::traps::trap;
 use inventory::Millis;
-use inventory::host_report::{Heard, HostReport, Protocol, Said};
-use inventory::observation::Id;
+use inventory::host_report::{HeardFrame, HostReport, DiscoveryProtocol, HeardContent};
+use inventory::observation::NeighbourId;
 use lab::plan::CONTROL;
-use schedules::random::Random;
+use schedules::random::SplitMix64;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const FLAPS: usize = 8;
 
 /// One thing that others do to the controller.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum GuestTrouble {
+pub(crate) enum OutsiderTrouble {
     /// A node begins requests and finishes none.
     HalfRequests(&'static str),
     /// A switch sends traps.
@@ -35,20 +35,20 @@ pub(crate) enum GuestTrouble {
 }
 
 /// What guests hold open until the round is over.
-pub(crate) struct Held(#[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>);
+pub(crate) struct HeldConnections(#[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>);
 
-impl GuestTrouble {
+impl OutsiderTrouble {
     /// What meets the controller in a round. Rubbish is left while nobody reads it, and never on a directory that is frozen, where it
     /// could not be left.
-    pub(crate) fn of(round: u64, random: &mut Random) -> Vec<GuestTrouble> {
+    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> Vec<OutsiderTrouble> {
         let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
         match round % 4 {
-            1 => vec![GuestTrouble::Killed, GuestTrouble::Rubbish],
+            1 => vec![OutsiderTrouble::Killed, OutsiderTrouble::Rubbish],
             _ => vec![
-                GuestTrouble::HalfRequests(node),
-                GuestTrouble::Traps(switch),
-                GuestTrouble::Lies(node),
-                GuestTrouble::HalfRequests(CONTROL),
+                OutsiderTrouble::HalfRequests(node),
+                OutsiderTrouble::Traps(switch),
+                OutsiderTrouble::Lies(node),
+                OutsiderTrouble::HalfRequests(CONTROL),
             ],
         }
     }
@@ -56,23 +56,23 @@ impl GuestTrouble {
     /// For the table of troubles.
     pub(crate) fn counted_as(&self) -> &'static str {
         match self {
-            GuestTrouble::HalfRequests(_) => "floods of half requests",
-            GuestTrouble::Traps(_) => "floods of traps",
-            GuestTrouble::Lies(_) => "lying agents",
-            GuestTrouble::Rubbish => "folders of job records filled",
-            GuestTrouble::Killed => "controllers killed",
+            OutsiderTrouble::HalfRequests(_) => "floods of half requests",
+            OutsiderTrouble::Traps(_) => "floods of traps",
+            OutsiderTrouble::Lies(_) => "lying agents",
+            OutsiderTrouble::Rubbish => "folders of job records filled",
+            OutsiderTrouble::Killed => "controllers killed",
         }
     }
 
-    pub(crate) fn cause(&self, cluster: &mut Cluster, random: &mut Random) -> Held {
+    pub(crate) fn cause(&self, cluster: &mut StressCluster, random: &mut SplitMix64) -> HeldConnections {
         match *self {
-            GuestTrouble::HalfRequests(node) => {
+            OutsiderTrouble::HalfRequests(node) => {
                 let api = cluster.api();
-                let held = Held(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
+                let held = HeldConnections(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
                 super::wait("an answer beside half requests", &[], || cluster.is_well());
                 return held;
             }
-            GuestTrouble::Traps(switch) => {
+            OutsiderTrouble::Traps(switch) => {
                 let datagram = trap(&["-v2c", "-c", "any"]);
                 let to = SocketAddr::new(cluster.api().ip(), 162);
                 let flood = || {
@@ -86,18 +86,18 @@ impl GuestTrouble {
                 cluster.up.lab.within_network(switch, flood).unwrap();
                 super::wait("an answer after traps", &[], || cluster.is_well());
             }
-            GuestTrouble::Lies(host) => lie(cluster, host, random),
-            GuestTrouble::Rubbish => rubbish::leave(&cluster.jobs()),
-            GuestTrouble::Killed => cluster.kill_controller(),
+            OutsiderTrouble::Lies(host) => lie(cluster, host, random),
+            OutsiderTrouble::Rubbish => rubbish::leave(&cluster.jobs()),
+            OutsiderTrouble::Killed => cluster.kill_controller(),
         }
-        Held(Vec::new())
+        HeldConnections(Vec::new())
     }
 
     /// Undoes it where it does not pass by itself.
-    pub(crate) fn repair(&self, cluster: &mut Cluster) {
+    pub(crate) fn repair(&self, cluster: &mut StressCluster) {
         match self {
-            GuestTrouble::Killed => cluster.start_controller(),
-            GuestTrouble::Rubbish => {
+            OutsiderTrouble::Killed => cluster.start_controller(),
+            OutsiderTrouble::Rubbish => {
                 cluster.start_controller();
                 super::wait("the controller tells of jobs beside rubbish", &[], || cluster.tells_of_jobs());
                 rubbish::clear(&cluster.jobs());
@@ -108,7 +108,7 @@ impl GuestTrouble {
 }
 
 /// Connections that say nothing, or something without an end.
-fn half_requests(api: SocketAddr, random: &mut Random) -> Vec<TcpStream> {
+fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
     const SAID: [&str; 4] =
         ["", "G", "GET /healthz HTTP/1.1\r\nX-a: ", "POST /v1/hosts/n0/report HTTP/1.1\r\nHost: c\r\nContent-Length: 900000\r\n\r\n{"];
     let begin = |_| {
@@ -121,7 +121,7 @@ fn half_requests(api: SocketAddr, random: &mut Random) -> Vec<TcpStream> {
 }
 
 /// Lies that are refused, then some that only who has the token can tell, then the truth.
-fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
+fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
     let look = [HEDDLE, "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json"];
     let truth = cluster.up.exec(host, &look);
     let honest: HostReport = serde_json::from_str(&truth).unwrap();
@@ -151,10 +151,10 @@ fn lie(cluster: &Cluster, host: &'static str, random: &mut Random) {
 }
 
 /// A card's word that its cable goes to a switch.
-fn claimed(nic: &str, switch: &str) -> Heard {
-    let text = |text: &str| Id::Text(text.to_owned());
+fn claimed(nic: &str, switch: &str) -> HeardFrame {
+    let text = |text: &str| NeighbourId::Text(text.to_owned());
     let (chassis, port) = (text(switch), text("eth1"));
     let said =
-        Said::Neighbour { protocol: Protocol::Lldp, chassis, port, port_descr: String::new(), name: switch.to_owned(), capabilities: None };
-    Heard { nic: nic.to_owned(), at: Millis(5), said }
+        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, chassis, port, port_descr: String::new(), name: switch.to_owned(), capabilities: None };
+    HeardFrame { nic: nic.to_owned(), at: Millis(5), said }
 }

@@ -1,10 +1,10 @@
 //! MPI programs on the lab's hosts: the four that outlive everything, and short ones beside them. Each tells of its checked calls once a
 //! second, so that one that hangs is seen.
 use super::HANGS;
-use super::cluster::Cluster;
+use super::cluster::StressCluster;
 use crate::common::job::compiled;
 use crate::common::killed::KilledAtEnd;
-use lab::mpi::{Job, Mpi};
+use lab::mpi::{MpiJob, Mpi};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ const REST: &str = "20";
 const LIMIT: u64 = 12 * 3600;
 
 /// MPI library, and the ways that are forced; none: the table decides.
-pub(crate) type Kind = (&'static str, Option<&'static str>);
+pub(crate) type JobKind = (&'static str, Option<&'static str>);
 
 /// A program to be run on all hosts, each of which sees the shared directory in its own way.
-pub(crate) struct Ordered<'a> {
+pub(crate) struct RequestedJob<'a> {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: JobKind,
     pub(crate) source: &'a str,
     pub(crate) arguments: Vec<String>,
     /// What it finds in its environment, as `NAME=VALUE`.
@@ -34,7 +34,7 @@ pub(crate) struct Ordered<'a> {
 }
 
 /// What a job has said so far.
-struct Told {
+struct JobProgress {
     calls: u64,
     /// When it told of calls last.
     at: Instant,
@@ -42,17 +42,17 @@ struct Told {
 }
 
 /// A job under way.
-pub(crate) struct Running {
+pub(crate) struct RunningJob {
     pub(crate) name: String,
     child: Mutex<KilledAtEnd>,
     /// It is there after the first calls; without it the job ends.
     alive: PathBuf,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<JobProgress>>,
     readers: Vec<JoinHandle<()>>,
 }
 
 /// A job that has ended well.
-pub(crate) struct Ended {
+pub(crate) struct EndedJob {
     /// What it counted.
     pub(crate) line: String,
     pub(crate) said: String,
@@ -60,16 +60,16 @@ pub(crate) struct Ended {
     pub(crate) calls: u64,
 }
 
-impl Running {
+impl RunningJob {
     /// A job that calls until it is told to end.
-    pub(crate) fn lasting(cluster: &Cluster, kind: Kind) -> Running {
+    pub(crate) fn lasting(cluster: &StressCluster, kind: JobKind) -> RunningJob {
         let (mpi, ways) = kind;
         let name = format!("{mpi} {}", ways.unwrap_or("as the table says"));
-        Running::start(cluster, &Ordered { name, kind, source: "steady.c", arguments: Vec::new(), settings: Vec::new() }, LASTING)
+        RunningJob::start(cluster, &RequestedJob { name, kind, source: "steady.c", arguments: Vec::new(), settings: Vec::new() }, LASTING)
     }
 
     /// Starts it under a name that its job records show. A job of steady.c needs no arguments.
-    pub(crate) fn start(cluster: &Cluster, ordered: &Ordered, program: &str) -> Running {
+    pub(crate) fn start(cluster: &StressCluster, ordered: &RequestedJob, program: &str) -> RunningJob {
         let (mpi, ways) = ordered.kind;
         let built = cluster.up.path(&format!("{program}-{}-{mpi}", ordered.source));
         if !built.exists() {
@@ -77,7 +77,7 @@ impl Running {
         }
         let alive = cluster.up.path(&format!("{} lives", ordered.name));
         let library = if mpi == "openmpi" { Mpi::OpenMpi } else { Mpi::Mpich };
-        let job = Job { timeout: Some(Duration::from_secs(LIMIT)), ..Job::new(library) };
+        let job = MpiJob { timeout: Some(Duration::from_secs(LIMIT)), ..MpiJob::new(library) };
         let mut command = cluster.up.lab.mpirun(&job, ["env"]);
         command.args(&ordered.settings).arg(cluster.in_view()).arg(&built).args(&ordered.arguments);
         if ordered.arguments.is_empty() {
@@ -86,16 +86,16 @@ impl Running {
         command.env_remove("HEDDLE_FORCE").env_remove("HEDDLE").envs(ways.map(|ways| ("HEDDLE_FORCE", ways)));
         command.env("HEDDLE_AFTER", "0").env("HEDDLE_VERBOSE", "1").env("HEDDLE_WATCHDOG", "2");
         let mut child = KilledAtEnd(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-        let told = Arc::new(Mutex::new(Told { calls: 0, at: Instant::now(), beside: String::new() }));
+        let told = Arc::new(Mutex::new(JobProgress { calls: 0, at: Instant::now(), beside: String::new() }));
         let streams: [Box<dyn Read + Send>; 2] = [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
         let readers = streams.map(|stream| {
             let told = Arc::clone(&told);
             std::thread::spawn(move || listen(stream, &told))
         });
-        Running { name: ordered.name.clone(), child: Mutex::new(child), alive, told, readers: readers.into() }
+        RunningJob { name: ordered.name.clone(), child: Mutex::new(child), alive, told, readers: readers.into() }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, JobProgress> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,7 +120,7 @@ impl Running {
     }
 
     /// Waits for its end, for as long as it goes on, and insists that it ends well.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> EndedJob {
         self.told().at = Instant::now();
         while !self.has_ended() {
             assert!(self.told().at.elapsed() < HANGS, "{} hangs: {}", self.name, self.said());
@@ -133,12 +133,12 @@ impl Running {
         assert!(status.success(), "{}: {status}: {said}", self.name);
         let counted = said.lines().rfind(|line| line.contains(" wrong")).unwrap_or_else(|| panic!("no count: {said}"));
         assert!(counted.ends_with(" 0 wrong"), "{}: {said}", self.name);
-        Ended { line: format!("{}: {counted}", self.name), calls, said }
+        EndedJob { line: format!("{}: {counted}", self.name), calls, said }
     }
 }
 
 /// Takes what a job says, to its end.
-fn listen(stream: impl Read, told: &Mutex<Told>) {
+fn listen(stream: impl Read, told: &Mutex<JobProgress>) {
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
         let counted = line.split_once(": ").and_then(|(_, counted)| counted.split_once(" calls so far, 0 wrong"));
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
 //! No epoch is lost: whoever looks sees them ascend, the directory has the last ones without a gap, `heddle history` says the same, and
 //! each controller's journal has one publication for each number it used.
-use super::cluster::Cluster;
+use super::cluster::StressCluster;
 use crate::common::HEDDLE;
-use controller::history::Entry;
+use controller::history::HistoryEntry;
 use controller::publish::KEEP;
 use directory::reading::{current, numbers};
 use serde_json::Value;
@@ -15,13 +15,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Sees which epochs become current, until it is asked for them.
-pub(crate) struct Watcher {
+pub(crate) struct EpochWatcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<u64>>>,
 }
 
-impl Watcher {
-    pub(crate) fn new(shared: &Path) -> Watcher {
+impl EpochWatcher {
+    pub(crate) fn new(shared: &Path) -> EpochWatcher {
         let (stop, shared) = (Arc::new(AtomicBool::new(false)), shared.to_owned());
         let stopped = Arc::clone(&stop);
         let look = move || {
@@ -33,7 +33,7 @@ impl Watcher {
             }
             seen
         };
-        Watcher { stop, thread: Some(std::thread::spawn(look)) }
+        EpochWatcher { stop, thread: Some(std::thread::spawn(look)) }
     }
 
     fn seen(mut self) -> Vec<u64> {
@@ -42,14 +42,14 @@ impl Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for EpochWatcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
 /// Insists on all of that.
-pub(crate) fn check(cluster: &Cluster, watcher: Watcher) {
+pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
     let seen = watcher.seen();
     assert!(seen.is_sorted_by(|a, b| a < b), "the pointer went back: {seen:?}");
 
@@ -59,11 +59,11 @@ pub(crate) fn check(cluster: &Cluster, watcher: Watcher) {
     assert_eq!(numbers(&shared.join("epochs")).unwrap(), kept, "epochs/ up to {last}");
 
     let history = Command::new(HEDDLE).args(["history", "--format", "json", "--dir"]).arg(shared).output().unwrap();
-    let history: Vec<Entry> = serde_json::from_slice(&history.stdout).unwrap();
+    let history: Vec<HistoryEntry> = serde_json::from_slice(&history.stdout).unwrap();
     assert_eq!(history.iter().map(|entry| entry.info.number).collect::<Vec<u64>>(), kept, "heddle history");
     assert!(history.iter().all(|entry| entry.problem.is_none() && entry.current == (entry.info.number == last)), "{history:?}");
 
-    let journals: Vec<Run> = (1..=cluster.controllers).map(|started| Run::read(&cluster.journal(started))).collect();
+    let journals: Vec<ControllerRun> = (1..=cluster.controllers).map(|started| ControllerRun::read(&cluster.journal(started))).collect();
     let next = journals.iter().skip(1).map(|run| run.highest_before).chain([last]);
     for (at, (run, highest)) in journals.iter().zip(next).enumerate() {
         // Who is killed between the pointer's move and the journal's line has published one more.
@@ -74,15 +74,15 @@ pub(crate) fn check(cluster: &Cluster, watcher: Watcher) {
 
 /// What a controller's journal says.
 #[derive(Debug)]
-struct Run {
+struct ControllerRun {
     /// The highest number in use when it started.
     highest_before: u64,
     published: u64,
 }
 
-impl Run {
-    fn read(journal: &Path) -> Run {
-        let mut run = Run { highest_before: 0, published: 0 };
+impl ControllerRun {
+    fn read(journal: &Path) -> ControllerRun {
+        let mut run = ControllerRun { highest_before: 0, published: 0 };
         // The last line of a killed controller may be cut.
         let lines = fs::read_to_string(journal).unwrap_or_else(|e| panic!("{}: {e}", journal.display()));
         for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {

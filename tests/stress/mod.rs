@@ -14,13 +14,13 @@ mod programs;
 mod rubbish;
 
 use self::directory::DirectoryTrouble;
-use cluster::Cluster;
-use guests::GuestTrouble;
-use jobs::{Kind, Running};
-use lineage::Watcher;
+use cluster::StressCluster;
+use guests::OutsiderTrouble;
+use jobs::{JobKind, RunningJob};
+use lineage::EpochWatcher;
 use network::NetworkTrouble;
-use programs::{Guests, ProgramTrouble};
-use schedules::random::Random;
+use programs::{RunningPrograms, ProgramTrouble};
+use schedules::random::SplitMix64;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,8 @@ links: [{a: s0, b: s1, rate: 50M}, {a: s0, b: s2, rate: 50M}, {a: s1, b: s2, rat
 
 /// What is part of `make test`: one of each family.
 const FEW: u64 = 38;
-const SHORT: [Kind; 2] = [("openmpi", Some("aapc,ring,tcp")), ("mpich", Some("aapc,ring"))];
-const ALL: [Kind; 4] =
+const SHORT: [JobKind; 2] = [("openmpi", Some("aapc,ring,tcp")), ("mpich", Some("aapc,ring"))];
+const ALL: [JobKind; 4] =
     [("openmpi", Some("aapc,ring")), ("openmpi", Some("aapc,ring,tcp")), ("mpich", Some("aapc,ring")), ("mpich", Some("aapc,ring,tcp"))];
 
 /// Every job must have gone on by so many calls after a trouble, within the limit, else it hangs. A cable that comes back carries
@@ -46,10 +46,10 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 /// Waits until it is so, for as long as a job may take to go on.
-fn wait(what: &str, running: &[Running], so: impl Fn() -> bool) {
+fn wait(what: &str, running: &[RunningJob], so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
-        let said = || running.iter().map(Running::said).collect::<String>();
+        let said = || running.iter().map(RunningJob::said).collect::<String>();
         assert!(began.elapsed() < HANGS, "{what}: not within {} s\n{}", HANGS.as_secs(), said());
         for job in running {
             assert!(!job.has_ended(), "{what}: {} has ended\n{}", job.name, said());
@@ -59,42 +59,42 @@ fn wait(what: &str, running: &[Running], so: impl Fn() -> bool) {
 }
 
 /// Until every job has gone on.
-fn all_go_on(what: &str, running: &[Running]) {
-    let before: Vec<u64> = running.iter().map(Running::calls).collect();
+fn all_go_on(what: &str, running: &[RunningJob]) {
+    let before: Vec<u64> = running.iter().map(RunningJob::calls).collect();
     wait(what, running, || running.iter().zip(&before).all(|(job, before)| job.calls() >= before + CALLS));
 }
 
 /// What happens side by side; in the last round some of it may be left out.
 #[derive(Debug)]
-struct Round {
+struct StressRound {
     network: NetworkTrouble,
     directory: Vec<DirectoryTrouble>,
     program: Option<ProgramTrouble>,
-    guests: Vec<GuestTrouble>,
+    guests: Vec<OutsiderTrouble>,
 }
 
-impl Round {
+impl StressRound {
     /// Of so many troubles at most.
-    fn of(round: u64, random: &mut Random, most: u64) -> Round {
+    fn of(round: u64, random: &mut SplitMix64, most: u64) -> StressRound {
         let network = NetworkTrouble::of(round, random);
         let directory = DirectoryTrouble::of(round, random).into_iter().take(most.saturating_sub(1) as usize).collect();
         let program = (most > 3).then(|| ProgramTrouble::of(round));
-        let guests = GuestTrouble::of(round, random).into_iter().take(most.saturating_sub(4) as usize).collect();
-        Round { network, directory, program, guests }
+        let guests = OutsiderTrouble::of(round, random).into_iter().take(most.saturating_sub(4) as usize).collect();
+        StressRound { network, directory, program, guests }
     }
 
     fn counted_as(&self) -> Vec<&'static str> {
         let others = self.directory.iter().map(DirectoryTrouble::counted_as).chain(self.program.iter().map(ProgramTrouble::counted_as));
-        [self.network.counted_as()].into_iter().chain(others).chain(self.guests.iter().map(GuestTrouble::counted_as)).collect()
+        [self.network.counted_as()].into_iter().chain(others).chain(self.guests.iter().map(OutsiderTrouble::counted_as)).collect()
     }
 
     /// Causes all of it, waits until the jobs have gone on, and repairs what must be.
-    fn go_through(&self, what: &str, cluster: &mut Cluster, running: &[Running], programs: &mut Guests, random: &mut Random) {
+    fn go_through(&self, what: &str, cluster: &mut StressCluster, running: &[RunningJob], programs: &mut RunningPrograms, random: &mut SplitMix64) {
         if let Some(program) = self.program {
             programs.begin(cluster, program);
         }
         let mut held = Vec::new();
-        let kills = |guest: &GuestTrouble| matches!(guest, GuestTrouble::Killed);
+        let kills = |guest: &OutsiderTrouble| matches!(guest, OutsiderTrouble::Killed);
         // A controller that is dead sees nothing of the network's trouble.
         for guest in self.guests.iter().filter(|guest| kills(guest)).chain(self.guests.iter().filter(|guest| !kills(guest))) {
             held.push(guest.cause(cluster, random));
@@ -123,19 +123,19 @@ impl Round {
 #[test]
 fn jobs_epochs_and_bytes_outlive_whatever_fails_floods_freezes_or_lies() {
     let (troubles, seed) = (number("STRESS_TROUBLES", FEW), number("STRESS_SEED", 1));
-    let mut cluster = Cluster::up(RING);
-    let watcher = Watcher::new(cluster.shared.path());
-    let kinds: &[Kind] = if troubles > FEW { &ALL } else { &SHORT };
-    let running: Vec<Running> = kinds.iter().map(|kind| Running::lasting(&cluster, *kind)).collect();
+    let mut cluster = StressCluster::up(RING);
+    let watcher = EpochWatcher::new(cluster.shared.path());
+    let kinds: &[JobKind] = if troubles > FEW { &ALL } else { &SHORT };
+    let running: Vec<RunningJob> = kinds.iter().map(|kind| RunningJob::lasting(&cluster, *kind)).collect();
     wait("the first calls", &running, || running.iter().all(|job| job.calls() > 0));
-    let settled = |cluster: &Cluster| wait("all communicators on the current epoch", &running, || cluster.is_followed(running.len()));
+    let settled = |cluster: &StressCluster| wait("all communicators on the current epoch", &running, || cluster.is_followed(running.len()));
     settled(&cluster);
 
-    let (began, mut programs, mut counts, mut done) = (Instant::now(), Guests::default(), BTreeMap::<&str, u32>::new(), 0);
+    let (began, mut programs, mut counts, mut done) = (Instant::now(), RunningPrograms::default(), BTreeMap::<&str, u32>::new(), 0);
     for round in 0.. {
         // A round's own numbers, whatever the ones before it took.
-        let mut random = Random::new(seed.wrapping_add(round << 32));
-        let together = Round::of(round, &mut random, troubles - done);
+        let mut random = SplitMix64::new(seed.wrapping_add(round << 32));
+        let together = StressRound::of(round, &mut random, troubles - done);
         let (what, before) = (format!("round {round} of seed {seed}: {together:?}"), began.elapsed());
         println!("{what}");
         together.go_through(&what, &mut cluster, &running, &mut programs, &mut random);

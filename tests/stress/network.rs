@@ -1,6 +1,6 @@
 //! What happens to cables and switches.
-use super::cluster::{Cluster, HOSTS, SWITCHES};
-use schedules::random::Random;
+use super::cluster::{StressCluster, HOSTS, SWITCHES};
+use schedules::random::SplitMix64;
 use std::time::Duration;
 
 /// How long a cable is out and a switch is down, before spanning tree begins anew.
@@ -23,7 +23,7 @@ pub(crate) enum NetworkTrouble {
 
 impl NetworkTrouble {
     /// Three of seven are moves; seven and what the other families go by have no divisor in common, so that all meet all.
-    pub(crate) fn of(round: u64, random: &mut Random) -> NetworkTrouble {
+    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> NetworkTrouble {
         let (host, switch) = (HOSTS[random.below(4)], random.below(3));
         let (one, other) = (SWITCHES[switch], SWITCHES[(switch + 1) % 3]);
         match round % 7 {
@@ -46,7 +46,7 @@ impl NetworkTrouble {
         }
     }
 
-    pub(crate) fn cause(&self, cluster: &mut Cluster) {
+    pub(crate) fn cause(&self, cluster: &mut StressCluster) {
         let lab = &cluster.up.lab;
         let is_there = |host: &str, switch: &str| lab.plan().unwrap().cables.iter().any(|cable| cable.joins(host, switch));
         match *self {
@@ -79,7 +79,7 @@ impl NetworkTrouble {
     }
 
     /// Puts a trunk back; whether one was out.
-    pub(crate) fn repair(cluster: &mut Cluster) -> bool {
+    pub(crate) fn repair(cluster: &mut StressCluster) -> bool {
         cluster.out.take().is_some_and(|(a, b)| cluster.up.lab.join(a, b, None).is_ok())
     }
 }

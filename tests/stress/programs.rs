@@ -1,6 +1,6 @@
 //! Short MPI programs beside the four that last: many communicators, signals, no descriptors, no helper.
-use super::cluster::Cluster;
-use super::jobs::{Kind, Ordered, Running};
+use super::cluster::StressCluster;
+use super::jobs::{JobKind, RequestedJob, RunningJob};
 use super::{CALLS, HANGS};
 use std::collections::VecDeque;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// All MPI libraries and ways.
-const KINDS: [Kind; 6] = [
+const KINDS: [JobKind; 6] = [
     ("openmpi", Some("aapc,ring")),
     ("mpich", Some("aapc,ring,tcp")),
     ("openmpi", None),
@@ -30,15 +30,15 @@ const GUEST: &str = "guest";
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProgramTrouble {
     /// Communicators come and go.
-    Brief(Kind),
+    Brief(JobKind),
     /// Communicators come and stay.
-    Live(Kind),
+    Live(JobKind),
     /// SIGALRM a thousand times a second.
-    Alarms(Kind),
+    Alarms(JobKind),
     /// No descriptor is free when heddle comes.
-    Descriptors(Kind),
+    Descriptors(JobKind),
     /// The processes that read the shared directory for its ranks are killed.
-    Helpers(Kind),
+    Helpers(JobKind),
 }
 
 impl ProgramTrouble {
@@ -66,7 +66,7 @@ impl ProgramTrouble {
         }
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> JobKind {
         match *self {
             ProgramTrouble::Brief(kind)
             | ProgramTrouble::Live(kind)
@@ -78,9 +78,9 @@ impl ProgramTrouble {
 }
 
 /// A program under way.
-struct Guest {
+struct RunningProgram {
     trouble: ProgramTrouble,
-    job: Running,
+    job: RunningJob,
     /// Its name for the folder of views, which no other has.
     views: PathBuf,
     began: Instant,
@@ -88,14 +88,14 @@ struct Guest {
 
 /// Those under way, and what those that have ended came to.
 #[derive(Default)]
-pub(crate) struct Guests {
+pub(crate) struct RunningPrograms {
     begun: u32,
-    under_way: VecDeque<Guest>,
+    under_way: VecDeque<RunningProgram>,
     pub(crate) communicators: u32,
 }
 
-impl Guests {
-    pub(crate) fn begin(&mut self, cluster: &Cluster, trouble: ProgramTrouble) {
+impl RunningPrograms {
+    pub(crate) fn begin(&mut self, cluster: &StressCluster, trouble: ProgramTrouble) {
         self.begun += 1;
         let views = cluster.up.path(&format!("views-{}", self.begun));
         symlink(cluster.up.path("views"), &views).unwrap();
@@ -112,8 +112,8 @@ impl Guests {
         };
         let settings = set.into_iter().chain([format!("STRESS_VIEWS=views-{}", self.begun)]).collect();
         let name = format!("{} {trouble:?}", self.begun);
-        let job = Running::start(cluster, &Ordered { name, kind: trouble.kind(), source, arguments, settings }, GUEST);
-        self.under_way.push_back(Guest { trouble, job, views, began: Instant::now() });
+        let job = RunningJob::start(cluster, &RequestedJob { name, kind: trouble.kind(), source, arguments, settings }, GUEST);
+        self.under_way.push_back(RunningProgram { trouble, job, views, began: Instant::now() });
     }
 
     /// Waits for the first calls of all: no MPI library begins on a host whose cable is out, with heddle or without.
@@ -125,7 +125,7 @@ impl Guests {
 
     /// Ends those that call until they are told to end, which have run through a round, and the oldest others where there are many.
     pub(crate) fn end_some(&mut self) {
-        let is_told = |guest: &Guest| !matches!(guest.trouble, ProgramTrouble::Brief(_) | ProgramTrouble::Live(_));
+        let is_told = |guest: &RunningProgram| !matches!(guest.trouble, ProgramTrouble::Brief(_) | ProgramTrouble::Live(_));
         while let Some(at) = self.under_way.iter().position(is_told) {
             self.end(at);
         }
@@ -166,7 +166,7 @@ impl Guests {
 }
 
 /// Waits until the job has made so many more calls.
-fn goes_on_by(job: &Running, calls: u64) {
+fn goes_on_by(job: &RunningJob, calls: u64) {
     let (before, began) = (job.calls(), Instant::now());
     while job.calls() < before + calls {
         assert!(began.elapsed() < HANGS, "does not go on: {}", job.said());
@@ -176,7 +176,7 @@ fn goes_on_by(job: &Running, calls: u64) {
 }
 
 /// Kills the helpers of a job's ranks; it goes on.
-fn lose_helpers(guest: &Guest) {
+fn lose_helpers(guest: &RunningProgram) {
     goes_on_by(&guest.job, CALLS);
     let helpers = helpers(&guest.views);
     assert!(!helpers.is_empty(), "no helper: {}", guest.job.said());

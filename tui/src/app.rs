@@ -1,9 +1,9 @@
 //! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`] puts it on a frame.
 use crate::clean;
-use crate::keys::{self, Action, Context};
+use crate::keys::{self, KeyAction, KeyContext};
 use crate::moves;
-use crate::panels::{PANELS, Panel, View};
-use crate::table::{Key, Table};
+use crate::panels::{PANELS, Panel, PanelView};
+use crate::table::{RowKey, PanelTable};
 use crate::theme::{Palette, Theme};
 use api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -22,7 +22,7 @@ const TICK: u64 = 1_000;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
-pub enum Message {
+pub enum AppMessage {
     /// A key.
     Key(KeyEvent),
     /// The mouse.
@@ -43,7 +43,7 @@ pub enum Message {
 
 /// Something to do outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum AppEffect {
     /// Leave.
     Quit,
     /// Act on the lab; the answer comes back as [`Message::Lab`].
@@ -68,7 +68,7 @@ pub enum LabAction {
 
 /// How it looks and what it may do; fixed for its life.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct AppSettings {
     /// Where pictures come from, for the header.
     pub address: String,
     /// Colours.
@@ -83,47 +83,47 @@ pub struct Look {
     pub live: bool,
 }
 
-impl Default for Look {
-    fn default() -> Look {
-        Look { address: String::new(), theme: Theme::Default, ascii: false, zone: TimeZone::UTC, lab: false, live: true }
+impl Default for AppSettings {
+    fn default() -> AppSettings {
+        AppSettings { address: String::new(), theme: Theme::Default, ascii: false, zone: TimeZone::UTC, lab: false, live: true }
     }
 }
 
 /// Everything on the screen.
 #[derive(Debug)]
 pub struct App {
-    pub(crate) look: Look,
+    pub(crate) look: AppSettings,
     pub(crate) palette: Palette,
     pub(crate) now: Millis,
     /// The newest picture and when it came.
     live: Option<(Box<Snapshot>, Millis)>,
     /// The picture that stands still, when it came and since when it stands.
-    pub(crate) frozen: Option<Frozen>,
+    pub(crate) frozen: Option<FrozenPicture>,
     /// Since when, and why, the controller cannot be reached.
     pub(crate) lost: Option<(Millis, String)>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: InputMode,
     pub(crate) focus: usize,
-    pub(crate) panels: [Place; PANELS.len()],
+    pub(crate) panels: [PanelPosition; PANELS.len()],
     pub(crate) zoomed: bool,
     /// Whether the detail has the keys.
     pub(crate) in_detail: bool,
     pub(crate) detail_scroll: usize,
-    pub(crate) note: Option<Note>,
+    pub(crate) note: Option<AppNote>,
     /// Where the last frame drew what can be clicked.
-    pub(crate) hits: Vec<(Rect, Target)>,
+    pub(crate) hits: Vec<(Rect, ClickTarget)>,
     cuts: Vec<(String, String)>,
     turn: usize,
 }
 
 #[derive(Debug)]
-pub(crate) struct Frozen {
+pub(crate) struct FrozenPicture {
     picture: Option<(Box<Snapshot>, Millis)>,
     pub(crate) since: Millis,
 }
 
 /// A line from the program itself.
 #[derive(Debug)]
-pub(crate) struct Note {
+pub(crate) struct AppNote {
     pub(crate) text: String,
     pub(crate) bad: bool,
     until: Millis,
@@ -131,8 +131,8 @@ pub(crate) struct Note {
 
 /// Where one looks in a panel.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
-    pub(crate) selected: Option<Key>,
+pub(crate) struct PanelPosition {
+    pub(crate) selected: Option<RowKey>,
     /// Where the selected row was, for when it is gone.
     pub(crate) index: usize,
     pub(crate) offset: usize,
@@ -146,7 +146,7 @@ pub(crate) struct Place {
 
 /// Who gets the keys.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum InputMode {
     Browse,
     Filter,
     Help { scroll: usize },
@@ -155,7 +155,7 @@ pub(crate) enum Mode {
 
 /// What a click hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ClickTarget {
     Panel(usize),
     Row(usize, usize),
     Detail,
@@ -164,7 +164,7 @@ pub(crate) enum Target {
 
 impl App {
     /// Nothing seen yet.
-    pub fn new(look: Look) -> App {
+    pub fn new(look: AppSettings) -> App {
         App {
             palette: look.theme.palette(),
             look,
@@ -172,7 +172,7 @@ impl App {
             live: None,
             frozen: None,
             lost: None,
-            mode: Mode::Browse,
+            mode: InputMode::Browse,
             focus: 0,
             panels: Default::default(),
             zoomed: false,
@@ -186,21 +186,21 @@ impl App {
     }
 
     /// Takes in what happened at `now` (any clock, as long as it is always the same).
-    pub fn update(&mut self, now: Millis, message: Message) -> Option<Effect> {
+    pub fn update(&mut self, now: Millis, message: AppMessage) -> Option<AppEffect> {
         self.now = now;
         self.note.take_if(|n| n.until <= now);
         match message {
-            Message::Key(event) if event.kind != KeyEventKind::Release => return self.key(event),
-            Message::Mouse(event) => return self.mouse(event),
-            Message::Picture(snapshot) => {
+            AppMessage::Key(event) if event.kind != KeyEventKind::Release => return self.key(event),
+            AppMessage::Mouse(event) => return self.mouse(event),
+            AppMessage::Picture(snapshot) => {
                 self.live = Some((snapshot, now));
                 self.lost = None;
             }
-            Message::Lost(why) => {
+            AppMessage::Lost(why) => {
                 let since = self.lost.take().map_or(now, |(since, _)| since);
                 self.lost = Some((since, clean::text(&why)));
             }
-            Message::Lab(action, Ok(done)) => {
+            AppMessage::Lab(action, Ok(done)) => {
                 match action {
                     LabAction::Cut(a, b) => self.cuts.push((a, b)),
                     LabAction::Join(a, b) => self.cuts.retain(|cut| *cut != (a.clone(), b.clone())),
@@ -208,15 +208,15 @@ impl App {
                 }
                 self.say(&done, false);
             }
-            Message::Lab(_, Err(why)) => self.say(&why, true),
-            Message::Terminate => return Some(Effect::Quit),
-            Message::Key(_) | Message::Resize | Message::Tick => {}
+            AppMessage::Lab(_, Err(why)) => self.say(&why, true),
+            AppMessage::Terminate => return Some(AppEffect::Quit),
+            AppMessage::Key(_) | AppMessage::Resize | AppMessage::Tick => {}
         }
         None
     }
 
     /// When the screen changes next although nothing happens; `None` if it does not.
-    pub fn wakes(&self) -> Option<Millis> {
+    pub fn next_change_at(&self) -> Option<Millis> {
         let soon = Millis(self.now.0 + TICK);
         let note = self.note.as_ref().map(|n| n.until);
         let clock = match (&self.frozen, &self.live) {
@@ -251,7 +251,7 @@ impl App {
     }
 
     /// What panel `index` shows with its sort order and filter.
-    pub(crate) fn table(&self, index: usize, width: u16) -> Table {
+    pub(crate) fn table(&self, index: usize, width: u16) -> PanelTable {
         let empty = Snapshot::default();
         let place = &self.panels[index];
         let mut table = PANELS[index].table(&self.view(&empty, width, place.sort));
@@ -260,31 +260,31 @@ impl App {
     }
 
     /// What panels draw from; `empty` stands in while there is no picture.
-    pub(crate) fn view<'a>(&'a self, empty: &'a Snapshot, width: u16, sort: usize) -> View<'a> {
+    pub(crate) fn view<'a>(&'a self, empty: &'a Snapshot, width: u16, sort: usize) -> PanelView<'a> {
         let snapshot = self.picture().unwrap_or(empty);
-        View { snapshot, clock: self.clock(), zone: &self.look.zone, palette: &self.palette, width, sort }
+        PanelView { snapshot, clock: self.clock(), zone: &self.look.zone, palette: &self.palette, width, sort }
     }
 
     /// The contexts whose keys count now.
-    pub(crate) fn contexts(&self) -> &'static [Context] {
+    pub(crate) fn contexts(&self) -> &'static [KeyContext] {
         match (&self.mode, self.look.lab) {
-            (Mode::Browse, false) => &[Context::Browse],
-            (Mode::Browse, true) => &[Context::Browse, Context::Lab],
-            (Mode::Filter, _) => &[Context::Filter],
-            (Mode::Help { .. }, _) => &[Context::Help],
-            (Mode::Choose { .. }, _) => &[Context::Choose],
+            (InputMode::Browse, false) => &[KeyContext::Browse],
+            (InputMode::Browse, true) => &[KeyContext::Browse, KeyContext::Lab],
+            (InputMode::Filter, _) => &[KeyContext::Filter],
+            (InputMode::Help { .. }, _) => &[KeyContext::Help],
+            (InputMode::Choose { .. }, _) => &[KeyContext::Choose],
         }
     }
 
     fn say(&mut self, text: &str, bad: bool) {
-        self.note = Some(Note { text: clean::text(text), bad, until: Millis(self.now.0 + NOTE_STAYS) });
+        self.note = Some(AppNote { text: clean::text(text), bad, until: Millis(self.now.0 + NOTE_STAYS) });
     }
 
-    fn key(&mut self, event: KeyEvent) -> Option<Effect> {
+    fn key(&mut self, event: KeyEvent) -> Option<AppEffect> {
         if let Some(action) = keys::action(event, self.contexts()) {
             return self.act(action);
         }
-        if let (Mode::Filter, KeyCode::Char(c)) = (&self.mode, event.code)
+        if let (InputMode::Filter, KeyCode::Char(c)) = (&self.mode, event.code)
             && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
         {
             self.panels[self.focus].filter.push_str(&clean::text(&c.to_string()));
@@ -293,34 +293,34 @@ impl App {
         None
     }
 
-    fn act(&mut self, action: Action) -> Option<Effect> {
+    fn act(&mut self, action: KeyAction) -> Option<AppEffect> {
         match action {
-            Action::Quit => return Some(Effect::Quit),
-            Action::Help => self.mode = Mode::Help { scroll: 0 },
-            Action::Panel(n) => self.go(n),
-            Action::NextPanel => self.go((self.focus + 1) % PANELS.len()),
-            Action::PreviousPanel => self.go((self.focus + PANELS.len() - 1) % PANELS.len()),
-            Action::Down => self.step(1),
-            Action::Up => self.step(-1),
-            Action::PageDown => self.step(self.page()),
-            Action::PageUp => self.step(-self.page()),
-            Action::First => self.step(isize::MIN / 2),
-            Action::Last => self.step(isize::MAX / 2),
-            Action::Detail => self.in_detail = !self.in_detail,
-            Action::Back => self.back(),
-            Action::Zoom => self.zoomed = !self.zoomed,
-            Action::Filter => (self.mode, self.in_detail) = (Mode::Filter, false),
-            Action::Erase => {
+            KeyAction::Quit => return Some(AppEffect::Quit),
+            KeyAction::Help => self.mode = InputMode::Help { scroll: 0 },
+            KeyAction::Panel(n) => self.go(n),
+            KeyAction::NextPanel => self.go((self.focus + 1) % PANELS.len()),
+            KeyAction::PreviousPanel => self.go((self.focus + PANELS.len() - 1) % PANELS.len()),
+            KeyAction::Down => self.step(1),
+            KeyAction::Up => self.step(-1),
+            KeyAction::PageDown => self.step(self.page()),
+            KeyAction::PageUp => self.step(-self.page()),
+            KeyAction::First => self.step(isize::MIN / 2),
+            KeyAction::Last => self.step(isize::MAX / 2),
+            KeyAction::Detail => self.in_detail = !self.in_detail,
+            KeyAction::Back => self.back(),
+            KeyAction::Zoom => self.zoomed = !self.zoomed,
+            KeyAction::Filter => (self.mode, self.in_detail) = (InputMode::Filter, false),
+            KeyAction::Erase => {
                 self.panels[self.focus].filter.pop();
                 self.select_found();
             }
-            Action::Sort => self.sort(),
-            Action::Freeze => self.freeze(),
-            Action::Accept => return self.accept(),
-            Action::MoveHost => self.choose_switch(),
-            Action::MoveNext => return self.move_next(),
-            Action::Cut => return self.cut(),
-            Action::Join => return self.join(),
+            KeyAction::Sort => self.sort(),
+            KeyAction::Freeze => self.freeze(),
+            KeyAction::Accept => return self.accept(),
+            KeyAction::MoveHost => self.choose_switch(),
+            KeyAction::MoveNext => return self.move_next(),
+            KeyAction::Cut => return self.cut(),
+            KeyAction::Join => return self.join(),
         }
         None
     }
@@ -336,8 +336,8 @@ impl App {
     /// Moves whatever the keys point at; draw clamps scrolled text to its end.
     fn step(&mut self, by: isize) {
         match &mut self.mode {
-            Mode::Help { scroll } => *scroll = scroll.saturating_add_signed(by),
-            Mode::Choose { switches, at, .. } => *at = at.saturating_add_signed(by).min(switches.len().saturating_sub(1)),
+            InputMode::Help { scroll } => *scroll = scroll.saturating_add_signed(by),
+            InputMode::Choose { switches, at, .. } => *at = at.saturating_add_signed(by).min(switches.len().saturating_sub(1)),
             _ if self.in_detail => self.detail_scroll = self.detail_scroll.saturating_add_signed(by),
             _ => {
                 let rows = self.table(self.focus, 80).rows;
@@ -367,11 +367,11 @@ impl App {
     }
 
     fn back(&mut self) {
-        if self.mode == Mode::Filter {
+        if self.mode == InputMode::Filter {
             self.panels[self.focus].filter.clear();
         }
-        if self.mode != Mode::Browse {
-            self.mode = Mode::Browse;
+        if self.mode != InputMode::Browse {
+            self.mode = InputMode::Browse;
         } else if self.in_detail {
             self.in_detail = false;
         } else if !self.panels[self.focus].filter.is_empty() {
@@ -390,21 +390,21 @@ impl App {
     fn freeze(&mut self) {
         self.frozen = match self.frozen.take() {
             Some(_) => None,
-            None => Some(Frozen { picture: self.live.clone(), since: self.now }),
+            None => Some(FrozenPicture { picture: self.live.clone(), since: self.now }),
         };
     }
 
-    fn accept(&mut self) -> Option<Effect> {
-        match std::mem::replace(&mut self.mode, Mode::Browse) {
-            Mode::Choose { host, mut switches, at } if at < switches.len() => Some(self.move_host(host, switches.swap_remove(at))),
+    fn accept(&mut self) -> Option<AppEffect> {
+        match std::mem::replace(&mut self.mode, InputMode::Browse) {
+            InputMode::Choose { host, mut switches, at } if at < switches.len() => Some(self.move_host(host, switches.swap_remove(at))),
             _ => None,
         }
     }
 
     fn choose_switch(&mut self) {
         let selected = match &self.panels[self.focus].selected {
-            Some(Key::Node(name)) => name.clone(),
-            Some(Key::Link { b, .. }) => b.clone(),
+            Some(RowKey::Node(name)) => name.clone(),
+            Some(RowKey::Link { b, .. }) => b.clone(),
             _ => String::new(),
         };
         let topology = self.topology();
@@ -415,10 +415,10 @@ impl App {
         if switches.is_empty() {
             return self.say(&format!("there is no other switch to move {selected} to"), true);
         }
-        self.mode = Mode::Choose { host: selected, switches, at: 0 };
+        self.mode = InputMode::Choose { host: selected, switches, at: 0 };
     }
 
-    fn move_next(&mut self) -> Option<Effect> {
+    fn move_next(&mut self) -> Option<AppEffect> {
         let Some((host, switch)) = moves::next(&self.topology(), self.turn) else {
             self.say("no host to move: it takes a host and two switches", true);
             return None;
@@ -427,16 +427,16 @@ impl App {
         Some(self.move_host(host, switch))
     }
 
-    fn move_host(&mut self, host: String, switch: String) -> Effect {
+    fn move_host(&mut self, host: String, switch: String) -> AppEffect {
         self.say(&format!("moving the cable of {host} to {switch} …"), false);
-        Effect::Lab(LabAction::Move { host, switch })
+        AppEffect::Lab(LabAction::Move { host, switch })
     }
 
-    fn cut(&mut self) -> Option<Effect> {
+    fn cut(&mut self) -> Option<AppEffect> {
         let topology = self.topology();
         let ends = match &self.panels[self.focus].selected {
-            Some(Key::Link { a, b, .. }) => Some((a.clone(), b.clone())),
-            Some(Key::Node(name)) => {
+            Some(RowKey::Link { a, b, .. }) => Some((a.clone(), b.clone())),
+            Some(RowKey::Node(name)) => {
                 let branches = crate::tree::walk(&topology, &|a, b| a.cmp(&b));
                 let branch = branches.iter().find(|b| b.name == name && !b.outside);
                 branch.and_then(|b| b.parent).map(|parent| (parent.to_owned(), name.clone()))
@@ -448,40 +448,40 @@ impl App {
             return None;
         };
         self.say(&format!("cutting {a}-{b} …"), false);
-        Some(Effect::Lab(LabAction::Cut(a, b)))
+        Some(AppEffect::Lab(LabAction::Cut(a, b)))
     }
 
-    fn join(&mut self) -> Option<Effect> {
+    fn join(&mut self) -> Option<AppEffect> {
         let Some((a, b)) = self.cuts.last().cloned() else {
             self.say("no link was cut from here", true);
             return None;
         };
         self.say(&format!("joining {a}-{b} …"), false);
-        Some(Effect::Lab(LabAction::Join(a, b)))
+        Some(AppEffect::Lab(LabAction::Join(a, b)))
     }
 
     fn topology(&self) -> Topology {
         self.picture().map(|s| s.topology.clone()).unwrap_or_default()
     }
 
-    fn mouse(&mut self, event: MouseEvent) -> Option<Effect> {
+    fn mouse(&mut self, event: MouseEvent) -> Option<AppEffect> {
         let at = Position::new(event.column, event.row);
         let target = self.hits.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, t)| *t);
-        let overlay = matches!(self.mode, Mode::Help { .. } | Mode::Choose { .. });
+        let overlay = matches!(self.mode, InputMode::Help { .. } | InputMode::Choose { .. });
         match (event.kind, target) {
-            (MouseEventKind::Down(MouseButton::Left), Some(Target::Choice(i))) => {
-                if let Mode::Choose { at, .. } = &mut self.mode {
+            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Choice(i))) => {
+                if let InputMode::Choose { at, .. } = &mut self.mode {
                     *at = i;
                 }
                 return self.accept();
             }
-            (MouseEventKind::Down(MouseButton::Left), _) if overlay => self.mode = Mode::Browse,
-            (MouseEventKind::Down(MouseButton::Left), Some(Target::Panel(panel))) => self.go(panel),
-            (MouseEventKind::Down(MouseButton::Left), Some(Target::Row(panel, row))) => {
+            (MouseEventKind::Down(MouseButton::Left), _) if overlay => self.mode = InputMode::Browse,
+            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Panel(panel))) => self.go(panel),
+            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Row(panel, row))) => {
                 self.go(panel);
                 self.select(row);
             }
-            (MouseEventKind::Down(MouseButton::Left), Some(Target::Detail)) => self.in_detail = true,
+            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Detail)) => self.in_detail = true,
             (MouseEventKind::ScrollDown, target) => self.wheel(target, 3),
             (MouseEventKind::ScrollUp, target) => self.wheel(target, -3),
             _ => {}
@@ -489,11 +489,11 @@ impl App {
         None
     }
 
-    fn wheel(&mut self, target: Option<Target>, by: isize) {
+    fn wheel(&mut self, target: Option<ClickTarget>, by: isize) {
         match target {
-            _ if self.mode != Mode::Browse => self.step(by),
-            Some(Target::Detail) => self.detail_scroll = self.detail_scroll.saturating_add_signed(by),
-            Some(Target::Panel(panel) | Target::Row(panel, _)) => {
+            _ if self.mode != InputMode::Browse => self.step(by),
+            Some(ClickTarget::Detail) => self.detail_scroll = self.detail_scroll.saturating_add_signed(by),
+            Some(ClickTarget::Panel(panel) | ClickTarget::Row(panel, _)) => {
                 if panel != self.focus {
                     self.go(panel);
                 }

@@ -1,6 +1,6 @@
 //! Throughput over time as columns, the bound as a line above them, epoch changes as marks through both.
 use crate::figures;
-use crate::panels::View;
+use crate::panels::PanelView;
 use crate::table::put;
 use api::JobPoint;
 use inventory::units::milliseconds;
@@ -18,7 +18,7 @@ const STEPS: [u64; 12] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60
 
 /// One column of the chart.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Bin {
+struct ChartBin {
     speed: Option<f64>,
     bound: Option<f64>,
     /// The epoch followed at its end.
@@ -28,7 +28,7 @@ struct Bin {
 }
 
 /// Draws `history` into `area`: a title line, the columns, a line for time and epochs.
-pub(crate) fn draw(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
     if area.height < 4 || area.width < SCALE + 8 {
         return;
     }
@@ -49,7 +49,7 @@ pub(crate) fn draw(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, a
     time(view, &bins, step, buffer, Rect { y: plot.bottom(), height: 1, ..plot });
 }
 
-fn title(view: &View<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+fn title(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
     let p = view.palette;
     let mut spans = vec![Span::styled("throughput", p.dim)];
     if let Some(last) = history.last() {
@@ -67,7 +67,7 @@ fn bound(point: &JobPoint) -> Option<f64> {
 }
 
 /// The newest points, each column the mean of what falls into its step of time; an empty step stays empty.
-fn bins(history: &[JobPoint], width: usize) -> (Vec<Bin>, u64) {
+fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
     let (first, last) = (history.first().map_or(0, |p| p.at.0), history.last().map_or(0, |p| p.at.0));
     let mut gaps: Vec<u64> = history.windows(2).map(|w| milliseconds::of(w[1].at.since(w[0].at))).collect();
     gaps.sort_unstable();
@@ -77,7 +77,7 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<Bin>, u64) {
     let count = ((last.saturating_sub(first) / step) as usize + 1).min(width);
     let start = last.saturating_sub(step * count as u64);
     let mut sums = vec![(0.0, 0.0, 0u32, 0u32); count];
-    let mut bins = vec![Bin::default(); count];
+    let mut bins = vec![ChartBin::default(); count];
     let mut epoch = history.first().map_or(0, |p| p.epoch);
     for point in history {
         // A step owns its end, not its begin: the newest point falls into the last column.
@@ -102,13 +102,13 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<Bin>, u64) {
     // Readings come a little late now and then: one empty step between two full ones is no gap.
     for i in 1..count.max(1) - 1 {
         if bins[i].speed.is_none() && bins[i + 1].speed.is_some() && bins[i - 1].speed.is_some() {
-            bins[i] = Bin { changed: false, ..bins[i - 1] };
+            bins[i] = ChartBin { changed: false, ..bins[i - 1] };
         }
     }
     (bins, step)
 }
 
-fn scale(view: &View<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
+fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
     let x = plot.x - SCALE;
     // A label stands on the line whose lower edge has its value.
     let mut label = |above: u16| {
@@ -122,7 +122,7 @@ fn scale(view: &View<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
     }
 }
 
-fn column(view: &View<'_>, bin: &Bin, top: f64, buffer: &mut Buffer, area: Rect) {
+fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, area: Rect) {
     let p = view.palette;
     let cells = f64::from(area.height);
     let eighths = bin.speed.map_or(0, |s| (s / top * cells * 8.0).round() as usize);
@@ -143,7 +143,7 @@ fn column(view: &View<'_>, bin: &Bin, top: f64, buffer: &mut Buffer, area: Rect)
 }
 
 /// How far back the chart goes, and which epochs begin where.
-fn time(view: &View<'_>, bins: &[Bin], step: u64, buffer: &mut Buffer, area: Rect) {
+fn time(view: &PanelView<'_>, bins: &[ChartBin], step: u64, buffer: &mut Buffer, area: Rect) {
     let dim: Style = view.palette.dim;
     let back = format!("-{}", figures::age(Duration::from_millis(step * bins.len() as u64)));
     buffer.set_string(area.x, area.y, &back, dim);

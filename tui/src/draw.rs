@@ -1,7 +1,7 @@
 //! Puts the application on a frame: which regions there are at this size, and what is in each.
-use crate::app::{App, Mode, Target};
+use crate::app::{App, InputMode, ClickTarget};
 use crate::keys::TABLE;
-use crate::panels::{PANELS, View};
+use crate::panels::{PANELS, PanelView};
 use crate::table::put;
 use crate::wrap::wrap;
 use crate::{ascii, figures};
@@ -20,7 +20,7 @@ const SMALLEST: (u16, u16) = (40, 10);
 const ROOMY: (u16, u16) = (110, 34);
 
 /// Where everything goes.
-struct Regions {
+struct ScreenRegions {
     header: Rect,
     banner: Rect,
     /// The line of tabs, where only one panel is shown.
@@ -63,7 +63,7 @@ impl App {
         }
     }
 
-    fn regions(&self, area: Rect) -> Regions {
+    fn regions(&self, area: Rect) -> ScreenRegions {
         let banner = u16::from(self.lost.is_some());
         let [header, banner, body, footer] =
             Layout::vertical([Constraint::Length(1), Constraint::Length(banner), Constraint::Min(0), Constraint::Length(1)]).areas(area);
@@ -75,7 +75,7 @@ impl App {
                 Layout::vertical([Constraint::Percentage(22), Constraint::Percentage(38), Constraint::Percentage(17), Constraint::Fill(1)])
                     .areas(right);
             let panels = [topology, links, jobs, epochs, events].into_iter().enumerate().collect();
-            return Regions { header, banner, tabs: None, panels, detail: Some(detail), footer };
+            return ScreenRegions { header, banner, tabs: None, panels, detail: Some(detail), footer };
         }
         let [tabs, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
         let beside = area.width >= ROOMY.0;
@@ -91,7 +91,7 @@ impl App {
             (Some(panel), detail)
         };
         let panels = panel.map(|area| (self.focus, area)).into_iter().collect();
-        Regions { header, banner, tabs: Some(tabs), panels, detail: Some(detail), footer }
+        ScreenRegions { header, banner, tabs: Some(tabs), panels, detail: Some(detail), footer }
     }
 
     /// What is watched and how it stands; the least important parts give way first.
@@ -169,7 +169,7 @@ impl App {
             } else {
                 put(buffer, x + 1, area.y, width - 2, false, &Line::raw(label));
             }
-            self.hits.push((Rect { x, width, ..area }, Target::Panel(i)));
+            self.hits.push((Rect { x, width, ..area }, ClickTarget::Panel(i)));
             x += width;
         }
         self.corner(buffer, Rect { x, width: area.right().saturating_sub(x), ..area }, self.focus);
@@ -193,7 +193,7 @@ impl App {
     }
 
     fn draw_panel(&mut self, buffer: &mut Buffer, panel: usize, area: Rect, titled: bool) {
-        self.hits.push((area, Target::Panel(panel)));
+        self.hits.push((area, ClickTarget::Panel(panel)));
         let mut inner = area;
         if titled {
             self.title(buffer, area, &format!(" {} {} ", panel + 1, PANELS[panel].title()), panel == self.focus && !self.in_detail);
@@ -215,7 +215,7 @@ impl App {
         let focused = panel == self.focus;
         table.draw(buffer, rows, offset, focused.then_some(self.panels[panel].index), &self.palette);
         for (i, y) in (offset..table.rows.len()).zip(rows.y + 1..rows.bottom()) {
-            self.hits.push((Rect { y, height: 1, ..rows }, Target::Row(panel, i)));
+            self.hits.push((Rect { y, height: 1, ..rows }, ClickTarget::Row(panel, i)));
         }
         if titled {
             self.corner(buffer, Rect { x: area.x + 12, width: area.width.saturating_sub(12), ..area }, panel);
@@ -232,10 +232,10 @@ impl App {
     }
 
     fn draw_detail(&mut self, buffer: &mut Buffer, area: Rect) {
-        self.hits.push((area, Target::Detail));
+        self.hits.push((area, ClickTarget::Detail));
         self.title(buffer, area, " Detail ", self.in_detail);
         let empty = Snapshot::default();
-        let view: View<'_> = self.view(&empty, area.width.saturating_sub(4), 0);
+        let view: PanelView<'_> = self.view(&empty, area.width.saturating_sub(4), 0);
         let key = self.panels[self.focus].selected.clone();
         let lines = key.map(|key| self.panel().detail(&view, &key)).unwrap_or_default();
         let inner = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height.saturating_sub(1) };
@@ -257,7 +257,7 @@ impl App {
         let mut x = area.x + 1;
         let mut cursor = None;
         let line = match (&self.note, &self.mode) {
-            (_, Mode::Filter) => {
+            (_, InputMode::Filter) => {
                 let typed = Line::from(vec![Span::styled("/", p.accent), Span::raw(self.panels[self.focus].filter.clone())]);
                 put(buffer, x, area.y, area.width / 2, false, &typed);
                 x += (typed.width() as u16).min(area.width / 2);
@@ -265,7 +265,7 @@ impl App {
                 x += 3;
                 self.hints()
             }
-            (Some(note), Mode::Browse) => {
+            (Some(note), InputMode::Browse) => {
                 let (mark, style) = if note.bad { ("✖ ", p.bad) } else { ("▸ ", p.accent) };
                 Line::from(vec![Span::styled(mark, style), Span::styled(note.text.clone(), if note.bad { p.bad } else { p.strong })])
             }
@@ -287,7 +287,7 @@ impl App {
 
     fn overlay(&mut self, buffer: &mut Buffer, area: Rect) {
         match &self.mode {
-            Mode::Help { scroll } => {
+            InputMode::Help { scroll } => {
                 let lines = self.help();
                 let inner = self.popup(buffer, area, "keys", 74, lines.len() as u16);
                 let scroll = (*scroll).min(lines.len().saturating_sub(inner.height.into()));
@@ -297,9 +297,9 @@ impl App {
                     let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
                     put(buffer, inner.right().saturating_sub(12), inner.bottom(), 12, true, &more);
                 }
-                self.mode = Mode::Help { scroll };
+                self.mode = InputMode::Help { scroll };
             }
-            Mode::Choose { host, switches, at } => {
+            InputMode::Choose { host, switches, at } => {
                 let title = format!("move the cable of {host} to");
                 let width = (title.len() as u16 + 6).max(30);
                 let (at, switches) = (*at, switches.clone());
@@ -312,10 +312,10 @@ impl App {
                         buffer.set_string(row.x, y, "▸", self.palette.accent);
                     }
                     put(buffer, row.x + 2, y, row.width.saturating_sub(2), false, &Line::raw(switch.clone()));
-                    self.hits.push((row, Target::Choice(i)));
+                    self.hits.push((row, ClickTarget::Choice(i)));
                 }
             }
-            Mode::Browse | Mode::Filter => {}
+            InputMode::Browse | InputMode::Filter => {}
         }
     }
 
@@ -334,16 +334,16 @@ impl App {
 
     /// The key table as text, by context.
     fn help(&self) -> Vec<Line<'static>> {
-        use crate::keys::Context;
+        use crate::keys::KeyContext;
         let p = self.palette;
         let mut lines = Vec::new();
         let parts = [
-            (Context::Browse, ""),
-            (Context::Lab, "with a lab"),
-            (Context::Filter, "while typing a filter"),
-            (Context::Choose, "in a list"),
+            (KeyContext::Browse, ""),
+            (KeyContext::Lab, "with a lab"),
+            (KeyContext::Filter, "while typing a filter"),
+            (KeyContext::Choose, "in a list"),
         ];
-        for (context, title) in parts.into_iter().filter(|(c, _)| *c != Context::Lab || self.look.lab) {
+        for (context, title) in parts.into_iter().filter(|(c, _)| *c != KeyContext::Lab || self.look.lab) {
             if !title.is_empty() {
                 lines.extend([Line::default(), Line::styled(title, p.accent)]);
             }

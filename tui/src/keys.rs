@@ -3,7 +3,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum KeyAction {
     Quit,
     Help,
     Panel(usize),
@@ -31,7 +31,7 @@ pub(crate) enum Action {
 
 /// Where a key means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Context {
+pub(crate) enum KeyContext {
     /// Looking at panels.
     Browse,
     /// Looking at panels, with a lab to act on.
@@ -45,10 +45,10 @@ pub(crate) enum Context {
 }
 
 /// A key or two, what they do, and how help and footer say it.
-pub(crate) struct Binding {
+pub(crate) struct KeyBinding {
     keys: &'static [(KeyModifiers, KeyCode)],
-    pub(crate) action: Action,
-    pub(crate) context: Context,
+    pub(crate) action: KeyAction,
+    pub(crate) context: KeyContext,
     /// The keys as written in help.
     pub(crate) label: &'static str,
     pub(crate) help: &'static str,
@@ -68,7 +68,7 @@ const CTRL_C: (KeyModifiers, KeyCode) = (KeyModifiers::CONTROL, KeyCode::Char('c
 
 macro_rules! bindings {
     ($($context:ident $label:literal [$($key:expr),+] $action:expr, $help:literal $(, $hint:literal)?;)+) => {
-        &[$(Binding { keys: &[$($key),+], action: $action, context: Context::$context, label: $label, help: $help, hint: bindings!(@ $($hint)?) }),+]
+        &[$(KeyBinding { keys: &[$($key),+], action: $action, context: KeyContext::$context, label: $label, help: $help, hint: bindings!(@ $($hint)?) }),+]
     };
     (@ $hint:literal) => { Some($hint) };
     (@) => { None };
@@ -76,47 +76,47 @@ macro_rules! bindings {
 
 /// Every key there is. The first match wins.
 #[rustfmt::skip]
-pub(crate) const TABLE: &[Binding] = bindings![
-    Browse "?"          [key('?'), plain(KeyCode::F(1))] Action::Help, "this help", "help";
-    Browse "1"          [key('1')] Action::Panel(0), "topology";
-    Browse "2"          [key('2')] Action::Panel(1), "links, those that force most phases first";
-    Browse "3"          [key('3')] Action::Panel(2), "jobs and their throughput";
-    Browse "4"          [key('4')] Action::Panel(3), "epochs";
-    Browse "5"          [key('5')] Action::Panel(4), "events and alarms";
-    Browse "tab"        [plain(KeyCode::Tab)] Action::NextPanel, "next panel", "panel";
-    Browse "shift-tab"  [plain(KeyCode::BackTab), (KeyModifiers::SHIFT, KeyCode::BackTab)] Action::PreviousPanel, "previous panel";
-    Browse "j down"     [key('j'), plain(KeyCode::Down)] Action::Down, "next line";
-    Browse "k up"       [key('k'), plain(KeyCode::Up)] Action::Up, "previous line";
-    Browse "page down"  [plain(KeyCode::PageDown), (KeyModifiers::CONTROL, KeyCode::Char('d'))] Action::PageDown, "a page down";
-    Browse "page up"    [plain(KeyCode::PageUp), (KeyModifiers::CONTROL, KeyCode::Char('u'))] Action::PageUp, "a page up";
-    Browse "g home"     [key('g'), plain(KeyCode::Home)] Action::First, "first line";
-    Browse "G end"      [key('G'), plain(KeyCode::End)] Action::Last, "last line";
-    Browse "enter"      [plain(KeyCode::Enter)] Action::Detail, "all there is to know of the selected line; j/k scroll", "detail";
-    Browse "esc"        [plain(KeyCode::Esc)] Action::Back, "back; clears the filter";
-    Browse "/"          [key('/')] Action::Filter, "show only lines with this text", "filter";
-    Browse "s"          [key('s')] Action::Sort, "sort by the next column", "sort";
-    Browse "space f"    [key(' '), key('f')] Action::Freeze, "let the picture stand still, or go on", "freeze";
-    Browse "z"          [key('z')] Action::Zoom, "give the panel the whole window, or back";
-    Lab    "m"          [key('m')] Action::MoveHost, "move the selected host's cable to another switch", "move";
-    Lab    "M"          [key('M')] Action::MoveNext, "move the next host's cable to the next switch", "move next";
-    Lab    "x"          [key('x')] Action::Cut, "cut the selected link";
-    Lab    "J"          [key('J')] Action::Join, "join the link cut last again";
-    Browse "q"          [key('q'), CTRL_C] Action::Quit, "quit", "quit";
-    Filter "enter"      [plain(KeyCode::Enter)] Action::Accept, "keep the filter", "keep";
-    Filter "esc"        [plain(KeyCode::Esc), CTRL_C] Action::Back, "clear the filter", "clear";
-    Filter "backspace"  [plain(KeyCode::Backspace)] Action::Erase, "erase a character";
-    Choose "j down"     [key('j'), plain(KeyCode::Down)] Action::Down, "next", "next";
-    Choose "k up"       [key('k'), plain(KeyCode::Up)] Action::Up, "previous", "previous";
-    Choose "enter"      [plain(KeyCode::Enter)] Action::Accept, "do it", "do it";
-    Choose "esc"        [plain(KeyCode::Esc), key('q'), CTRL_C] Action::Back, "leave it", "leave it";
-    Help   "j down"     [key('j'), plain(KeyCode::Down)] Action::Down, "next line", "scroll";
-    Help   "k up"       [key('k'), plain(KeyCode::Up)] Action::Up, "previous line";
-    Help   "esc ?"      [plain(KeyCode::Esc), key('?'), key('q'), plain(KeyCode::Enter)] Action::Back, "close the help", "close";
-    Help   "ctrl-c"     [CTRL_C] Action::Quit, "quit";
+pub(crate) const TABLE: &[KeyBinding] = bindings![
+    Browse "?"          [key('?'), plain(KeyCode::F(1))] KeyAction::Help, "this help", "help";
+    Browse "1"          [key('1')] KeyAction::Panel(0), "topology";
+    Browse "2"          [key('2')] KeyAction::Panel(1), "links, those that force most phases first";
+    Browse "3"          [key('3')] KeyAction::Panel(2), "jobs and their throughput";
+    Browse "4"          [key('4')] KeyAction::Panel(3), "epochs";
+    Browse "5"          [key('5')] KeyAction::Panel(4), "events and alarms";
+    Browse "tab"        [plain(KeyCode::Tab)] KeyAction::NextPanel, "next panel", "panel";
+    Browse "shift-tab"  [plain(KeyCode::BackTab), (KeyModifiers::SHIFT, KeyCode::BackTab)] KeyAction::PreviousPanel, "previous panel";
+    Browse "j down"     [key('j'), plain(KeyCode::Down)] KeyAction::Down, "next line";
+    Browse "k up"       [key('k'), plain(KeyCode::Up)] KeyAction::Up, "previous line";
+    Browse "page down"  [plain(KeyCode::PageDown), (KeyModifiers::CONTROL, KeyCode::Char('d'))] KeyAction::PageDown, "a page down";
+    Browse "page up"    [plain(KeyCode::PageUp), (KeyModifiers::CONTROL, KeyCode::Char('u'))] KeyAction::PageUp, "a page up";
+    Browse "g home"     [key('g'), plain(KeyCode::Home)] KeyAction::First, "first line";
+    Browse "G end"      [key('G'), plain(KeyCode::End)] KeyAction::Last, "last line";
+    Browse "enter"      [plain(KeyCode::Enter)] KeyAction::Detail, "all there is to know of the selected line; j/k scroll", "detail";
+    Browse "esc"        [plain(KeyCode::Esc)] KeyAction::Back, "back; clears the filter";
+    Browse "/"          [key('/')] KeyAction::Filter, "show only lines with this text", "filter";
+    Browse "s"          [key('s')] KeyAction::Sort, "sort by the next column", "sort";
+    Browse "space f"    [key(' '), key('f')] KeyAction::Freeze, "let the picture stand still, or go on", "freeze";
+    Browse "z"          [key('z')] KeyAction::Zoom, "give the panel the whole window, or back";
+    Lab    "m"          [key('m')] KeyAction::MoveHost, "move the selected host's cable to another switch", "move";
+    Lab    "M"          [key('M')] KeyAction::MoveNext, "move the next host's cable to the next switch", "move next";
+    Lab    "x"          [key('x')] KeyAction::Cut, "cut the selected link";
+    Lab    "J"          [key('J')] KeyAction::Join, "join the link cut last again";
+    Browse "q"          [key('q'), CTRL_C] KeyAction::Quit, "quit", "quit";
+    Filter "enter"      [plain(KeyCode::Enter)] KeyAction::Accept, "keep the filter", "keep";
+    Filter "esc"        [plain(KeyCode::Esc), CTRL_C] KeyAction::Back, "clear the filter", "clear";
+    Filter "backspace"  [plain(KeyCode::Backspace)] KeyAction::Erase, "erase a character";
+    Choose "j down"     [key('j'), plain(KeyCode::Down)] KeyAction::Down, "next", "next";
+    Choose "k up"       [key('k'), plain(KeyCode::Up)] KeyAction::Up, "previous", "previous";
+    Choose "enter"      [plain(KeyCode::Enter)] KeyAction::Accept, "do it", "do it";
+    Choose "esc"        [plain(KeyCode::Esc), key('q'), CTRL_C] KeyAction::Back, "leave it", "leave it";
+    Help   "j down"     [key('j'), plain(KeyCode::Down)] KeyAction::Down, "next line", "scroll";
+    Help   "k up"       [key('k'), plain(KeyCode::Up)] KeyAction::Up, "previous line";
+    Help   "esc ?"      [plain(KeyCode::Esc), key('?'), key('q'), plain(KeyCode::Enter)] KeyAction::Back, "close the help", "close";
+    Help   "ctrl-c"     [CTRL_C] KeyAction::Quit, "quit";
 ];
 
 /// What `event` does in one of `contexts`.
-pub(crate) fn action(event: KeyEvent, contexts: &[Context]) -> Option<Action> {
+pub(crate) fn action(event: KeyEvent, contexts: &[KeyContext]) -> Option<KeyAction> {
     // A shifted letter comes with or without SHIFT, depending on the terminal.
     let shift = if matches!(event.code, KeyCode::Char(_)) { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
     let pressed = (event.modifiers.difference(shift), event.code);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_at_once() {
-        for together in [&[Context::Browse, Context::Lab][..], &[Context::Filter], &[Context::Choose], &[Context::Help]] {
+        for together in [&[KeyContext::Browse, KeyContext::Lab][..], &[KeyContext::Filter], &[KeyContext::Choose], &[KeyContext::Help]] {
             let keys: Vec<_> = TABLE.iter().filter(|b| together.contains(&b.context)).flat_map(|b| b.keys).collect();
             for (i, key) in keys.iter().enumerate() {
                 assert!(!keys[..i].contains(key), "{key:?} twice in {together:?}");
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn ctrl_c_leads_out_of_everywhere() {
-        for context in [Context::Browse, Context::Filter, Context::Choose, Context::Help] {
+        for context in [KeyContext::Browse, KeyContext::Filter, KeyContext::Choose, KeyContext::Help] {
             let event = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-            assert!(matches!(action(event, &[context]), Some(Action::Quit | Action::Back)));
+            assert!(matches!(action(event, &[context]), Some(KeyAction::Quit | KeyAction::Back)));
         }
-        assert_eq!(action(KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT), &[Context::Browse]), Some(Action::Last));
+        assert_eq!(action(KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT), &[KeyContext::Browse]), Some(KeyAction::Last));
     }
 }

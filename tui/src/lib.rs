@@ -30,7 +30,7 @@ pub mod theme;
 mod tree;
 mod wrap;
 
-pub use app::{App, Effect, LabAction, Message};
-pub use run::{LabControl, Options, TuiError, print, run, text};
-pub use source::{Source, authorities};
+pub use app::{App, AppEffect, LabAction, AppMessage};
+pub use run::{LabControl, TuiOptions, TuiError, print, run, text};
+pub use source::{SnapshotSource, authorities};
 pub use theme::Theme;

@@ -1,8 +1,8 @@
 //! The loop around the state machine: threads bring messages, effects go out, frames are drawn at most ten times a second.
-use crate::app::{App, Effect, LabAction, Look, Message};
+use crate::app::{App, AppEffect, LabAction, AppSettings, AppMessage};
 use crate::clean;
-use crate::screen::Screen;
-use crate::source::{self, Source};
+use crate::screen::TerminalScreen;
+use crate::source::{self, SnapshotSource};
 use crate::theme::Theme;
 use api::Snapshot;
 use crossterm::event::{self, Event};
@@ -50,7 +50,7 @@ pub trait LabControl: Send {
 
 /// How it looks and what it may do.
 #[derive(Default)]
-pub struct Options {
+pub struct TuiOptions {
     /// Colours.
     pub theme: Theme,
     /// Only printable ASCII on the screen.
@@ -82,20 +82,20 @@ pub enum TuiError {
 ///
 /// # Errors
 /// [`TuiError`]. A controller that cannot be reached is no error: the interface says so and keeps trying.
-pub fn run(source: Source, options: Options) -> Result<(), TuiError> {
+pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NoTerminal);
     }
     let address = address(&source);
-    let live = matches!(source, Source::Http { .. });
+    let live = matches!(source, SnapshotSource::Http { .. });
     let first = match &source {
-        Source::File(file) => Some(load(file)?),
-        Source::Http { .. } => None,
+        SnapshotSource::File(file) => Some(load(file)?),
+        SnapshotSource::Http { .. } => None,
     };
-    let look = Look { address, theme: options.theme, ascii: options.ascii, zone: TimeZone::system(), lab: options.lab.is_some(), live };
+    let look = AppSettings { address, theme: options.theme, ascii: options.ascii, zone: TimeZone::system(), lab: options.lab.is_some(), live };
     let mut app = App::new(look);
     if let Some(snapshot) = first {
-        app.update(now(), Message::Picture(Box::new(snapshot)));
+        app.update(now(), AppMessage::Picture(Box::new(snapshot)));
     }
     let (sender, messages) = mpsc::channel();
     // Once this is over, signals end the program again as they would have before.
@@ -105,14 +105,14 @@ pub fn run(source: Source, options: Options) -> Result<(), TuiError> {
     }
     let mut signals = Signals::new(SIGNALS)?;
     let handle = signals.handle();
-    let mut screen = Screen::enter()?;
+    let mut screen = TerminalScreen::enter()?;
     let stop = Arc::new(AtomicBool::new(false));
     let orders = options.lab.map(|lab| lab_thread(lab, sender.clone()));
     let keys = key_thread(sender.clone(), stop.clone());
     source_thread(source, sender.clone(), stop.clone());
     thread::spawn(move || {
         if signals.forever().next().is_some() {
-            let _ = sender.send(Message::Terminate);
+            let _ = sender.send(AppMessage::Terminate);
         }
     });
     let result = turn(app, &mut screen, &messages, orders);
@@ -133,12 +133,12 @@ pub fn run(source: Source, options: Options) -> Result<(), TuiError> {
 ///
 /// # Errors
 /// [`TuiError::Snapshot`] if the file holds none.
-pub fn print(file: &std::path::Path, size: (u16, u16), options: &Options) -> Result<String, TuiError> {
+pub fn print(file: &std::path::Path, size: (u16, u16), options: &TuiOptions) -> Result<String, TuiError> {
     let snapshot = load(file)?;
-    let address = address(&Source::File(file.to_owned()));
-    let look = Look { address, theme: Theme::Mono, ascii: options.ascii, zone: TimeZone::UTC, lab: options.lab.is_some(), live: false };
+    let address = address(&SnapshotSource::File(file.to_owned()));
+    let look = AppSettings { address, theme: Theme::Mono, ascii: options.ascii, zone: TimeZone::UTC, lab: options.lab.is_some(), live: false };
     let mut app = App::new(look);
-    app.update(snapshot.at, Message::Picture(Box::new(snapshot)));
+    app.update(snapshot.at, AppMessage::Picture(Box::new(snapshot)));
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|e| match e {});
     terminal.draw(|frame| app.draw(frame)).unwrap_or_else(|e| match e {});
     Ok(text(terminal.backend().buffer()))
@@ -170,15 +170,15 @@ fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
     clean::snapshot(&json).map_err(|e| problem(e.to_string()))
 }
 
-fn address(source: &Source) -> String {
+fn address(source: &SnapshotSource) -> String {
     let raw = match source {
-        Source::Http { url, .. } => url.trim_start_matches("http://").to_owned(), // What is encrypted may say so.
-        Source::File(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        SnapshotSource::Http { url, .. } => url.trim_start_matches("http://").to_owned(), // What is encrypted may say so.
+        SnapshotSource::File(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     };
     clean::text(&raw)
 }
 
-fn turn(mut app: App, screen: &mut Screen, messages: &Receiver<Message>, orders: Option<Sender<LabAction>>) -> Result<(), TuiError> {
+fn turn(mut app: App, screen: &mut TerminalScreen, messages: &Receiver<AppMessage>, orders: Option<Sender<LabAction>>) -> Result<(), TuiError> {
     loop {
         screen.draw(|frame| app.draw(frame))?;
         let drawn = Instant::now();
@@ -187,23 +187,23 @@ fn turn(mut app: App, screen: &mut Screen, messages: &Receiver<Message>, orders:
         batch.extend(messages.try_iter());
         for message in batch {
             match app.update(now(), message) {
-                Some(Effect::Quit) => return Ok(()),
-                Some(Effect::Lab(action)) if orders.as_ref().is_none_or(|o| o.send(action.clone()).is_err()) => {
-                    app.update(now(), Message::Lab(action, Err("the lab does not answer any more".into())));
+                Some(AppEffect::Quit) => return Ok(()),
+                Some(AppEffect::Lab(action)) if orders.as_ref().is_none_or(|o| o.send(action.clone()).is_err()) => {
+                    app.update(now(), AppMessage::Lab(action, Err("the lab does not answer any more".into())));
                 }
-                Some(Effect::Lab(_)) | None => {}
+                Some(AppEffect::Lab(_)) | None => {}
             }
         }
     }
 }
 
 /// The next thing that happens; a tick when the clock alone changes the screen.
-fn next(app: &App, messages: &Receiver<Message>) -> Message {
-    let received = match app.wakes() {
+fn next(app: &App, messages: &Receiver<AppMessage>) -> AppMessage {
+    let received = match app.next_change_at() {
         Some(at) => messages.recv_timeout(at.since(now()).max(Duration::from_millis(1))),
         None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
     };
-    received.unwrap_or_else(|e| if e == RecvTimeoutError::Timeout { Message::Tick } else { Message::Terminate })
+    received.unwrap_or_else(|e| if e == RecvTimeoutError::Timeout { AppMessage::Tick } else { AppMessage::Terminate })
 }
 
 /// The wall clock at the start, and on from there: one that is set meanwhile must not make the screen wait.
@@ -214,18 +214,18 @@ fn now() -> Millis {
     Millis(wall + start.elapsed().as_millis() as u64)
 }
 
-fn key_thread(sender: Sender<Message>, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {
+fn key_thread(sender: Sender<AppMessage>, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         while !stop.load(Ordering::Relaxed) {
             let message = match event::poll(KEY_POLL).and_then(|some| some.then(event::read).transpose()) {
-                Ok(Some(Event::Key(key))) => Message::Key(key),
-                Ok(Some(Event::Mouse(mouse))) => Message::Mouse(mouse),
-                Ok(Some(Event::Resize(..))) => Message::Resize,
+                Ok(Some(Event::Key(key))) => AppMessage::Key(key),
+                Ok(Some(Event::Mouse(mouse))) => AppMessage::Mouse(mouse),
+                Ok(Some(Event::Resize(..))) => AppMessage::Resize,
                 Ok(_) => continue,
                 // The terminal is gone.
-                Err(_) => Message::Terminate,
+                Err(_) => AppMessage::Terminate,
             };
-            let gone = matches!(message, Message::Terminate);
+            let gone = matches!(message, AppMessage::Terminate);
             if sender.send(message).is_err() || gone {
                 return;
             }
@@ -233,18 +233,18 @@ fn key_thread(sender: Sender<Message>, stop: Arc<AtomicBool>) -> thread::JoinHan
     })
 }
 
-fn source_thread(source: Source, sender: Sender<Message>, stop: Arc<AtomicBool>) {
-    if let Source::Http { url, token, authorities } = source {
+fn source_thread(source: SnapshotSource, sender: Sender<AppMessage>, stop: Arc<AtomicBool>) {
+    if let SnapshotSource::Http { url, token, authorities } = source {
         thread::spawn(move || {
             let follow = || source::follow(&url, token.as_deref(), &authorities, &stop, |message| sender.send(message).is_ok());
             if catch_unwind(AssertUnwindSafe(follow)).is_err() {
-                let _ = sender.send(Message::Lost("the reader failed inside heddle; please report it".into()));
+                let _ = sender.send(AppMessage::Lost("the reader failed inside heddle; please report it".into()));
             }
         });
     }
 }
 
-fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<Message>) -> Sender<LabAction> {
+fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<AppMessage>) -> Sender<LabAction> {
     let (orders, actions) = mpsc::channel();
     thread::spawn(move || {
         for action in actions {
@@ -254,7 +254,7 @@ fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<Message>) -> Sender<L
                 LabAction::Join(a, b) => lab.join(a, b),
             }));
             let done = done.unwrap_or_else(|_| Err(format!("lab: {action:?} failed inside heddle; please report it")));
-            if sender.send(Message::Lab(action, done)).is_err() {
+            if sender.send(AppMessage::Lab(action, done)).is_err() {
                 return;
             }
         }

@@ -18,13 +18,13 @@ static OWNER: Mutex<Option<ThreadId>> = Mutex::new(None);
 const FRAME: usize = 1 << 18;
 
 /// The terminal in raw mode on its alternate screen; dropping it restores what was there.
-pub(crate) struct Screen {
+pub(crate) struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal over.
-    pub(crate) fn enter() -> io::Result<Screen> {
+    pub(crate) fn enter() -> io::Result<TerminalScreen> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let report = std::panic::take_hook();
@@ -45,7 +45,7 @@ impl Screen {
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture))
             .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME, io::stdout()))));
         match entered {
-            Ok(terminal) => Ok(Screen { terminal }),
+            Ok(terminal) => Ok(TerminalScreen { terminal }),
             Err(error) => {
                 leave();
                 Err(error)
@@ -62,7 +62,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         leave();
     }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     #[ignore = "what the next test runs in a terminal"]
     fn panics() {
-        let _screen = Screen::enter().unwrap();
+        let _screen = TerminalScreen::enter().unwrap();
         panic!("deliberate panic");
     }
 

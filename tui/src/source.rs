@@ -1,5 +1,5 @@
 //! Where snapshots come from: the controller's event stream, or a file recorded from it.
-use crate::app::Message;
+use crate::app::AppMessage;
 use crate::clean;
 use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Where snapshots come from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum SnapshotSource {
     /// `GET url/v1/events`: server-sent events, one `snapshot` a change or second.
     Http {
         /// Like `http://127.0.0.1:7171`.
@@ -97,7 +97,7 @@ pub fn follow(
     token: Option<&str>,
     authorities: &[Certificate<'static>],
     stop: &Arc<AtomicBool>,
-    send: impl Fn(Message) -> bool,
+    send: impl Fn(AppMessage) -> bool,
 ) {
     let client = client(authorities);
     let mut wait = FIRST_WAIT;
@@ -108,7 +108,7 @@ pub fn follow(
             !stop.load(Ordering::Relaxed) && send(message)
         });
         let Err(why) = ended else { return };
-        if !send(Message::Lost(why)) {
+        if !send(AppMessage::Lost(why)) {
             return;
         }
         wait = if seen { FIRST_WAIT } else { (wait * 2).min(LAST_WAIT) };
@@ -117,7 +117,7 @@ pub fn follow(
 }
 
 /// Reads one connection to its end. `Ok` when nobody listens any more, else why it ended.
-fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl FnMut(Message) -> bool) -> Result<(), String> {
+fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl FnMut(AppMessage) -> bool) -> Result<(), String> {
     let mut request = client.get(format!("{url}/v1/events")).header("Accept", "text/event-stream");
     if let Some(token) = token {
         request = request.header("Authorization", format!("Bearer {token}"));
@@ -133,12 +133,12 @@ fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl F
         status => return Err(format!("{url}: answers with status {status}; is this a heddle controller?")),
     }
     let mut lines = BufReader::new(response.into_body().into_with_config().limit(u64::MAX).reader());
-    let mut event = Event::default();
+    let mut event = ServerSentEvent::default();
     while let Some(line) = line(&mut lines)? {
         let Some(data) = event.line(&line)? else { continue };
         let snapshot = clean::snapshot(&data)
             .map_err(|e| format!("{url}: snapshot not understood: {e}; controller and viewer of different versions?"))?;
-        if !send(Message::Picture(Box::new(snapshot))) {
+        if !send(AppMessage::Picture(Box::new(snapshot))) {
             return Ok(());
         }
     }
@@ -160,12 +160,12 @@ fn line(stream: &mut impl BufRead) -> Result<Option<String>, String> {
 
 /// One event of the stream as it comes in, line by line (HTML Living Standard, section 9.2.6).
 #[derive(Debug, Default)]
-struct Event {
+struct ServerSentEvent {
     name: String,
     data: String,
 }
 
-impl Event {
+impl ServerSentEvent {
     /// Takes a line in; gives the data of a finished `snapshot` event.
     fn line(&mut self, line: &str) -> Result<Option<String>, String> {
         if line.is_empty() {
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn events(text: &str) -> Vec<String> {
-        let mut event = Event::default();
+        let mut event = ServerSentEvent::default();
         let mut stream = text.as_bytes();
         let mut seen = Vec::new();
         while let Some(line) = line(&mut stream).unwrap() {

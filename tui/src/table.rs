@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 /// What a row is about; a selection follows it when rows come, go or are sorted anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum RowKey {
     Node(String),
     Link { a: String, a_port: String, b: String, b_port: String },
     Job(String),
@@ -19,44 +19,44 @@ pub(crate) enum Key {
 }
 
 /// A column; `width` 0 takes what the others leave.
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
     pub(crate) width: u16,
     pub(crate) right: bool,
 }
 
 /// A left-aligned column.
-pub(crate) const fn left(title: &'static str, width: u16) -> Column {
-    Column { title, width, right: false }
+pub(crate) const fn left(title: &'static str, width: u16) -> TableColumn {
+    TableColumn { title, width, right: false }
 }
 
 /// A right-aligned column.
-pub(crate) const fn right(title: &'static str, width: u16) -> Column {
-    Column { title, width, right: true }
+pub(crate) const fn right(title: &'static str, width: u16) -> TableColumn {
+    TableColumn { title, width, right: true }
 }
 
 /// One line.
-pub(crate) struct Row {
-    pub(crate) key: Key,
+pub(crate) struct TableRow {
+    pub(crate) key: RowKey,
     pub(crate) cells: Vec<Line<'static>>,
     /// What a filter looks in.
     pub(crate) words: String,
     /// How it hangs on an earlier row; a filter keeps what a match hangs on.
-    pub(crate) hang: Hang,
+    pub(crate) hang: RowIndent,
     /// Whether the filter found it, not only something below it.
     pub(crate) found: bool,
 }
 
-impl Row {
+impl TableRow {
     /// A row that hangs on nothing.
-    pub(crate) fn new(key: Key, words: String, cells: Vec<Line<'static>>) -> Row {
-        Row { key, cells, words, hang: Hang::default(), found: true }
+    pub(crate) fn new(key: RowKey, words: String, cells: Vec<Line<'static>>) -> TableRow {
+        TableRow { key, cells, words, hang: RowIndent::default(), found: true }
     }
 }
 
 /// How a row hangs on the last one before it that is a level higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Hang {
+pub(crate) struct RowIndent {
     /// Levels below the root; 0 draws no lines.
     pub(crate) depth: usize,
     /// Whether the line to it is dotted.
@@ -64,14 +64,14 @@ pub(crate) struct Hang {
 }
 
 /// All lines of a panel.
-pub(crate) struct Table {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Row>,
+pub(crate) struct PanelTable {
+    pub(crate) columns: Vec<TableColumn>,
+    pub(crate) rows: Vec<TableRow>,
     /// What to say when there is no row.
     pub(crate) empty: &'static str,
 }
 
-impl Table {
+impl PanelTable {
     /// Keeps rows that contain `needle`, whatever its case, and the rows those hang on.
     pub(crate) fn filter(&mut self, needle: &str) {
         if needle.is_empty() {
@@ -123,7 +123,7 @@ impl Table {
         let mut on: Vec<bool> = Vec::new();
         let mut rails = Vec::with_capacity(self.rows.len());
         for row in self.rows.iter().rev() {
-            let Hang { depth, dotted } = row.hang;
+            let RowIndent { depth, dotted } = row.hang;
             on.resize(on.len().max(depth + 1), false);
             let mut rail: String = (1..depth).map(|level| if on[level] { "│  " } else { "   " }).collect();
             if depth > 0 {
@@ -223,9 +223,9 @@ mod tests {
     #[test]
     fn a_filter_keeps_what_a_match_hangs_on() {
         let row =
-            |name: &str, depth| Row { hang: Hang { depth, dotted: name == "n2" }, ..Row::new(Key::Node(name.into()), name.into(), vec![]) };
+            |name: &str, depth| TableRow { hang: RowIndent { depth, dotted: name == "n2" }, ..TableRow::new(RowKey::Node(name.into()), name.into(), vec![]) };
         let rows = vec![row("s0", 0), row("n0", 1), row("s1", 1), row("n1", 2), row("s2", 1), row("n2", 2)];
-        let mut table = Table { columns: vec![], rows, empty: "" };
+        let mut table = PanelTable { columns: vec![], rows, empty: "" };
         assert_eq!(table.rails(), ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "]);
         table.filter("N1");
         assert_eq!(table.rails(), ["", "└─ ", "   └─ "]);

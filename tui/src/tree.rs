@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// One line of the tree.
 #[derive(Debug, Clone)]
-pub(crate) struct Branch<'a> {
+pub(crate) struct TreeBranch<'a> {
     /// The node this line is about, or, on a line of a link outside the tree, that link's far end.
     pub(crate) name: &'a str,
     /// The same as the topology describes it; `None` where it knows only the name.
@@ -21,14 +21,14 @@ pub(crate) struct Branch<'a> {
 }
 
 /// Compares two links below the same node, by their place in the topology.
-pub(crate) type Order<'o> = &'o dyn Fn(usize, usize) -> Ordering;
+pub(crate) type LinkOrder<'o> = &'o dyn Fn(usize, usize) -> Ordering;
 
 /// The whole topology, each node once and each link once.
-pub(crate) fn walk<'a>(topology: &'a Topology, order: Order<'_>) -> Vec<Branch<'a>> {
-    Walk::new(topology).lines(order)
+pub(crate) fn walk<'a>(topology: &'a Topology, order: LinkOrder<'_>) -> Vec<TreeBranch<'a>> {
+    TreeWalk::new(topology).lines(order)
 }
 
-struct Walk<'a> {
+struct TreeWalk<'a> {
     topology: &'a Topology,
     names: Vec<&'a str>,
     nodes: Vec<Option<&'a Node>>,
@@ -39,8 +39,8 @@ struct Walk<'a> {
     roots: Vec<usize>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(topology: &'a Topology) -> Walk<'a> {
+impl<'a> TreeWalk<'a> {
+    fn new(topology: &'a Topology) -> TreeWalk<'a> {
         let mut number: HashMap<&str, usize> = HashMap::new();
         let mut names = Vec::new();
         let mut nodes = Vec::new();
@@ -60,7 +60,7 @@ impl<'a> Walk<'a> {
         };
         let ends = topology.links.iter().map(|l| (find(&l.a), find(&l.b))).collect();
         let below = vec![Vec::new(); names.len()];
-        let mut walk = Walk { topology, names, nodes, ends, below, roots: Vec::new() };
+        let mut walk = TreeWalk { topology, names, nodes, ends, below, roots: Vec::new() };
         walk.grow();
         walk
     }
@@ -123,13 +123,13 @@ impl<'a> Walk<'a> {
         if a == from { b } else { a }
     }
 
-    fn lines(mut self, order: Order<'_>) -> Vec<Branch<'a>> {
+    fn lines(mut self, order: LinkOrder<'_>) -> Vec<TreeBranch<'a>> {
         for below in &mut self.below {
             below.sort_by(|&(x, _), &(y, _)| order(x, y));
         }
         let mut lines = Vec::new();
         for &root in &self.roots {
-            lines.push(Branch { name: self.names[root], node: self.nodes[root], parent: None, link: None, outside: false, depth: 0 });
+            lines.push(TreeBranch { name: self.names[root], node: self.nodes[root], parent: None, link: None, outside: false, depth: 0 });
             // What is still to come below each node of the path down to here.
             let mut stack = vec![(root, self.below[root].iter())];
             while let Some((node, below)) = stack.last_mut() {
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
                 };
                 let parent = Some(self.names[*node]);
                 let to = self.other(link, *node);
-                lines.push(Branch { name: self.names[to], node: self.nodes[to], parent, link: Some(link), outside, depth: stack.len() });
+                lines.push(TreeBranch { name: self.names[to], node: self.nodes[to], parent, link: Some(link), outside, depth: stack.len() });
                 if !outside {
                     stack.push((to, self.below[to].iter()));
                 }
@@ -158,7 +158,7 @@ pub(crate) fn ports<'a>(link: &'a Link, from: &str) -> (&'a str, &'a str) {
 mod tests {
     use super::*;
     use inventory::BitsPerSec;
-    use inventory::topology::{Grade, NodeKind};
+    use inventory::topology::{LinkGrade, NodeKind};
 
     fn link(a: &str, b: &str, state: LinkState) -> Link {
         let (a, b) = (a.to_owned(), b.to_owned());
@@ -170,7 +170,7 @@ mod tests {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: Grade::Certain,
+            grade: LinkGrade::Certain,
             evidence: vec![],
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         let kind = |n: &str| if n.starts_with('s') { NodeKind::Switch } else { NodeKind::Host };
         let nodes = names.iter().map(|n| Node::new(*n, kind(n))).collect();
         let topology = Topology { nodes, links, root_bridge: Some(root.into()), ..Topology::default() };
-        let line = |b: &Branch<'_>| format!("{}{}{}", "  ".repeat(b.depth), if b.outside { "+" } else { "" }, b.name);
+        let line = |b: &TreeBranch<'_>| format!("{}{}{}", "  ".repeat(b.depth), if b.outside { "+" } else { "" }, b.name);
         walk(&topology, &|a, b| a.cmp(&b)).iter().map(line).collect()
     }
 

@@ -7,17 +7,17 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use inventory::Millis;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use tui::app::Look;
-use tui::{App, Effect, LabAction, Message};
+use tui::app::AppSettings;
+use tui::{App, AppEffect, LabAction, AppMessage};
 
 fn app(lab: bool) -> App {
-    let mut app = App::new(Look { lab, ..Look::default() });
+    let mut app = App::new(AppSettings { lab, ..AppSettings::default() });
     show(&mut app, fixture::cluster());
     app
 }
 
 fn show(app: &mut App, snapshot: Snapshot) {
-    app.update(fixture::NOW, Message::Picture(Box::new(snapshot)));
+    app.update(fixture::NOW, AppMessage::Picture(Box::new(snapshot)));
 }
 
 fn screen(app: &mut App) -> String {
@@ -26,17 +26,17 @@ fn screen(app: &mut App) -> String {
     tui::text(terminal.backend().buffer())
 }
 
-fn press(app: &mut App, code: KeyCode) -> Option<Effect> {
+fn press(app: &mut App, code: KeyCode) -> Option<AppEffect> {
     screen(app);
-    app.update(fixture::NOW, Message::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    app.update(fixture::NOW, AppMessage::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
-fn keys(app: &mut App, keys: &str) -> Option<Effect> {
+fn keys(app: &mut App, keys: &str) -> Option<AppEffect> {
     keys.chars().map(|c| press(app, KeyCode::Char(c))).last().flatten()
 }
 
-fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) -> Option<Effect> {
-    app.update(fixture::NOW, Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
+fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) -> Option<AppEffect> {
+    app.update(fixture::NOW, AppMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
 }
 
 fn selected(app: &mut App) -> String {
@@ -91,7 +91,7 @@ fn frozen_ignores_news_until_it_thaws() {
 #[test]
 fn connection_lost_and_found() {
     let mut app = app(false);
-    app.update(Millis(fixture::NOW.0 + 2_000), Message::Lost("refused\u{1b}[2J".into()));
+    app.update(Millis(fixture::NOW.0 + 2_000), AppMessage::Lost("refused\u{1b}[2J".into()));
     let shown = screen(&mut app);
     assert!(shown.contains("controller unreachable since 02:40:02") && shown.contains("n11"), "{shown}");
     assert!(!shown.contains('\u{1b}'));
@@ -102,39 +102,39 @@ fn connection_lost_and_found() {
 #[test]
 fn a_silent_controller_is_not_called_live() {
     let mut app = app(false);
-    let wakes = app.wakes().expect("silence must show without any message");
-    app.update(wakes, Message::Tick);
+    let wakes = app.next_change_at().expect("silence must show without any message");
+    app.update(wakes, AppMessage::Tick);
     assert!(screen(&mut app).contains("silent for 5 s"), "{}", screen(&mut app));
 }
 
 #[test]
 fn a_recorded_picture_costs_nothing() {
-    let mut app = App::new(Look { live: false, ..Look::default() });
+    let mut app = App::new(AppSettings { live: false, ..AppSettings::default() });
     show(&mut app, fixture::cluster());
-    assert_eq!(app.wakes(), None);
+    assert_eq!(app.next_change_at(), None);
 }
 
 #[test]
 fn keys_of_the_lab_ask_the_lab() {
     let mut app = app(true);
-    let moved = |host: &str, switch: &str| Some(Effect::Lab(LabAction::Move { host: host.into(), switch: switch.into() }));
+    let moved = |host: &str, switch: &str| Some(AppEffect::Lab(LabAction::Move { host: host.into(), switch: switch.into() }));
     assert_eq!(keys(&mut app, "M"), moved("n0", "s1"));
     assert_eq!(keys(&mut app, "M"), moved("n1", "s1"));
     keys(&mut app, "jmj");
     assert_eq!(press(&mut app, KeyCode::Enter), moved("n0", "s2"));
     assert!(screen(&mut app).contains("moving the cable of n0 to s2"));
     let action = LabAction::Move { host: "n0".into(), switch: "s2".into() };
-    app.update(fixture::NOW, Message::Lab(action, Ok("n0 moved to s2".into())));
+    app.update(fixture::NOW, AppMessage::Lab(action, Ok("n0 moved to s2".into())));
     assert!(screen(&mut app).contains("n0 moved to s2"));
     keys(&mut app, "kkm");
     assert!(screen(&mut app).contains("select a host"), "s0 is no host");
     let (cut, join) = (LabAction::Cut("s0".into(), "n0".into()), LabAction::Join("s0".into(), "n0".into()));
-    assert_eq!(keys(&mut app, "jx"), Some(Effect::Lab(cut.clone())));
-    app.update(fixture::NOW, Message::Lab(cut.clone(), Err("no such cable".into())));
+    assert_eq!(keys(&mut app, "jx"), Some(AppEffect::Lab(cut.clone())));
+    app.update(fixture::NOW, AppMessage::Lab(cut.clone(), Err("no such cable".into())));
     assert_eq!(keys(&mut app, "J"), None, "what was not cut cannot be joined again");
-    app.update(fixture::NOW, Message::Lab(cut, Ok("cut".into())));
-    assert_eq!(keys(&mut app, "J"), Some(Effect::Lab(join.clone())));
-    app.update(fixture::NOW, Message::Lab(join, Ok("joined".into())));
+    app.update(fixture::NOW, AppMessage::Lab(cut, Ok("cut".into())));
+    assert_eq!(keys(&mut app, "J"), Some(AppEffect::Lab(join.clone())));
+    app.update(fixture::NOW, AppMessage::Lab(join, Ok("joined".into())));
     assert_eq!(keys(&mut app, "J"), None);
 }
 
@@ -162,7 +162,7 @@ fn typing_a_filter_types() {
     assert_eq!(selected(&mut app), "s2");
     press(&mut app, KeyCode::Esc);
     assert!(!screen(&mut app).contains("/s2"));
-    assert_eq!(keys(&mut app, "q"), Some(Effect::Quit));
+    assert_eq!(keys(&mut app, "q"), Some(AppEffect::Quit));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn the_mouse_selects_scrolls_and_changes_tabs() {
     let popup = screen(&mut app);
     let row = popup.lines().position(|l| l.contains("│   s3")).unwrap() as u16;
     let effect = mouse(&mut app, MouseEventKind::Down(MouseButton::Left), 40, row);
-    assert_eq!(effect, Some(Effect::Lab(LabAction::Move { host: "n3".into(), switch: "s3".into() })));
+    assert_eq!(effect, Some(AppEffect::Lab(LabAction::Move { host: "n3".into(), switch: "s3".into() })));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_signal_ends_it_from_everywhere() {
     for before in ["", "?", "/x", "jm"] {
         let mut app = app(true);
         keys(&mut app, before);
-        assert_eq!(app.update(fixture::NOW, Message::Terminate), Some(Effect::Quit));
+        assert_eq!(app.update(fixture::NOW, AppMessage::Terminate), Some(AppEffect::Quit));
     }
 }
 

@@ -9,34 +9,34 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use std::path::Path;
-use tui::app::Look;
-use tui::{App, Message, Theme};
+use tui::app::AppSettings;
+use tui::{App, AppMessage, Theme};
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
-struct Session {
+struct GoldenSession {
     app: App,
     now: Millis,
 }
 
-impl Session {
-    fn new(look: Look) -> Session {
-        Session { app: App::new(Look { address: "127.0.0.1:7171".into(), ..look }), now: fixture::NOW }
+impl GoldenSession {
+    fn new(look: AppSettings) -> GoldenSession {
+        GoldenSession { app: App::new(AppSettings { address: "127.0.0.1:7171".into(), ..look }), now: fixture::NOW }
     }
 
     /// Every picture takes the way of a real one: through JSON and the cleaning.
-    fn with(look: Look, snapshot: &Snapshot) -> Session {
-        let mut session = Session::new(look);
+    fn with(look: AppSettings, snapshot: &Snapshot) -> GoldenSession {
+        let mut session = GoldenSession::new(look);
         session.picture(snapshot);
         session
     }
 
     fn picture(&mut self, snapshot: &Snapshot) {
         let json = serde_json::to_string(snapshot).unwrap();
-        self.tell(Message::Picture(Box::new(tui::clean::snapshot(&json).unwrap())));
+        self.tell(AppMessage::Picture(Box::new(tui::clean::snapshot(&json).unwrap())));
     }
 
-    fn tell(&mut self, message: Message) {
+    fn tell(&mut self, message: AppMessage) {
         self.app.update(self.now, message);
     }
 
@@ -48,7 +48,7 @@ impl Session {
                 '\t' => KeyCode::Tab,
                 c => KeyCode::Char(c),
             };
-            self.tell(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            self.tell(AppMessage::Key(KeyEvent::new(code, KeyModifiers::NONE)));
             self.screen((80, 24));
         }
     }
@@ -64,7 +64,7 @@ impl Session {
     }
 }
 
-fn golden(name: &str, session: &mut Session) {
+fn golden(name: &str, session: &mut GoldenSession) {
     for size in SIZES {
         let shown = session.text(size);
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/screens/{name}-{}x{}.txt", size.0, size.1));
@@ -78,7 +78,7 @@ fn golden(name: &str, session: &mut Session) {
 
 #[test]
 fn every_panel() {
-    let mut s = Session::with(Look::default(), &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
     for (key, name) in [("1", "topology"), ("2", "links"), ("3", "jobs"), ("4", "epochs"), ("5", "events")] {
         s.keys(key);
         golden(name, &mut s);
@@ -87,7 +87,7 @@ fn every_panel() {
 
 #[test]
 fn trouble_is_named() {
-    let mut s = Session::with(Look::default(), &fixture::troubled());
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::troubled());
     s.keys("jjjjjjjj");
     golden("troubled", &mut s);
     s.keys("3j");
@@ -96,28 +96,28 @@ fn trouble_is_named() {
 
 #[test]
 fn detail_takes_the_window_where_it_is_small() {
-    let mut s = Session::with(Look::default(), &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
     s.keys("3\n");
     golden("detail", &mut s);
 }
 
 #[test]
 fn help() {
-    let mut s = Session::with(Look { lab: true, ..Look::default() }, &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings { lab: true, ..AppSettings::default() }, &fixture::cluster());
     s.keys("?");
     golden("help", &mut s);
 }
 
 #[test]
 fn choosing_a_switch() {
-    let mut s = Session::with(Look { lab: true, ..Look::default() }, &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings { lab: true, ..AppSettings::default() }, &fixture::cluster());
     s.keys("jmj");
     golden("choose", &mut s);
 }
 
 #[test]
 fn filter() {
-    let mut s = Session::with(Look::default(), &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
     s.keys("/n10");
     golden("filter-typing", &mut s);
     s.keys("\ns");
@@ -126,7 +126,7 @@ fn filter() {
 
 #[test]
 fn frozen_stands_still() {
-    let mut s = Session::with(Look::default(), &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
     s.keys(" ");
     s.now = Millis(s.now.0 + 12_000);
     s.picture(&fixture::troubled());
@@ -135,26 +135,26 @@ fn frozen_stands_still() {
 
 #[test]
 fn disconnected_keeps_the_last_picture() {
-    let mut s = Session::with(Look::default(), &fixture::cluster());
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
     s.now = Millis(s.now.0 + 3_000);
-    s.tell(Message::Lost("connection refused".into()));
+    s.tell(AppMessage::Lost("connection refused".into()));
     s.now = Millis(s.now.0 + 61_000);
-    s.tell(Message::Lost("connection refused".into()));
+    s.tell(AppMessage::Lost("connection refused".into()));
     golden("disconnected", &mut s);
 }
 
 #[test]
 fn empty() {
-    golden("empty", &mut Session::with(Look::default(), &Snapshot { at: fixture::NOW, ..Snapshot::default() }));
-    let mut s = Session::new(Look::default());
-    s.tell(Message::Lost("connection refused".into()));
+    golden("empty", &mut GoldenSession::with(AppSettings::default(), &Snapshot { at: fixture::NOW, ..Snapshot::default() }));
+    let mut s = GoldenSession::new(AppSettings::default());
+    s.tell(AppMessage::Lost("connection refused".into()));
     golden("never-connected", &mut s);
 }
 
 #[test]
 fn hostile_names() {
     for (key, name) in [("1", "hostile"), ("5", "hostile-events")] {
-        let mut s = Session::with(Look::default(), &fixture::hostile());
+        let mut s = GoldenSession::with(AppSettings::default(), &fixture::hostile());
         s.keys(key);
         golden(name, &mut s);
         for size in [(80, 24), (120, 40), (47, 11), (200, 60)] {
@@ -166,7 +166,7 @@ fn hostile_names() {
 
 #[test]
 fn ascii_is_ascii() {
-    let mut s = Session::with(Look { ascii: true, ..Look::default() }, &fixture::troubled());
+    let mut s = GoldenSession::with(AppSettings { ascii: true, ..AppSettings::default() }, &fixture::troubled());
     golden("ascii", &mut s);
     for key in "12345?".chars() {
         s.keys(&key.to_string());
@@ -180,7 +180,7 @@ fn ascii_is_ascii() {
 fn themes_change_colours_only() {
     for key in "12345".chars() {
         let shown = |theme| {
-            let mut s = Session::with(Look { theme, ..Look::default() }, &fixture::troubled());
+            let mut s = GoldenSession::with(AppSettings { theme, ..AppSettings::default() }, &fixture::troubled());
             s.keys(&key.to_string());
             (s.text((120, 40)), s.screen((120, 40)))
         };
@@ -194,7 +194,7 @@ fn themes_change_colours_only() {
 
 #[test]
 fn every_size_draws() {
-    let mut s = Session::with(Look { lab: true, ..Look::default() }, &fixture::hostile());
+    let mut s = GoldenSession::with(AppSettings { lab: true, ..AppSettings::default() }, &fixture::hostile());
     for key in ["1", "2", "3", "4", "5", "\n", "?", "?", "/", "x\n", "z"] {
         s.keys(key);
         for width in (1..130).step_by(11) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use tui::{Message, source};
+use tui::{AppMessage, source};
 
 /// A server that gives each connection one of `answers` and keeps what it was asked.
 fn serve(answers: Vec<String>) -> (String, mpsc::Receiver<String>) {
@@ -31,14 +31,14 @@ fn request(stream: &TcpStream) -> String {
 }
 
 /// The first `count` messages of `url`; that the viewer had to wait is none.
-fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<Message> {
+fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
     let (sender, messages) = mpsc::channel();
     let (url, token, stop) = (url.to_owned(), token.map(str::to_owned), Arc::new(AtomicBool::new(false)));
     let flag = stop.clone();
     let reader = thread::spawn(move || source::follow(&url, token.as_deref(), &[], &flag, |m| sender.send(m).is_ok()));
     let end = Instant::now() + Duration::from_secs(60);
     let next = || messages.recv_timeout(end.saturating_duration_since(Instant::now())).expect("a message");
-    let waited = |m: &Message| matches!(m, Message::Lost(why) if why.contains("timeout"));
+    let waited = |m: &AppMessage| matches!(m, AppMessage::Lost(why) if why.contains("timeout"));
     let seen = std::iter::repeat_with(next).filter(|m| !waited(m)).take(count).collect();
     stop.store(true, Ordering::Relaxed);
     drop(messages);
@@ -55,10 +55,10 @@ fn event(snapshot: &api::Snapshot) -> String {
     format!("event: snapshot\ndata: {}\n\n", serde_json::to_string(snapshot).unwrap())
 }
 
-fn name(message: &Message) -> String {
+fn name(message: &AppMessage) -> String {
     match message {
-        Message::Picture(s) => format!("picture {}", s.epochs.len()),
-        Message::Lost(why) => format!("lost: {why}"),
+        AppMessage::Picture(s) => format!("picture {}", s.epochs.len()),
+        AppMessage::Lost(why) => format!("lost: {why}"),
         other => format!("{other:?}"),
     }
 }
@@ -79,7 +79,7 @@ fn pictures_come_and_a_closed_connection_is_opened_again() {
 #[test]
 fn what_arrives_is_clean() {
     let (url, _requests) = serve(vec![stream(&event(&fixture::hostile()))]);
-    let Message::Picture(snapshot) = follow(&url, None, 1).remove(0) else { panic!("no picture") };
+    let AppMessage::Picture(snapshot) = follow(&url, None, 1).remove(0) else { panic!("no picture") };
     assert_eq!(snapshot.topology.root_bridge.as_deref(), Some("s␛[2J0"));
 }
 

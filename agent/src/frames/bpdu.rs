@@ -17,16 +17,16 @@ pub(super) const LLC2: u8 = 0x03;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bpdu {
     /// Configuration (9.3.1), RST (9.3.3) or MST BPDU: who is designated.
-    Configuration(Configuration),
+    Configuration(ConfigurationBpdu),
     /// Topology change notification (9.3.2), to the designated bridge.
     TopologyChange,
 }
 
 /// What a port says of its place in the spanning tree. Times are in 256ths of a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Configuration {
+pub struct ConfigurationBpdu {
     /// Which protocol it is, with what only that says.
-    pub version: Version,
+    pub version: StpVersion,
     /// The whole octet (9.3.3).
     pub flags: u8,
     /// The root bridge.
@@ -49,7 +49,7 @@ pub struct Configuration {
 
 /// Which spanning tree protocol speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum StpVersion {
     /// 802.1D before 2004.
     Stp,
     /// RSTP.
@@ -97,11 +97,11 @@ impl Bpdu {
         match (kind, version) {
             (kind::TOPOLOGY_CHANGE, _) => Ok(Bpdu::TopologyChange),
             (kind::CONFIGURATION, _) => {
-                let said = Configuration::read(octets, Version::Stp)?;
+                let said = ConfigurationBpdu::read(octets, StpVersion::Stp)?;
                 if said.message_age >= said.max_age { Err(bad(27, "as old as it may become")) } else { Ok(Bpdu::Configuration(said)) }
             }
             (kind::RST, 2..) => {
-                let said = Configuration::read(octets, Version::Rstp)?;
+                let said = ConfigurationBpdu::read(octets, StpVersion::Rstp)?;
                 Ok(Bpdu::Configuration(if version > 2 { said.with_region(octets).unwrap_or(said) } else { said }))
             }
             _ => Err(bad(3, "an unknown type")),
@@ -112,9 +112,9 @@ impl Bpdu {
     pub fn write(&self) -> Vec<u8> {
         let Bpdu::Configuration(said) = self else { return vec![0, 0, 0, kind::TOPOLOGY_CHANGE] };
         match said.version {
-            Version::Stp => said.common(0, kind::CONFIGURATION, said.bridge),
-            Version::Rstp => [said.common(2, kind::RST, said.bridge), vec![0]].concat(),
-            Version::Mstp { regional_root, internal_path_cost, remaining_hops } => {
+            StpVersion::Stp => said.common(0, kind::CONFIGURATION, said.bridge),
+            StpVersion::Rstp => [said.common(2, kind::RST, said.bridge), vec![0]].concat(),
+            StpVersion::Mstp { regional_root, internal_path_cost, remaining_hops } => {
                 let mut octets = said.common(3, kind::RST, regional_root);
                 octets.push(0);
                 octets.extend(MST_FIXED.to_be_bytes());
@@ -128,11 +128,11 @@ impl Bpdu {
     }
 }
 
-impl Configuration {
-    fn read(octets: &[u8], version: Version) -> Result<Configuration, FrameError> {
+impl ConfigurationBpdu {
+    fn read(octets: &[u8], version: StpVersion) -> Result<ConfigurationBpdu, FrameError> {
         let common = octets.first_chunk::<COMMON>().ok_or(bad(octets.len(), "ends too early for its type"))?;
         let word = |at: usize| u16::from_be_bytes([common[at], common[at + 1]]);
-        Ok(Configuration {
+        Ok(ConfigurationBpdu {
             version,
             flags: common[4],
             root_bridge: bridge_id(*common[5..].first_chunk().expect("eight of 35 octets")),
@@ -148,24 +148,24 @@ impl Configuration {
 
     /// What MSTP says beyond RSTP. Where RSTP has the bridge, MSTP has the root of the region, and the bridge comes later. `None`
     /// where lengths are wrong: then it counts as RSTP (802.1Q, 14.4).
-    fn with_region(self, octets: &[u8]) -> Option<Configuration> {
+    fn with_region(self, octets: &[u8]) -> Option<ConfigurationBpdu> {
         let octets = octets.first_chunk::<MST>()?;
         let version_1_length = octets[35];
         let trees = u16::from_be_bytes([octets[36], octets[37]]).checked_sub(MST_FIXED)?;
         if version_1_length != 0 || trees % MSTI != 0 || trees / MSTI > MOST_MSTI {
             return None;
         }
-        let version = Version::Mstp {
+        let version = StpVersion::Mstp {
             regional_root: self.bridge,
             internal_path_cost: u32::from_be_bytes(*octets[89..].first_chunk()?),
             remaining_hops: octets[101],
         };
-        Some(Configuration { version, bridge: bridge_id(*octets[93..].first_chunk()?), ..self })
+        Some(ConfigurationBpdu { version, bridge: bridge_id(*octets[93..].first_chunk()?), ..self })
     }
 
     /// Whether the port that sent it is the designated one: RSTP's other ports may speak, too.
     pub(crate) fn is_designated(&self) -> bool {
-        self.version == Version::Stp || self.flags & ROLE == ROLE
+        self.version == StpVersion::Stp || self.flags & ROLE == ROLE
     }
 
     /// How long it counts at most when nothing newer comes: what is left of its age, and never more than

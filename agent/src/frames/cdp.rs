@@ -3,7 +3,7 @@
 use super::id;
 use super::{FrameError, cut, text};
 use inventory::Mac;
-use inventory::observation::{Capabilities, Id};
+use inventory::observation::{SystemCapabilities, NeighbourId};
 use std::net::IpAddr;
 
 /// Where CDP goes: Cisco's group address.
@@ -14,19 +14,19 @@ pub(super) const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x0c, 0x20, 0x00
 
 /// What a neighbour says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Announcement {
+pub struct CdpAnnouncement {
     /// 1 or 2.
     pub version: u8,
     /// Holdtime: seconds for which the rest holds.
     pub ttl: u8,
     /// Device ID: mostly its name.
-    pub device: Id,
+    pub device: NeighbourId,
     /// Port ID.
-    pub port: Id,
+    pub port: NeighbourId,
     /// System name; empty where not sent, as by most.
     pub name: String,
     /// Capabilities, where sent.
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<SystemCapabilities>,
     /// Its addresses of IP, the first sixteen.
     pub addresses: Vec<IpAddr>,
 }
@@ -46,13 +46,13 @@ const IPV4: [u8; 3] = [1, 1, 0xcc];
 /// How an address says that it is of IPv6: LLC and SNAP in eight octets.
 const IPV6: [u8; 10] = [2, 8, 0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd];
 
-impl Announcement {
+impl CdpAnnouncement {
     /// Reads an announcement without padding.
     ///
     /// # Errors
     /// Where version or checksum are wrong, a TLV runs past the end, or device or port ID are missing. TLVs that are not
     /// understood are passed over; of repeated ones the first counts.
-    pub fn read(octets: &[u8]) -> Result<Announcement, FrameError> {
+    pub fn read(octets: &[u8]) -> Result<CdpAnnouncement, FrameError> {
         let (head, mut rest) = octets.split_first_chunk::<4>().ok_or(bad(octets.len(), "ends within its head"))?;
         let [version @ 1..=2, ttl, ..] = *head else { return Err(bad(0, "neither version 1 nor 2")) };
         if !sums_up(octets) {
@@ -74,7 +74,7 @@ impl Announcement {
         }
         let device = device.ok_or(bad(octets.len(), "no device ID"))?;
         let port = port.ok_or(bad(octets.len(), "no port ID"))?;
-        Ok(Announcement { version, ttl, device, port, name: name.unwrap_or_default(), capabilities: abilities, addresses })
+        Ok(CdpAnnouncement { version, ttl, device, port, name: name.unwrap_or_default(), capabilities: abilities, addresses })
     }
 
     /// Writes it; texts are cut to 255 octets.
@@ -91,7 +91,7 @@ impl Announcement {
             put(tlv::ADDRESSES, &[&(addresses.len() as u32).to_be_bytes(), &entries[..]].concat());
         }
         put(tlv::PORT_ID, &written(&self.port));
-        if let Some(Capabilities { bridge, router }) = self.capabilities {
+        if let Some(SystemCapabilities { bridge, router }) = self.capabilities {
             put(tlv::CAPABILITIES, &[0, 0, 0, (u8::from(bridge) * SWITCH) | (u8::from(router) * ROUTER)]);
         }
         if !self.name.is_empty() {
@@ -122,7 +122,7 @@ const LONGEST_TEXT: usize = 255;
 const MOST_ADDRESSES: usize = 16;
 
 /// A name or an address: nothing says which.
-fn identifier(octets: &[u8]) -> Option<Id> {
+fn identifier(octets: &[u8]) -> Option<NeighbourId> {
     id::read(octets, None).filter(|_| octets.len() <= LONGEST_TEXT)
 }
 
@@ -159,16 +159,16 @@ const SWITCH: u8 = 0x08;
 const BRIDGES: u8 = 0x0e;
 
 /// Four octets, the lowest bit of the last one first: router, transparent bridge, source-route bridge, switch, host.
-pub(crate) fn capabilities(octets: &[u8]) -> Option<Capabilities> {
+pub(crate) fn capabilities(octets: &[u8]) -> Option<SystemCapabilities> {
     let last = octets.get(3)?;
-    Some(Capabilities { bridge: last & BRIDGES != 0, router: last & ROUTER != 0 })
+    Some(SystemCapabilities { bridge: last & BRIDGES != 0, router: last & ROUTER != 0 })
 }
 
-fn written(id: &Id) -> Vec<u8> {
+fn written(id: &NeighbourId) -> Vec<u8> {
     match id {
-        Id::Mac(mac) => mac.0.to_vec(),
-        Id::Address(address) => address.to_string().into_bytes(),
-        Id::Text(text) => cut(text, LONGEST_TEXT).to_vec(),
+        NeighbourId::Mac(mac) => mac.0.to_vec(),
+        NeighbourId::Address(address) => address.to_string().into_bytes(),
+        NeighbourId::Text(text) => cut(text, LONGEST_TEXT).to_vec(),
     }
 }
 

@@ -4,18 +4,18 @@ use inventory::Mac;
 
 /// A frame without its tags and its check sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ethernet<'f> {
+pub struct EthernetFrame<'f> {
     /// Where it goes.
     pub destination: Mac,
     /// Where it comes from.
     pub source: Mac,
     /// What is inside.
-    pub payload: Payload<'f>,
+    pub payload: EthernetPayload<'f>,
 }
 
 /// What is inside a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Payload<'f> {
+pub enum EthernetPayload<'f> {
     /// A protocol with an EtherType; the content may end in padding.
     Typed {
         /// Which.
@@ -39,12 +39,12 @@ const LEAST_ETHERTYPE: u16 = 0x600;
 /// Frames are padded to so many octets, without their check sequence.
 const SHORTEST: usize = 60;
 
-impl<'f> Ethernet<'f> {
+impl<'f> EthernetFrame<'f> {
     /// Reads a frame.
     ///
     /// # Errors
     /// Where it is too short for what it says it is.
-    pub fn read(octets: &'f [u8]) -> Result<Ethernet<'f>, FrameError> {
+    pub fn read(octets: &'f [u8]) -> Result<EthernetFrame<'f>, FrameError> {
         let bad = |at, problem| FrameError { protocol: "Ethernet", at, problem };
         let (addresses, rest) = octets.split_first_chunk::<12>().ok_or(bad(octets.len(), "ends within the addresses"))?;
         let [a, b, c, d, e, f, source @ ..] = *addresses;
@@ -56,18 +56,18 @@ impl<'f> Ethernet<'f> {
             }
         }
         let payload = if field >= LEAST_ETHERTYPE {
-            Payload::Typed { ethertype: field, content: rest }
+            EthernetPayload::Typed { ethertype: field, content: rest }
         } else {
-            Payload::Llc(rest.get(..usize::from(field)).ok_or(bad(octets.len(), "shorter than its length field says"))?)
+            EthernetPayload::Llc(rest.get(..usize::from(field)).ok_or(bad(octets.len(), "shorter than its length field says"))?)
         };
-        Ok(Ethernet { destination: Mac([a, b, c, d, e, f]), source: Mac(source), payload })
+        Ok(EthernetFrame { destination: Mac([a, b, c, d, e, f]), source: Mac(source), payload })
     }
 
     /// Writes it, untagged and padded. Content beyond 1,500 octets is cut off: no Ethernet takes more.
     pub fn write(&self) -> Vec<u8> {
         let (field, content) = match self.payload {
-            Payload::Typed { ethertype, content } => (Some(ethertype), content),
-            Payload::Llc(content) => (None, content),
+            EthernetPayload::Typed { ethertype, content } => (Some(ethertype), content),
+            EthernetPayload::Llc(content) => (None, content),
         };
         let content = &content[..content.len().min(1500)];
         let field = field.unwrap_or(content.len() as u16);
@@ -88,28 +88,28 @@ mod tests {
 
     const HEADER: [u8; 12] = [0x01, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 7];
 
-    fn read(rest: &[u8]) -> Result<Payload<'static>, FrameError> {
+    fn read(rest: &[u8]) -> Result<EthernetPayload<'static>, FrameError> {
         let octets = [&HEADER, rest].concat().leak();
-        Ethernet::read(octets).map(|frame| frame.payload)
+        EthernetFrame::read(octets).map(|frame| frame.payload)
     }
 
     #[test]
     fn reads_types_lengths_and_tags() {
-        assert_eq!(read(&[0x88, 0xcc, 1, 2]), Ok(Payload::Typed { ethertype: 0x88cc, content: &[1, 2] }));
-        assert_eq!(read(&[0, 2, 1, 2, 0, 0]), Ok(Payload::Llc(&[1, 2])), "padding is taken off");
+        assert_eq!(read(&[0x88, 0xcc, 1, 2]), Ok(EthernetPayload::Typed { ethertype: 0x88cc, content: &[1, 2] }));
+        assert_eq!(read(&[0, 2, 1, 2, 0, 0]), Ok(EthernetPayload::Llc(&[1, 2])), "padding is taken off");
         let tagged = [0x88, 0xa8, 0, 5, 0x81, 0, 0, 7, 0x88, 0xcc, 9];
-        assert_eq!(read(&tagged), Ok(Payload::Typed { ethertype: 0x88cc, content: &[9] }));
+        assert_eq!(read(&tagged), Ok(EthernetPayload::Typed { ethertype: 0x88cc, content: &[9] }));
         let thrice = [0x81, 0, 0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3];
-        assert_eq!(read(&thrice), Ok(Payload::Typed { ethertype: 0x8100, content: &[0, 3] }), "a third tag is some other protocol");
+        assert_eq!(read(&thrice), Ok(EthernetPayload::Typed { ethertype: 0x8100, content: &[0, 3] }), "a third tag is some other protocol");
     }
 
     #[test]
     fn writes_with_padding() {
         let (destination, source) = (Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]), Mac([2, 0, 0, 0, 0, 7]));
-        let octets = Ethernet { destination, source, payload: Payload::Llc(&[0x42, 0x42, 3]) }.write();
+        let octets = EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) }.write();
         assert_eq!((&octets[..12], &octets[12..18], octets.len()), (&HEADER[..], &[0, 3, 0x42, 0x42, 3, 0][..], 60));
-        assert_eq!(Ethernet::read(&octets), Ok(Ethernet { destination, source, payload: Payload::Llc(&[0x42, 0x42, 3]) }));
-        let long = Ethernet { destination, source, payload: Payload::Llc(&[0; 2000]) }.write();
+        assert_eq!(EthernetFrame::read(&octets), Ok(EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) }));
+        let long = EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0; 2000]) }.write();
         assert_eq!((long.len(), &long[12..14]), (1514, &1500u16.to_be_bytes()[..]));
     }
 
@@ -124,6 +124,6 @@ mod tests {
         ] {
             assert_eq!(read(rest).map_err(|e| e.problem), Err(problem), "{rest:?}");
         }
-        assert_eq!(Ethernet::read(&HEADER[..11]).map_err(|e| e.problem), Err("ends within the addresses"));
+        assert_eq!(EthernetFrame::read(&HEADER[..11]).map_err(|e| e.problem), Err("ends within the addresses"));
     }
 }

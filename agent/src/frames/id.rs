@@ -1,36 +1,36 @@
 //! Identifiers of chassis and ports, as frames carry them and as LLDP-MIB and CDP-MIB pass them on.
-use inventory::observation::Id;
+use inventory::observation::NeighbourId;
 use inventory::{Mac, plain};
 use std::net::IpAddr;
 
 /// What a subtype says the octets are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum IdSubtype {
     Mac,
     Address,
     Text,
 }
 
 /// Chassis ID subtypes (IEEE 802.1AB-2016, Table 8-2; LldpChassisIdSubtype): MAC address (4), network address (5); the rest are texts.
-pub(crate) fn chassis_kind(subtype: u32) -> Kind {
+pub(crate) fn chassis_kind(subtype: u32) -> IdSubtype {
     match subtype {
-        4 => Kind::Mac,
-        5 => Kind::Address,
-        _ => Kind::Text,
+        4 => IdSubtype::Mac,
+        5 => IdSubtype::Address,
+        _ => IdSubtype::Text,
     }
 }
 
 /// Port ID subtypes, which differ (Table 8-3; LldpPortIdSubtype): MAC address (3), network address (4); the rest are texts.
-pub(crate) fn port_kind(subtype: u32) -> Kind {
+pub(crate) fn port_kind(subtype: u32) -> IdSubtype {
     match subtype {
-        3 => Kind::Mac,
-        4 => Kind::Address,
-        _ => Kind::Text,
+        3 => IdSubtype::Mac,
+        4 => IdSubtype::Address,
+        _ => IdSubtype::Text,
     }
 }
 
 /// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC address.
-pub(crate) fn read(octets: &[u8], kind: Option<Kind>) -> Option<Id> {
+pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId> {
     if octets.is_empty() {
         return None;
     }
@@ -38,19 +38,19 @@ pub(crate) fn read(octets: &[u8], kind: Option<Kind>) -> Option<Id> {
     let raw = || Mac::from_octets(octets);
     let written = || written_mac(printable.as_deref()?);
     let known = match kind {
-        Some(Kind::Mac) => raw().or_else(written).map(Id::Mac),
-        Some(Kind::Address) => address(octets).map(Id::Address),
-        Some(Kind::Text) => None,
-        None => raw().filter(|_| printable.is_none()).or_else(written).map(Id::Mac),
+        Some(IdSubtype::Mac) => raw().or_else(written).map(NeighbourId::Mac),
+        Some(IdSubtype::Address) => address(octets).map(NeighbourId::Address),
+        Some(IdSubtype::Text) => None,
+        None => raw().filter(|_| printable.is_none()).or_else(written).map(NeighbourId::Mac),
     };
-    let hexadecimal = || plain::words(&octets.iter().map(|o| format!("{o:02x}")).collect::<String>());
-    Some(known.unwrap_or_else(|| Id::Text(printable.unwrap_or_else(hexadecimal))))
+    let hexadecimal = || plain::clean_line(&octets.iter().map(|o| format!("{o:02x}")).collect::<String>());
+    Some(known.unwrap_or_else(|| NeighbourId::Text(printable.unwrap_or_else(hexadecimal))))
 }
 
 /// A text without control characters that shows something.
 fn printable(octets: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(octets).ok()?.trim_end_matches('\0');
-    Some(plain::words(text)).filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
+    Some(plain::clean_line(text)).filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
 }
 
 /// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by hyphens, dots or blanks too.
@@ -82,22 +82,22 @@ mod tests {
     #[test]
     fn identifiers_of_every_kind() {
         let of = read;
-        assert_eq!(of(b"00:11:22:33:44:55", Some(Kind::Mac)), Some(Id::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))), "as text");
+        assert_eq!(of(b"00:11:22:33:44:55", Some(IdSubtype::Mac)), Some(NeighbourId::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))), "as text");
         for text in ["e4 f0 04 e1 89 18", "e4f0.04e1.8918", "E4-F0-04-E1-89-18"] {
-            assert_eq!(of(text.as_bytes(), Some(Kind::Mac)), Some(Id::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))), "{text}");
-            assert_eq!(of(text.as_bytes(), None), of(text.as_bytes(), Some(Kind::Mac)), "{text}");
+            assert_eq!(of(text.as_bytes(), Some(IdSubtype::Mac)), Some(NeighbourId::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))), "{text}");
+            assert_eq!(of(text.as_bytes(), None), of(text.as_bytes(), Some(IdSubtype::Mac)), "{text}");
         }
-        assert_eq!(of(b"e4f004e18918", None), Some(Id::Text("e4f004e18918".into())), "may as well be a name");
-        assert_eq!(of(&[1, 10, 0, 0, 1], Some(Kind::Address)), Some(Id::Address("10.0.0.1".parse().unwrap())));
-        assert_eq!(of(&[10, 0, 0, 1], Some(Kind::Address)), Some(Id::Address("10.0.0.1".parse().unwrap())), "without family");
-        assert_eq!(of(b"fe80::1", Some(Kind::Address)), Some(Id::Address("fe80::1".parse().unwrap())), "as text");
-        assert_eq!(of(&[7, 10], Some(Kind::Address)), Some(Id::Text("070a".into())), "unknown family");
-        assert_eq!(of(&MAC, None), Some(Id::Mac(Mac(MAC))), "sparse subtype column");
-        assert_eq!(of(b"switch", None), Some(Id::Text("switch".into())), "six printable octets are a name");
-        assert_eq!(of(&MAC, Some(Kind::Text)), Some(Id::Text("020000000009".into())));
-        assert_eq!(of(b" \xe2\x80\x8e", Some(Kind::Text)), Some(Id::Text("20e2808e".into())), "a text that shows nothing");
-        assert_eq!(of(b"", Some(Kind::Text)), None);
-        assert_eq!([4, 5, 7].map(chassis_kind), [Kind::Mac, Kind::Address, Kind::Text]);
-        assert_eq!([3, 4, 5].map(port_kind), [Kind::Mac, Kind::Address, Kind::Text]);
+        assert_eq!(of(b"e4f004e18918", None), Some(NeighbourId::Text("e4f004e18918".into())), "may as well be a name");
+        assert_eq!(of(&[1, 10, 0, 0, 1], Some(IdSubtype::Address)), Some(NeighbourId::Address("10.0.0.1".parse().unwrap())));
+        assert_eq!(of(&[10, 0, 0, 1], Some(IdSubtype::Address)), Some(NeighbourId::Address("10.0.0.1".parse().unwrap())), "without family");
+        assert_eq!(of(b"fe80::1", Some(IdSubtype::Address)), Some(NeighbourId::Address("fe80::1".parse().unwrap())), "as text");
+        assert_eq!(of(&[7, 10], Some(IdSubtype::Address)), Some(NeighbourId::Text("070a".into())), "unknown family");
+        assert_eq!(of(&MAC, None), Some(NeighbourId::Mac(Mac(MAC))), "sparse subtype column");
+        assert_eq!(of(b"switch", None), Some(NeighbourId::Text("switch".into())), "six printable octets are a name");
+        assert_eq!(of(&MAC, Some(IdSubtype::Text)), Some(NeighbourId::Text("020000000009".into())));
+        assert_eq!(of(b" \xe2\x80\x8e", Some(IdSubtype::Text)), Some(NeighbourId::Text("20e2808e".into())), "a text that shows nothing");
+        assert_eq!(of(b"", Some(IdSubtype::Text)), None);
+        assert_eq!([4, 5, 7].map(chassis_kind), [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]);
+        assert_eq!([3, 4, 5].map(port_kind), [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]);
     }
 }

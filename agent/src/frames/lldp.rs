@@ -1,8 +1,8 @@
 //! LLDP data units (IEEE 802.1AB-2016, clauses 8 and 9).
-use super::id::{self, Kind, chassis_kind, port_kind};
+use super::id::{self, IdSubtype, chassis_kind, port_kind};
 use super::{FrameError, cut, text};
 use inventory::Mac;
-use inventory::observation::{Capabilities, Id};
+use inventory::observation::{SystemCapabilities, NeighbourId};
 use std::net::IpAddr;
 
 /// EtherType of LLDP (Table 7-3).
@@ -15,9 +15,9 @@ pub const NEAREST_BRIDGE: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lldpdu {
     /// Chassis ID (8.5.2). A text is written as "locally assigned".
-    pub chassis: Id,
+    pub chassis: NeighbourId,
     /// Port ID (8.5.3). A text is written as an interface name.
-    pub port: Id,
+    pub port: NeighbourId,
     /// Seconds for which the rest holds; 0 takes all of it back (8.5.4).
     pub ttl: u16,
     /// Port description (8.5.5); empty where not sent.
@@ -27,7 +27,7 @@ pub struct Lldpdu {
     /// System description (8.5.7); empty where not sent.
     pub descr: String,
     /// Enabled system capabilities (8.5.8), where sent. Neither bridge nor router is written as "station only".
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<SystemCapabilities>,
     /// Management addresses (8.5.9) of IP, the first seven.
     pub management: Vec<IpAddr>,
 }
@@ -65,7 +65,7 @@ impl Lldpdu {
     /// By the rules of 9.2.7.7: chassis ID, port ID and time to live come first, in this order and once, each of a right length,
     /// and no TLV runs past the end. Other TLVs that are not understood are passed over; of repeated ones the first counts.
     pub fn read(octets: &[u8]) -> Result<Lldpdu, FrameError> {
-        let mut tlvs = Tlvs { octets, at: 0 };
+        let mut tlvs = TlvIterator { octets, at: 0 };
         let chassis = tlvs.mandatory(tlv::CHASSIS_ID, "no chassis ID where it must stand", |v| identifier(v, chassis_kind))?;
         let port = tlvs.mandatory(tlv::PORT_ID, "no port ID where it must stand", |v| identifier(v, port_kind))?;
         let ttl =
@@ -151,12 +151,12 @@ impl Lldpdu {
 }
 
 /// TLVs one after another (8.4): 7 bits of type, 9 of length.
-struct Tlvs<'f> {
+struct TlvIterator<'f> {
     octets: &'f [u8],
     at: usize,
 }
 
-impl<'f> Tlvs<'f> {
+impl<'f> TlvIterator<'f> {
     /// Type and value of the next one; `None` at the physical end.
     fn next(&mut self) -> Result<Option<(u8, &'f [u8])>, FrameError> {
         let rest = &self.octets[self.at..];
@@ -183,17 +183,17 @@ fn bad(at: usize, problem: &'static str) -> FrameError {
 }
 
 /// A subtype and 1 to 255 octets (8.5.2, 8.5.3).
-fn identifier(value: &[u8], kind: fn(u32) -> Kind) -> Option<Id> {
+fn identifier(value: &[u8], kind: fn(u32) -> IdSubtype) -> Option<NeighbourId> {
     let (subtype, octets) = value.split_first().filter(|(_, octets)| octets.len() <= LONGEST_TEXT)?;
     id::read(octets, Some(kind(u32::from(*subtype))))
 }
 
 /// An identifier with its subtype, which is the first, second or third for a MAC address, a network address or a text.
-fn written(id: &Id, [mac, address, name]: [u8; 3]) -> Vec<u8> {
+fn written(id: &NeighbourId, [mac, address, name]: [u8; 3]) -> Vec<u8> {
     match id {
-        Id::Mac(m) => [&[mac], &m.0[..]].concat(),
-        Id::Address(a) => [&[address], &family_and_address(*a)[..]].concat(),
-        Id::Text(t) => [&[name], cut(t, LONGEST_TEXT)].concat(),
+        NeighbourId::Mac(m) => [&[mac], &m.0[..]].concat(),
+        NeighbourId::Address(a) => [&[address], &family_and_address(*a)[..]].concat(),
+        NeighbourId::Text(t) => [&[name], cut(t, LONGEST_TEXT)].concat(),
     }
 }
 
@@ -206,15 +206,15 @@ fn family_and_address(address: IpAddr) -> Vec<u8> {
 }
 
 /// What it can do, then what of that is on.
-fn capabilities(value: &[u8]) -> Option<Capabilities> {
+fn capabilities(value: &[u8]) -> Option<SystemCapabilities> {
     let enabled = u16::from_be_bytes(value.get(2..4)?.try_into().ok()?);
-    Some(Capabilities { bridge: enabled & capability::BRIDGE != 0, router: enabled & capability::ROUTER != 0 })
+    Some(SystemCapabilities { bridge: enabled & capability::BRIDGE != 0, router: enabled & capability::ROUTER != 0 })
 }
 
-fn bits(capabilities: Capabilities) -> u16 {
+fn bits(capabilities: SystemCapabilities) -> u16 {
     match capabilities {
-        Capabilities { bridge: false, router: false } => capability::STATION_ONLY,
-        Capabilities { bridge, router } => (u16::from(bridge) * capability::BRIDGE) | (u16::from(router) * capability::ROUTER),
+        SystemCapabilities { bridge: false, router: false } => capability::STATION_ONLY,
+        SystemCapabilities { bridge, router } => (u16::from(bridge) * capability::BRIDGE) | (u16::from(router) * capability::ROUTER),
     }
 }
 

@@ -16,25 +16,25 @@ pub mod ethernet;
 pub(crate) mod id;
 pub mod lldp;
 
-use ethernet::{Ethernet, Payload};
+use ethernet::{EthernetFrame, EthernetPayload};
 use inventory::{Mac, plain};
 
 /// A frame that tells of a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub struct NeighbourFrame {
     /// The sender's address on this cable.
     pub source: Mac,
     /// What it says.
-    pub message: Message,
+    pub message: NeighbourPdu,
 }
 
 /// What a frame says, by protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub enum NeighbourPdu {
     /// IEEE 802.1AB.
     Lldp(lldp::Lldpdu),
     /// Cisco's.
-    Cdp(cdp::Announcement),
+    Cdp(cdp::CdpAnnouncement),
     /// IEEE 802.1D and 802.1Q.
     Bpdu(bpdu::Bpdu),
 }
@@ -51,37 +51,37 @@ pub struct FrameError {
     pub problem: &'static str,
 }
 
-impl Frame {
+impl NeighbourFrame {
     /// Reads a frame from its destination address on, without its check sequence.
     ///
     /// # Errors
     /// Where it is of another protocol, or breaks a rule of its own.
-    pub fn read(octets: &[u8]) -> Result<Frame, FrameError> {
-        let frame = Ethernet::read(octets)?;
+    pub fn read(octets: &[u8]) -> Result<NeighbourFrame, FrameError> {
+        let frame = EthernetFrame::read(octets)?;
         let message = match frame.payload {
-            Payload::Typed { ethertype: lldp::ETHERTYPE, content } => Message::Lldp(lldp::Lldpdu::read(content)?),
-            Payload::Llc([bpdu::LLC0, bpdu::LLC1, bpdu::LLC2, content @ ..]) => Message::Bpdu(bpdu::Bpdu::read(content)?),
-            Payload::Llc(llc) => match llc.strip_prefix(&cdp::SNAP) {
-                Some(content) => Message::Cdp(cdp::Announcement::read(content)?),
+            EthernetPayload::Typed { ethertype: lldp::ETHERTYPE, content } => NeighbourPdu::Lldp(lldp::Lldpdu::read(content)?),
+            EthernetPayload::Llc([bpdu::LLC0, bpdu::LLC1, bpdu::LLC2, content @ ..]) => NeighbourPdu::Bpdu(bpdu::Bpdu::read(content)?),
+            EthernetPayload::Llc(llc) => match llc.strip_prefix(&cdp::SNAP) {
+                Some(content) => NeighbourPdu::Cdp(cdp::CdpAnnouncement::read(content)?),
                 None => return Err(OTHER),
             },
-            Payload::Typed { .. } => return Err(OTHER),
+            EthernetPayload::Typed { .. } => return Err(OTHER),
         };
-        Ok(Frame { source: frame.source, message })
+        Ok(NeighbourFrame { source: frame.source, message })
     }
 
     /// Writes it to the group address of its protocol.
     pub fn write(&self) -> Vec<u8> {
         let (destination, content, llc): (_, _, &[u8]) = match &self.message {
-            Message::Lldp(lldpdu) => {
+            NeighbourPdu::Lldp(lldpdu) => {
                 let content = lldpdu.write();
-                let payload = Payload::Typed { ethertype: lldp::ETHERTYPE, content: &content };
-                return Ethernet { destination: lldp::NEAREST_BRIDGE, source: self.source, payload }.write();
+                let payload = EthernetPayload::Typed { ethertype: lldp::ETHERTYPE, content: &content };
+                return EthernetFrame { destination: lldp::NEAREST_BRIDGE, source: self.source, payload }.write();
             }
-            Message::Cdp(announcement) => (cdp::GROUP, announcement.write(), &cdp::SNAP),
-            Message::Bpdu(bpdu) => (bpdu::GROUP, bpdu.write(), &[bpdu::LLC0, bpdu::LLC1, bpdu::LLC2]),
+            NeighbourPdu::Cdp(announcement) => (cdp::GROUP, announcement.write(), &cdp::SNAP),
+            NeighbourPdu::Bpdu(bpdu) => (bpdu::GROUP, bpdu.write(), &[bpdu::LLC0, bpdu::LLC1, bpdu::LLC2]),
         };
-        Ethernet { destination, source: self.source, payload: Payload::Llc(&[llc, &content].concat()) }.write()
+        EthernetFrame { destination, source: self.source, payload: EthernetPayload::Llc(&[llc, &content].concat()) }.write()
     }
 }
 
@@ -89,7 +89,7 @@ const OTHER: FrameError = FrameError { protocol: "Ethernet", at: 0, problem: "ne
 
 /// A text out of octets that somebody else wrote.
 fn text(octets: &[u8]) -> String {
-    plain::words(&String::from_utf8_lossy(octets))
+    plain::clean_line(&String::from_utf8_lossy(octets))
 }
 
 /// At most so many octets of a text, whole characters only.

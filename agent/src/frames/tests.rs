@@ -1,9 +1,9 @@
 //! Each protocol four times: read, write, refuse, round trip; and all of them with damaged frames.
-use super::bpdu::{Bpdu, Configuration, Version};
-use super::cdp::Announcement;
+use super::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
+use super::cdp::CdpAnnouncement;
 use super::lldp::Lldpdu;
 use super::*;
-use inventory::observation::{BridgeId, Capabilities, Id};
+use inventory::observation::{BridgeId, SystemCapabilities, NeighbourId};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::net::IpAddr;
@@ -33,32 +33,32 @@ fn address(text: &str) -> IpAddr {
 
 fn lldp() -> Lldpdu {
     Lldpdu {
-        chassis: Id::Mac(PORT),
-        port: Id::Text("swp3".into()),
+        chassis: NeighbourId::Mac(PORT),
+        port: NeighbourId::Text("swp3".into()),
         ttl: 8,
         port_descr: "swp3".into(),
         name: "s1".into(),
         descr: "a bridge of the lab".into(),
-        capabilities: Some(Capabilities { bridge: true, router: false }),
+        capabilities: Some(SystemCapabilities { bridge: true, router: false }),
         management: vec![address("10.9.0.1")],
     }
 }
 
-fn cdp() -> Announcement {
-    Announcement {
+fn cdp() -> CdpAnnouncement {
+    CdpAnnouncement {
         version: 1,
         ttl: 8,
-        device: Id::Text("s1".into()),
-        port: Id::Text("swp3".into()),
+        device: NeighbourId::Text("s1".into()),
+        port: NeighbourId::Text("swp3".into()),
         name: String::new(),
-        capabilities: Some(Capabilities { bridge: true, router: false }),
+        capabilities: Some(SystemCapabilities { bridge: true, router: false }),
         addresses: vec![address("10.9.0.1")],
     }
 }
 
-fn configuration() -> Configuration {
-    Configuration {
-        version: Version::Stp,
+fn configuration() -> ConfigurationBpdu {
+    ConfigurationBpdu {
+        version: StpVersion::Stp,
         flags: 0,
         root_bridge: BRIDGE,
         root_path_cost: 0,
@@ -71,8 +71,8 @@ fn configuration() -> Configuration {
     }
 }
 
-fn read(hex: &str) -> Result<Message, &'static str> {
-    Frame::read(&octets(hex)).map(|frame| frame.message).map_err(|e| e.problem)
+fn read(hex: &str) -> Result<NeighbourPdu, &'static str> {
+    NeighbourFrame::read(&octets(hex)).map(|frame| frame.message).map_err(|e| e.problem)
 }
 
 /// What remains of a frame when it is cut after so many octets of its content.
@@ -82,26 +82,26 @@ fn problem(hex: &str) -> &'static str {
 
 #[test]
 fn reads_lldp() {
-    assert_eq!(Frame::read(&octets(LLDP)), Ok(Frame { source: PORT, message: Message::Lldp(lldp()) }));
-    assert_eq!(read(FAREWELL), Ok(Message::Lldp(lldp().farewell())));
-    let Ok(Message::Lldp(named)) = read(NAMED) else { panic!("{:?}", read(NAMED)) };
-    assert_eq!((named.chassis, named.port, named.capabilities), (Id::Text("rack7-u3".into()), Id::Mac(PORT), None));
+    assert_eq!(NeighbourFrame::read(&octets(LLDP)), Ok(NeighbourFrame { source: PORT, message: NeighbourPdu::Lldp(lldp()) }));
+    assert_eq!(read(FAREWELL), Ok(NeighbourPdu::Lldp(lldp().farewell())));
+    let Ok(NeighbourPdu::Lldp(named)) = read(NAMED) else { panic!("{:?}", read(NAMED)) };
+    assert_eq!((named.chassis, named.port, named.capabilities), (NeighbourId::Text("rack7-u3".into()), NeighbourId::Mac(PORT), None));
 }
 
 #[test]
 fn reads_lldp_of_every_subtype() {
     let unit = |tlvs: &str| match read(&format!("0180c200000e020000000a0388cc {tlvs}")) {
-        Ok(Message::Lldp(unit)) => unit,
+        Ok(NeighbourPdu::Lldp(unit)) => unit,
         other => panic!("{tlvs}: {other:?}"),
     };
-    let text = |t: &str| Id::Text(t.into());
+    let text = |t: &str| NeighbourId::Text(t.into());
     for (subtype, value, id) in [
         (1, "72303137", text("r017")),
         (2, "72303137", text("r017")),
         (3, "72303137", text("r017")),
-        (4, "020000000a03", Id::Mac(PORT)),
-        (5, "010a090001", Id::Address(address("10.9.0.1"))),
-        (5, "02fe800000000000000000000000000001", Id::Address(address("fe80::1"))),
+        (4, "020000000a03", NeighbourId::Mac(PORT)),
+        (5, "010a090001", NeighbourId::Address(address("10.9.0.1"))),
+        (5, "02fe800000000000000000000000000001", NeighbourId::Address(address("fe80::1"))),
         (5, "0600", text("0600")),
         (6, "65746830", text("eth0")),
         (7, "00ff", text("00ff")),
@@ -112,8 +112,8 @@ fn reads_lldp_of_every_subtype() {
     }
     for (subtype, value, id) in [
         (1, "55706c696e6b", text("Uplink")),
-        (3, "020000000a03", Id::Mac(PORT)),
-        (4, "010a090001", Id::Address(address("10.9.0.1"))),
+        (3, "020000000a03", NeighbourId::Mac(PORT)),
+        (4, "010a090001", NeighbourId::Address(address("10.9.0.1"))),
         (5, "73777033", text("swp3")),
         (6, "000000000a03", text("000000000a03")),
         (7, "353031", text("501")),
@@ -130,9 +130,9 @@ fn writes_lldp() {
     let expected = "0207 04 020000000a03 0405 05 73777033 0602 0008 0804 73777033 0a02 7331 0c13 6120627269646765206f6620746865206c6162 \
         0e04 00040004 100c 05 01 0a090001 01 00000000 00 0000";
     assert_eq!(lldp().write(), octets(expected));
-    let frame = Frame { source: PORT, message: Message::Lldp(lldp()) }.write();
+    let frame = NeighbourFrame { source: PORT, message: NeighbourPdu::Lldp(lldp()) }.write();
     assert_eq!(frame[..14], content[..14]);
-    let farewell = Frame { source: PORT, message: Message::Lldp(lldp().farewell()) }.write();
+    let farewell = NeighbourFrame { source: PORT, message: NeighbourPdu::Lldp(lldp().farewell()) }.write();
     assert_eq!((&farewell[..36], farewell.len()), (&octets(FAREWELL)[..], 60), "as lldpd's, padded");
 }
 
@@ -156,24 +156,24 @@ fn refuses_lldp() {
         assert_eq!(problem(&format!("{start} {tlvs}")), why, "{tlvs}");
     }
     let longest = format!("{start} 0300 07 {} 0402 0531 0602 0008", "61".repeat(255));
-    assert!(matches!(read(&longest), Ok(Message::Lldp(unit)) if unit.chassis == Id::Text("a".repeat(255))));
+    assert!(matches!(read(&longest), Ok(NeighbourPdu::Lldp(unit)) if unit.chassis == NeighbourId::Text("a".repeat(255))));
     let longer = format!("{start} 0301 07 {} 0402 0531 0602 0008", "61".repeat(256));
     assert_eq!(problem(&longer), "a mandatory TLV of a wrong length");
-    let message = Frame::read(&octets(&format!("{start} 0207 04 020000000a03 0602 0008"))).unwrap_err().to_string();
+    let message = NeighbourFrame::read(&octets(&format!("{start} 0207 04 020000000a03 0602 0008"))).unwrap_err().to_string();
     assert_eq!(message, "LLDP frame: octet 9 of its content: no port ID where it must stand; frame ignored");
 }
 
 #[test]
 fn passes_over_what_is_optional_and_wrong() {
     let tlvs = "0202 0731 0402 0532 0602 0008 0e01 00 0e04 00100010 0e04 00040004 1002 0501 1003 07 0102 0a00 0a01 61 0a01 62 1800 0c02 0a41 0000 0a01";
-    let Ok(Message::Lldp(unit)) = read(&format!("0180c200000e020000000a0388cc {tlvs}")) else { panic!("it is read") };
-    assert_eq!(unit.capabilities, Some(Capabilities { bridge: false, router: true }), "the first whole one");
+    let Ok(NeighbourPdu::Lldp(unit)) = read(&format!("0180c200000e020000000a0388cc {tlvs}")) else { panic!("it is read") };
+    assert_eq!(unit.capabilities, Some(SystemCapabilities { bridge: false, router: true }), "the first whole one");
     assert_eq!((unit.name.as_str(), unit.descr.as_str(), unit.management.len()), ("a", "A", 0));
 }
 
 #[test]
 fn reads_cdp() {
-    assert_eq!(Frame::read(&octets(CDP)), Ok(Frame { source: PORT, message: Message::Cdp(cdp()) }));
+    assert_eq!(NeighbourFrame::read(&octets(CDP)), Ok(NeighbourFrame { source: PORT, message: NeighbourPdu::Cdp(cdp()) }));
 }
 
 #[test]
@@ -182,8 +182,8 @@ fn writes_cdp() {
     let expected = "01 08 0000 00010006 7331 00020011 00000001 0101cc0004 0a090001 00030008 73777033 00040008 00000008";
     let (written, expected) = (cdp().write(), octets(expected));
     assert_eq!((&written[..2], &written[4..]), (&expected[..2], &expected[4..]));
-    assert!(Announcement::read(&written).is_ok(), "and the checksum is right");
-    let frame = Frame { source: PORT, message: Message::Cdp(cdp()) }.write();
+    assert!(CdpAnnouncement::read(&written).is_ok(), "and the checksum is right");
+    let frame = NeighbourFrame { source: PORT, message: NeighbourPdu::Cdp(cdp()) }.write();
     assert_eq!((&frame[..12], &frame[14..22]), (&octets(CDP)[..12], &octets(CDP)[14..22]));
 }
 
@@ -195,7 +195,7 @@ fn an_odd_last_octet_is_summed_in_either_way() {
         let mut octets = octets("0200 0000 00010005 61 00030005 62 00050005 00");
         octets[2..4].copy_from_slice(&sum.to_be_bytes());
         *octets.last_mut().unwrap() = last;
-        Announcement::read(&octets).is_ok()
+        CdpAnnouncement::read(&octets).is_ok()
     };
     // Words but for the last: 0200 0001 0005 6100 0300 0562 0005 0005.
     let rest: u16 = 0x0200 + 0x0001 + 0x0005 + 0x6100 + 0x0300 + 0x0562 + 0x0005 + 0x0005;
@@ -209,7 +209,7 @@ fn an_odd_last_octet_is_summed_in_either_way() {
 
 #[test]
 fn refuses_cdp() {
-    let sealed = |content: &str| Announcement::read(&cdp::sealed(octets(content))).map_err(|e| e.problem);
+    let sealed = |content: &str| CdpAnnouncement::read(&cdp::sealed(octets(content))).map_err(|e| e.problem);
     let whole = "02b4 0000 00010006 7331 00030008 73777033";
     assert!(sealed(whole).is_ok());
     for (content, why) in [
@@ -223,16 +223,16 @@ fn refuses_cdp() {
     ] {
         assert_eq!(sealed(content), Err(why), "{content}");
     }
-    assert_eq!(Announcement::read(&octets(whole)).map_err(|e| e.problem), Err("a wrong checksum"));
-    assert_eq!(Announcement::read(&[2, 180, 0]).map_err(|e| e.problem), Err("ends within its head"));
+    assert_eq!(CdpAnnouncement::read(&octets(whole)).map_err(|e| e.problem), Err("a wrong checksum"));
+    assert_eq!(CdpAnnouncement::read(&[2, 180, 0]).map_err(|e| e.problem), Err("ends within its head"));
     let strange_addresses = "02b4 0000 00010006 7331 00030008 73777033 00020013 ffffffff 0101cc0004 0a090001 01ff";
     assert_eq!(sealed(strange_addresses).map(|a| a.addresses), Ok(vec![address("10.9.0.1")]), "as far as they are whole");
 }
 
 #[test]
 fn reads_bpdus() {
-    assert_eq!(read(BPDU), Ok(Message::Bpdu(Bpdu::Configuration(configuration()))));
-    assert_eq!(read("0180c2000000020000000a030007 424203 0000 00 80 00000000"), Ok(Message::Bpdu(Bpdu::TopologyChange)));
+    assert_eq!(read(BPDU), Ok(NeighbourPdu::Bpdu(Bpdu::Configuration(configuration()))));
+    assert_eq!(read("0180c2000000020000000a030007 424203 0000 00 80 00000000"), Ok(NeighbourPdu::Bpdu(Bpdu::TopologyChange)));
 }
 
 /// The layout of 802.1Q-2018, Figure 14-1, each field with octets of its own.
@@ -247,19 +247,19 @@ fn reads_the_bridge_of_mstp_where_mstp_has_it() {
     let id = |priority, octet| BridgeId { priority, address: Mac([octet; 6]) };
     let said = mst(&region);
     assert_eq!((said.root_bridge, said.root_path_cost, said.bridge, said.port), (id(0x2000, 0xaa), 20_000, id(0x4000, 0xcc), 0x8002));
-    let version = Version::Mstp { regional_root: id(0x3000, 0xbb), internal_path_cost: 2000, remaining_hops: 0x13 };
+    let version = StpVersion::Mstp { regional_root: id(0x3000, 0xbb), internal_path_cost: 2000, remaining_hops: 0x13 };
     assert_eq!((said.version, said.is_designated()), (version, true));
     assert_eq!(said.holds_for(), std::time::Duration::from_secs(19));
     for as_rstp in ["", "00", &region[..region.len() - 2], &region.replacen("0040", "0041", 1), &region.replacen("00", "01", 1)] {
-        assert_eq!((mst(as_rstp).version, mst(as_rstp).bridge), (Version::Rstp, id(0x3000, 0xbb)), "{as_rstp}");
+        assert_eq!((mst(as_rstp).version, mst(as_rstp).bridge), (StpVersion::Rstp, id(0x3000, 0xbb)), "{as_rstp}");
     }
 }
 
 #[test]
 fn writes_bpdus() {
-    let frame = Frame { source: PORT, message: Message::Bpdu(Bpdu::Configuration(configuration())) }.write();
+    let frame = NeighbourFrame { source: PORT, message: NeighbourPdu::Bpdu(Bpdu::Configuration(configuration())) }.write();
     assert_eq!((&frame[..52], frame.len()), (&octets(BPDU)[..], 60), "as the kernel's, padded");
-    let rst = Configuration { version: Version::Rstp, flags: 0x3c, ..configuration() };
+    let rst = ConfigurationBpdu { version: StpVersion::Rstp, flags: 0x3c, ..configuration() };
     let expected = "0000 02 02 3c 1000020000000a00 00000000 1000020000000a00 8001 0000 0600 0200 0400 00";
     assert_eq!(Bpdu::Configuration(rst).write(), octets(expected));
     assert_eq!(Bpdu::TopologyChange.write(), [0, 0, 0, 0x80]);
@@ -298,18 +298,18 @@ fn the_longest_of_everything_fits_a_frame() {
     let long = "ß".repeat(300);
     let addresses = vec![address("fe80::1"); 100];
     let unit = Lldpdu {
-        chassis: Id::Text(long.clone()),
-        port: Id::Text(long.clone()),
+        chassis: NeighbourId::Text(long.clone()),
+        port: NeighbourId::Text(long.clone()),
         port_descr: long.clone(),
         name: long.clone(),
         descr: long.clone(),
         management: addresses.clone(),
         ..lldp()
     };
-    let announcement = Announcement { device: Id::Text(long.clone()), port: Id::Text(long.clone()), name: long, addresses, ..cdp() };
-    for message in [Message::Lldp(unit), Message::Cdp(announcement)] {
-        let read = Frame::read(&Frame { source: PORT, message }.write()).expect("whole");
-        assert_eq!(Frame::read(&read.write()), Ok(read));
+    let announcement = CdpAnnouncement { device: NeighbourId::Text(long.clone()), port: NeighbourId::Text(long.clone()), name: long, addresses, ..cdp() };
+    for message in [NeighbourPdu::Lldp(unit), NeighbourPdu::Cdp(announcement)] {
+        let read = NeighbourFrame::read(&NeighbourFrame { source: PORT, message }.write()).expect("whole");
+        assert_eq!(NeighbourFrame::read(&read.write()), Ok(read));
     }
     let short = octets("0202 0731 0402 0532 0602 0008").into_iter().chain([0x10, 6, 5, 1, 10, 9, 0, 1].repeat(180)).collect::<Vec<u8>>();
     assert_eq!(Lldpdu::read(&short).map(|unit| unit.management.len()), Ok(7));
@@ -328,33 +328,33 @@ fn any_mac() -> impl Strategy<Value = Mac> {
     any::<[u8; 6]>().prop_map(Mac)
 }
 
-fn any_id() -> impl Strategy<Value = Id> {
-    prop_oneof![any_mac().prop_map(Id::Mac), ip().prop_map(Id::Address), word().prop_map(Id::Text)]
+fn any_id() -> impl Strategy<Value = NeighbourId> {
+    prop_oneof![any_mac().prop_map(NeighbourId::Mac), ip().prop_map(NeighbourId::Address), word().prop_map(NeighbourId::Text)]
 }
 
-fn any_capabilities() -> impl Strategy<Value = Option<Capabilities>> {
-    prop::option::of(any::<(bool, bool)>().prop_map(|(bridge, router)| Capabilities { bridge, router }))
+fn any_capabilities() -> impl Strategy<Value = Option<SystemCapabilities>> {
+    prop::option::of(any::<(bool, bool)>().prop_map(|(bridge, router)| SystemCapabilities { bridge, router }))
 }
 
 fn optional_word() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), word()]
 }
 
-fn any_lldp() -> impl Strategy<Value = Message> {
+fn any_lldp() -> impl Strategy<Value = NeighbourPdu> {
     let texts = (optional_word(), optional_word(), optional_word());
     let rest = (any_capabilities(), prop::collection::vec(ip(), 0..4));
     (any_id(), any_id(), any::<u16>(), texts, rest).prop_map(|(chassis, port, ttl, texts, (capabilities, management))| {
         let (port_descr, name, descr) = texts;
-        Message::Lldp(Lldpdu { chassis, port, ttl, port_descr, name, descr, capabilities, management })
+        NeighbourPdu::Lldp(Lldpdu { chassis, port, ttl, port_descr, name, descr, capabilities, management })
     })
 }
 
-fn any_cdp() -> impl Strategy<Value = Message> {
+fn any_cdp() -> impl Strategy<Value = NeighbourPdu> {
     // A name that reads as a MAC address is one in CDP, which has no subtypes; and addresses are written as texts.
-    let named = || "[a-z][a-z0-9./-]{0,30}[g-z]".prop_map(Id::Text);
+    let named = || "[a-z][a-z0-9./-]{0,30}[g-z]".prop_map(NeighbourId::Text);
     let rest = (optional_word(), any_capabilities(), prop::collection::vec(ip(), 0..4));
     (1..=2u8, any::<u8>(), named(), named(), rest).prop_map(|(version, ttl, device, port, (name, capabilities, addresses))| {
-        Message::Cdp(Announcement { version, ttl, device, port, name, capabilities, addresses })
+        NeighbourPdu::Cdp(CdpAnnouncement { version, ttl, device, port, name, capabilities, addresses })
     })
 }
 
@@ -362,11 +362,11 @@ fn any_bridge() -> impl Strategy<Value = BridgeId> {
     (any::<u16>(), any_mac()).prop_map(|(priority, address)| BridgeId { priority, address })
 }
 
-fn any_bpdu() -> impl Strategy<Value = Message> {
+fn any_bpdu() -> impl Strategy<Value = NeighbourPdu> {
     let version = prop_oneof![
-        Just(Version::Stp),
-        Just(Version::Rstp),
-        (any_bridge(), any::<u32>(), any::<u8>()).prop_map(|(regional_root, internal_path_cost, remaining_hops)| Version::Mstp {
+        Just(StpVersion::Stp),
+        Just(StpVersion::Rstp),
+        (any_bridge(), any::<u32>(), any::<u8>()).prop_map(|(regional_root, internal_path_cost, remaining_hops)| StpVersion::Mstp {
             regional_root,
             internal_path_cost,
             remaining_hops
@@ -376,7 +376,7 @@ fn any_bpdu() -> impl Strategy<Value = Message> {
     let configuration = (version, any::<u8>(), any_bridge(), any::<u32>(), any_bridge(), any::<u16>(), times).prop_map(
         |(version, flags, root_bridge, root_path_cost, bridge, port, (age, max_age, hello_time, forward_delay))| {
             let message_age = age % max_age;
-            let said = Configuration {
+            let said = ConfigurationBpdu {
                 version,
                 flags,
                 root_bridge,
@@ -388,14 +388,14 @@ fn any_bpdu() -> impl Strategy<Value = Message> {
                 hello_time,
                 forward_delay,
             };
-            Message::Bpdu(Bpdu::Configuration(said))
+            NeighbourPdu::Bpdu(Bpdu::Configuration(said))
         },
     );
-    prop_oneof![9 => configuration, 1 => Just(Message::Bpdu(Bpdu::TopologyChange))]
+    prop_oneof![9 => configuration, 1 => Just(NeighbourPdu::Bpdu(Bpdu::TopologyChange))]
 }
 
-fn any_frame() -> impl Strategy<Value = Frame> {
-    (any_mac(), prop_oneof![any_lldp(), any_cdp(), any_bpdu()]).prop_map(|(source, message)| Frame { source, message })
+fn any_frame() -> impl Strategy<Value = NeighbourFrame> {
+    (any_mac(), prop_oneof![any_lldp(), any_cdp(), any_bpdu()]).prop_map(|(source, message)| NeighbourFrame { source, message })
 }
 
 proptest! {
@@ -403,7 +403,7 @@ proptest! {
     fn what_is_written_reads_the_same(frame in any_frame()) {
         let octets = frame.write();
         prop_assert!((60..=1514).contains(&octets.len()));
-        prop_assert_eq!(Frame::read(&octets), Ok(frame));
+        prop_assert_eq!(NeighbourFrame::read(&octets), Ok(frame));
     }
 
     #[test]
@@ -419,13 +419,13 @@ proptest! {
         }
         octets.truncate(end.index(octets.len() + 1));
         octets.extend(more);
-        if let Ok(read) = Frame::read(&octets) {
-            let again = Frame::read(&read.write());
+        if let Ok(read) = NeighbourFrame::read(&octets) {
+            let again = NeighbourFrame::read(&read.write());
             prop_assert_eq!(again, Ok(read), "what is read can be said again");
         }
         // Past the checksum and the LLC, which damage seldom leaves right.
         for content in (0..octets.len().min(30)).map(|at| &octets[at..]) {
-            let _ = (Lldpdu::read(content), Bpdu::read(content), Announcement::read(&cdp::sealed(content.to_vec())));
+            let _ = (Lldpdu::read(content), Bpdu::read(content), CdpAnnouncement::read(&cdp::sealed(content.to_vec())));
         }
     }
 }

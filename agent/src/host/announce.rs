@@ -1,15 +1,15 @@
 //! LLDP under the host's name (IEEE 802.1AB-2016), unless another program announces by the same card.
 mod turns;
 
-use super::card::Card;
-use super::packets::{self, Buffer, Packets, SocketError, filter};
-use crate::frames::{Frame, Message};
+use super::card::NetworkCard;
+use super::packets::{self, FrameBuffer, PacketSocket, PacketSocketError, filter};
+use crate::frames::{NeighbourFrame, NeighbourPdu};
 use std::time::{Duration, Instant};
-use turns::{Turns, Word};
+use turns::{TransmitState, OutgoingFrame};
 
 /// What is announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Announcement {
+pub struct LldpAnnouncement {
     /// The host's name.
     pub host: String,
     /// What it is, in words; may be empty.
@@ -32,38 +32,38 @@ const REST: Duration = Duration::from_secs(30 * 60);
 /// begins, when a card gets a carrier, and now and then, and stands aside on a card by which another program speaks. Until a
 /// watch has found nobody, it first listens on each card.
 #[derive(Debug)]
-pub struct Announcer {
+pub struct LldpAnnouncer {
     /// Sends, and sees what other sockets send: a packet socket never sees what it sent itself.
-    socket: Packets,
-    turns: Turns,
-    watch: Option<Watch>,
+    socket: PacketSocket,
+    turns: TransmitState,
+    watch: Option<ListenWindow>,
     /// When it watches again.
     next_watch: Duration,
     opened: Instant,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Watch {
+struct ListenWindow {
     since: Duration,
     until: Duration,
 }
 
-impl Announcer {
+impl LldpAnnouncer {
     /// Opens its socket.
     ///
     /// # Errors
     /// Where the system refuses it: CAP_NET_RAW is missing.
-    pub fn open(said: Announcement) -> Result<Announcer, SocketError> {
-        let socket = Packets::open("announcing by LLDP", packets::LLDP, &filter::leaving(packets::LLDP))?;
-        Ok(Announcer { socket, turns: Turns::new(said), watch: None, next_watch: Duration::ZERO, opened: Instant::now() })
+    pub fn open(said: LldpAnnouncement) -> Result<LldpAnnouncer, PacketSocketError> {
+        let socket = PacketSocket::open("announcing by LLDP", packets::LLDP, &filter::leaving(packets::LLDP))?;
+        Ok(LldpAnnouncer { socket, turns: TransmitState::new(said), watch: None, next_watch: Duration::ZERO, opened: Instant::now() })
     }
 
     /// Announces by those cards where it is due; by a card no longer named it says farewell. Never blocks. Call it about once a
     /// second.
-    pub fn step(&mut self, cards: &[Card]) {
+    pub fn step(&mut self, cards: &[NetworkCard]) {
         let now = self.opened.elapsed();
         self.overhear(now);
-        if self.turns.follow(cards, now) || now >= self.next_watch {
+        if self.turns.update_cards(cards, now) || now >= self.next_watch {
             self.begin_watch(now);
         }
         self.send();
@@ -74,16 +74,16 @@ impl Announcer {
 
     /// Takes note of what other programs announced.
     fn overhear(&mut self, now: Duration) {
-        let mut buffer = Buffer::default();
+        let mut buffer = FrameBuffer::default();
         while let Some(received) = self.socket.next(&mut buffer) {
-            if let Ok(Frame { source, message: Message::Lldp(unit) }) = Frame::read(received.frame) {
-                self.turns.overhear(received.card, source, &unit, now);
+            if let Ok(NeighbourFrame { source, message: NeighbourPdu::Lldp(unit) }) = NeighbourFrame::read(received.frame) {
+                self.turns.hear_other_program(received.card, source, &unit, now);
             }
         }
     }
 
     fn send(&mut self) {
-        for Word { card, frame } in self.turns.words() {
+        for OutgoingFrame { card, frame } in self.turns.take_frames() {
             // A card that went away or down meanwhile: it is announced anew when it is back.
             if let Err(problem) = self.socket.send(card, &frame.write()) {
                 tracing::debug!("card {card}: announcing by LLDP: {problem}");
@@ -93,15 +93,15 @@ impl Announcer {
 
     fn begin_watch(&mut self, now: Duration) {
         let since = self.watch.map_or(now, |watch| watch.since);
-        self.watch = Some(Watch { since, until: now + WATCH });
+        self.watch = Some(ListenWindow { since, until: now + WATCH });
         self.next_watch = now + WATCH + REST;
         self.receive(packets::ALL);
     }
 
-    fn end_watch(&mut self, watch: Watch, now: Duration) {
+    fn end_watch(&mut self, watch: ListenWindow, now: Duration) {
         self.watch = None;
         self.receive(packets::LLDP);
-        self.turns.resume(watch.since, now);
+        self.turns.forget_unheard_since(watch.since, now);
     }
 
     /// Incoming LLDP meets the filter only, and costs nothing.
@@ -112,10 +112,10 @@ impl Announcer {
     }
 }
 
-impl Drop for Announcer {
+impl Drop for LldpAnnouncer {
     fn drop(&mut self) {
         let now = self.opened.elapsed();
-        self.turns.follow(&[], now);
+        self.turns.update_cards(&[], now);
         self.send();
     }
 }

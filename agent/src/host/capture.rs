@@ -1,10 +1,10 @@
 //! Hears on the cards.
-use super::card::Card;
-use super::heard::Memory;
+use super::card::NetworkCard;
+use super::heard::FrameMemory;
 use super::packets::filter;
-use super::packets::{self, Buffer, Packets, SocketError};
-use crate::frames::{Frame, bpdu, cdp, lldp};
-use inventory::host_report::Heard;
+use super::packets::{self, FrameBuffer, PacketSocket, PacketSocketError};
+use crate::frames::{NeighbourFrame, bpdu, cdp, lldp};
+use inventory::host_report::HeardFrame;
 use inventory::{Mac, Millis};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -20,41 +20,41 @@ const MOST_FRAMES: usize = 1000;
 
 /// Hears LLDP, CDP and BPDUs on every card.
 #[derive(Debug)]
-pub struct Ear {
-    lldp: Packets,
-    llc: Packets,
+pub struct FrameListener {
+    lldp: PacketSocket,
+    llc: PacketSocket,
     /// Cards that let the groups through.
     attended: BTreeSet<u32>,
-    memory: Memory,
+    memory: FrameMemory,
     opened: Instant,
 }
 
-impl Ear {
+impl FrameListener {
     /// Opens its sockets.
     ///
     /// # Errors
     /// Where the system refuses them: CAP_NET_RAW is missing.
-    pub fn open() -> Result<Ear, SocketError> {
-        let open = |purpose, protocol, groups: &[Mac]| Packets::open(purpose, protocol, &filter::to(groups));
-        Ok(Ear {
+    pub fn open() -> Result<FrameListener, PacketSocketError> {
+        let open = |purpose, protocol, groups: &[Mac]| PacketSocket::open(purpose, protocol, &filter::to_groups(groups));
+        Ok(FrameListener {
             lldp: open("hearing LLDP", packets::LLDP, &LLDP_GROUPS)?,
             llc: open("hearing BPDUs and CDP", packets::LLC, &LLC_GROUPS)?,
             attended: BTreeSet::new(),
-            memory: Memory::default(),
+            memory: FrameMemory::default(),
             opened: Instant::now(),
         })
     }
 
     /// What these cards heard and has not aged out, `now` being the host's clock. Never waits. The sockets keep some dozen
     /// frames: call it about once a second, and at least every ten.
-    pub fn heard(&mut self, now: Millis, cards: &[Card]) -> Vec<Heard> {
+    pub fn heard(&mut self, now: Millis, cards: &[NetworkCard]) -> Vec<HeardFrame> {
         self.attend(cards);
         self.listen(now, cards);
-        self.memory.told(cards, self.opened.elapsed())
+        self.memory.current(cards, self.opened.elapsed())
     }
 
     /// Has new cards let the groups through. A membership ends with its card, and numbers of cards are not given again soon.
-    fn attend(&mut self, cards: &[Card]) {
+    fn attend(&mut self, cards: &[NetworkCard]) {
         self.attended.retain(|index| cards.iter().any(|card| card.index == *index));
         for card in cards {
             if self.attended.insert(card.index) {
@@ -68,12 +68,12 @@ impl Ear {
         }
     }
 
-    fn listen(&mut self, at: Millis, cards: &[Card]) {
-        let mut buffer = Buffer::default();
+    fn listen(&mut self, at: Millis, cards: &[NetworkCard]) {
+        let mut buffer = FrameBuffer::default();
         for socket in [&self.lldp, &self.llc] {
             for _ in 0..MOST_FRAMES {
                 let Some(received) = socket.next(&mut buffer) else { break };
-                match Frame::read(received.frame) {
+                match NeighbourFrame::read(received.frame) {
                     // A frame of one's own comes back where two cards are on one segment.
                     Ok(frame) if cards.iter().any(|card| card.mac == frame.source) => {}
                     Ok(frame) => self.memory.hear(received.card, frame, at, self.opened.elapsed()),

@@ -3,7 +3,7 @@ use inventory::Mac;
 
 /// One card. Cards come, go and change their names; their number stays for as long as they do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
+pub struct NetworkCard {
     /// The system's number for it, above zero.
     pub index: u32,
     /// The system's name for it, now.

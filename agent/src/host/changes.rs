@@ -1,20 +1,20 @@
 //! What is worth telling at once: carriers, cards, neighbours. Counters and times of hearing are not.
-use super::nics::Found;
-use inventory::host_report::{Heard, Nic, Path, Said};
+use super::nics::KernelNic;
+use inventory::host_report::{HeardFrame, Nic, ProbedPath, HeardContent};
 use std::collections::BTreeMap;
 
 /// What was seen last.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct ChangeDetector {
     /// Without counters, by name; `None` before the first look.
     nics: Option<BTreeMap<String, Nic>>,
-    heard: BTreeMap<String, Vec<Said>>,
-    ways: Vec<Path>,
+    heard: BTreeMap<String, Vec<HeardContent>>,
+    ways: Vec<ProbedPath>,
 }
 
-impl Changes {
+impl ChangeDetector {
     /// Takes a look in; whether anything is new. The first look is.
-    pub(super) fn learn(&mut self, all: &[Found], heard: &[Heard]) -> bool {
+    pub(super) fn learn(&mut self, all: &[KernelNic], heard: &[HeardFrame]) -> bool {
         let nics = Some(all.iter().map(|f| (f.nic.name.clone(), still(&f.nic))).collect());
         let heard = said(heard);
         let new = self.nics != nics || self.heard != heard;
@@ -23,8 +23,8 @@ impl Changes {
     }
 
     /// Takes paths in; whether any leads another way than before.
-    pub(super) fn learn_paths(&mut self, paths: &[Path]) -> bool {
-        let ways: Vec<Path> = paths.iter().map(|p| Path { round_trip: None, ..p.clone() }).collect();
+    pub(super) fn learn_paths(&mut self, paths: &[ProbedPath]) -> bool {
+        let ways: Vec<ProbedPath> = paths.iter().map(|p| ProbedPath { round_trip: None, ..p.clone() }).collect();
         std::mem::replace(&mut self.ways, ways) != self.ways
     }
 }
@@ -33,8 +33,8 @@ fn still(nic: &Nic) -> Nic {
     Nic { in_octets: 0, out_octets: 0, ..nic.clone() }
 }
 
-fn said(heard: &[Heard]) -> BTreeMap<String, Vec<Said>> {
-    let mut said: BTreeMap<String, Vec<Said>> = BTreeMap::new();
+fn said(heard: &[HeardFrame]) -> BTreeMap<String, Vec<HeardContent>> {
+    let mut said: BTreeMap<String, Vec<HeardContent>> = BTreeMap::new();
     for one in heard {
         said.entry(one.nic.clone()).or_default().push(one.said.clone());
     }
@@ -44,37 +44,37 @@ fn said(heard: &[Heard]) -> BTreeMap<String, Vec<Said>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::card::Card;
+    use crate::host::card::NetworkCard;
     use inventory::host_report::RoundTrip;
     use inventory::observation::BridgeId;
     use inventory::{BitsPerSec, Mac, Millis};
 
-    fn found(name: &str, up: bool, octets: u64) -> Found {
+    fn found(name: &str, up: bool, octets: u64) -> KernelNic {
         let mac = Mac([2, 0, 0, 0, 0, 1]);
         let nic = Nic { name: name.into(), mac: Some(mac), up, in_octets: octets, ..Nic::default() };
-        Found { nic, card: Card { index: 1, name: name.into(), mac, up }, plugged: true }
+        KernelNic { nic, card: NetworkCard { index: 1, name: name.into(), mac, up }, plugged: true }
     }
 
-    fn bpdu(at: u64, port: u16) -> Heard {
+    fn bpdu(at: u64, port: u16) -> HeardFrame {
         let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 9]) };
-        let said = Said::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port };
-        Heard { nic: "eth0".into(), at: Millis(at), said }
+        let said = HeardContent::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port };
+        HeardFrame { nic: "eth0".into(), at: Millis(at), said }
     }
 
     #[test]
     fn counters_and_repeated_frames_are_no_news() {
-        let mut changes = Changes::default();
+        let mut changes = ChangeDetector::default();
         assert!(changes.learn(&[found("eth0", true, 5)], &[bpdu(1, 1)]));
         assert!(!changes.learn(&[found("eth0", true, 99)], &[bpdu(2, 1)]));
     }
 
     #[test]
     fn cables_cards_and_neighbours_are() {
-        let mut changes = Changes::default();
+        let mut changes = ChangeDetector::default();
         let mut faster = found("eth0", true, 0);
         faster.nic.rate = Some(BitsPerSec::GIGABIT);
         let up = found("eth0", true, 0);
-        let looks: [(&[Found], &[Heard]); 6] = [
+        let looks: [(&[KernelNic], &[HeardFrame]); 6] = [
             (&[], &[]),
             (std::slice::from_ref(&up), &[]),
             (&[found("eth0", false, 0)], &[]),
@@ -92,10 +92,10 @@ mod tests {
     #[test]
     fn another_way_is_news_another_time_is_not() {
         let way = |us| RoundTrip { min_us: us, median_us: us, samples: 1 };
-        let path = Path { to: "n1".into(), address: [10, 0, 0, 2].into(), hops: vec![], reached: true, round_trip: Some(way(1)) };
-        let mut changes = Changes::default();
+        let path = ProbedPath { to: "n1".into(), address: [10, 0, 0, 2].into(), hops: vec![], reached: true, round_trip: Some(way(1)) };
+        let mut changes = ChangeDetector::default();
         assert!(changes.learn_paths(std::slice::from_ref(&path)));
-        assert!(!changes.learn_paths(&[Path { round_trip: Some(way(2)), ..path.clone() }]));
-        assert!(changes.learn_paths(&[Path { hops: vec![None], ..path }]));
+        assert!(!changes.learn_paths(&[ProbedPath { round_trip: Some(way(2)), ..path.clone() }]));
+        assert!(changes.learn_paths(&[ProbedPath { hops: vec![None], ..path }]));
     }
 }

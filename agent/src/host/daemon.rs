@@ -1,13 +1,13 @@
 //! The agent as a daemon: one task that looks once a second and at every change, and says what it saw when it is due.
-use super::card::Card;
-use super::changes::Changes;
-use super::nics::{Cards, Found, NicsError, slots};
-use super::packets::SocketError;
+use super::card::NetworkCard;
+use super::changes::ChangeDetector;
+use super::nics::{NicMonitor, KernelNic, NicsError, slots};
+use super::packets::PacketSocketError;
 use super::probe::{self, Prober};
-use super::reporter::Controller;
-use super::{Announcement, Announcer, Ear, Seeder};
+use super::reporter::ControllerClient;
+use super::{LldpAnnouncement, LldpAnnouncer, FrameListener, SeedSender};
 use crate::now;
-use inventory::host_report::{Directions, Heard, HostReport, Path, Peer};
+use inventory::host_report::{ProbeDirections, HeardFrame, HostReport, ProbedPath, ProbeTarget};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ const TRACES: Duration = Duration::from_secs(60);
 
 /// What the operator said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settings {
+pub struct AgentSettings {
     /// The host's name in the inventory.
     pub host: String,
     /// The only cards to look at; all where empty.
@@ -58,7 +58,7 @@ pub struct Settings {
 
 /// Why the agent ended.
 #[derive(Debug, thiserror::Error)]
-pub enum DaemonError {
+pub enum HostAgentError {
     /// The kernel does not tell of its cards.
     #[error(transparent)]
     Nics(#[from] NicsError),
@@ -70,10 +70,10 @@ pub enum DaemonError {
 /// An agent whose sockets are open; from here on it needs no privilege.
 #[derive(Debug)]
 pub struct HostAgent {
-    settings: Settings,
-    ear: Ear,
+    settings: AgentSettings,
+    ear: FrameListener,
     /// Announces and seeds.
-    voice: Option<(Announcer, Seeder)>,
+    voice: Option<(LldpAnnouncer, SeedSender)>,
     prober: Option<Prober>,
 }
 
@@ -82,24 +82,24 @@ impl HostAgent {
     ///
     /// # Errors
     /// Where the system refuses one: CAP_NET_RAW is missing.
-    pub fn open(settings: Settings) -> Result<HostAgent, SocketError> {
-        let announcement = || Announcement {
+    pub fn open(settings: AgentSettings) -> Result<HostAgent, PacketSocketError> {
+        let announcement = || LldpAnnouncement {
             host: settings.host.clone(),
             description: concat!("heddle agent ", env!("CARGO_PKG_VERSION")).to_owned(),
             every: ANNOUNCE,
             listen: LISTEN,
         };
-        let voice = if settings.announce { Some((Announcer::open(announcement())?, Seeder::open()?)) } else { None };
+        let voice = if settings.announce { Some((LldpAnnouncer::open(announcement())?, SeedSender::open()?)) } else { None };
         let prober = if settings.probe { Some(Prober::open()?) } else { None };
-        Ok(HostAgent { ear: Ear::open()?, voice, prober, settings })
+        Ok(HostAgent { ear: FrameListener::open()?, voice, prober, settings })
     }
 
     /// Listens for so long, traces `peers`, and gives one report. Sends nothing but probes.
     ///
     /// # Errors
     /// [`DaemonError`].
-    pub async fn once(mut self, listen: Duration, peers: Vec<Peer>) -> Result<HostReport, DaemonError> {
-        let cards = Cards::open(&self.settings.interfaces)?;
+    pub async fn once(mut self, listen: Duration, peers: Vec<ProbeTarget>) -> Result<HostReport, HostAgentError> {
+        let cards = NicMonitor::open(&self.settings.interfaces)?;
         let wanted = peers.len().min(probe::MOST_PEERS);
         let (_peers, peers) = watch::channel(peers);
         let (found, mut paths) = watch::channel(Vec::new());
@@ -107,7 +107,7 @@ impl HostAgent {
             if let Some(prober) = self.prober.take().filter(|_| wanted > 0) {
                 tokio::select! {
                     _ = prober.run(peers, found.clone()) => {}
-                    _ = paths.wait_for(|p: &Vec<Path>| p.len() == wanted) => {}
+                    _ = paths.wait_for(|p: &Vec<ProbedPath>| p.len() == wanted) => {}
                     () = sleep(TRACES) => {}
                 }
             }
@@ -136,22 +136,22 @@ impl HostAgent {
     ///
     /// # Errors
     /// [`DaemonError`].
-    pub async fn run(self, controller: Controller, stop: impl Future<Output = ()>) -> Result<(), DaemonError> {
-        let cards = Cards::open(&self.settings.interfaces)?;
+    pub async fn run(self, controller: ControllerClient, stop: impl Future<Output = ()>) -> Result<(), HostAgentError> {
+        let cards = NicMonitor::open(&self.settings.interfaces)?;
         let (peers, wanted) = watch::channel(Vec::new());
         let (found, paths) = watch::channel(Vec::new());
         let (reports, newest) = watch::channel(Arc::new(HostReport::default()));
-        let (told, directions) = watch::channel(Directions::default());
+        let (told, directions) = watch::channel(ProbeDirections::default());
         let prober = self.prober;
         let probing = async {
             match prober {
-                Some(prober) => prober.run(wanted, found).await.map_err(DaemonError::Probe),
+                Some(prober) => prober.run(wanted, found).await.map_err(HostAgentError::Probe),
                 None => std::future::pending().await,
             }
         };
-        let looker = Looker { settings: self.settings, cards, ear: self.ear, voice: self.voice, paths, directions, peers, reports };
+        let looker = HostObserver { settings: self.settings, cards, ear: self.ear, voice: self.voice, paths, directions, peers, reports };
         tokio::select! {
-            ended = looker.run() => ended.map_err(DaemonError::Nics),
+            ended = looker.run() => ended.map_err(HostAgentError::Nics),
             ended = probing => ended,
             () = controller.run(newest, told) => Ok(()),
             () = stop => Ok(()),
@@ -160,20 +160,20 @@ impl HostAgent {
 }
 
 /// Who looks, and whom it hears from and tells.
-struct Looker {
-    settings: Settings,
-    cards: Cards,
-    ear: Ear,
-    voice: Option<(Announcer, Seeder)>,
-    paths: watch::Receiver<Vec<Path>>,
-    directions: watch::Receiver<Directions>,
-    peers: watch::Sender<Vec<Peer>>,
+struct HostObserver {
+    settings: AgentSettings,
+    cards: NicMonitor,
+    ear: FrameListener,
+    voice: Option<(LldpAnnouncer, SeedSender)>,
+    paths: watch::Receiver<Vec<ProbedPath>>,
+    directions: watch::Receiver<ProbeDirections>,
+    peers: watch::Sender<Vec<ProbeTarget>>,
     reports: watch::Sender<Arc<HostReport>>,
 }
 
-impl Looker {
+impl HostObserver {
     async fn run(mut self) -> Result<(), NicsError> {
-        let mut changes = Changes::default();
+        let mut changes = ChangeDetector::default();
         let mut all = self.cards.read().await?;
         tell_missing(&self.settings, &all);
         let mut look = interval(LOOK);
@@ -225,23 +225,23 @@ impl Looker {
     }
 }
 
-fn tell_missing(settings: &Settings, all: &[Found]) {
+fn tell_missing(settings: &AgentSettings, all: &[KernelNic]) {
     for name in settings.interfaces.iter().filter(|name| !all.iter().any(|f| f.nic.name == **name)) {
         tracing::warn!("--interface {name}: no such Ethernet card now; it is looked at when it comes");
     }
 }
 
 /// Ends of cables.
-fn plugged(all: &[Found]) -> Vec<Card> {
+fn plugged(all: &[KernelNic]) -> Vec<NetworkCard> {
     all.iter().filter(|f| f.plugged).map(|f| f.card.clone()).collect()
 }
 
 /// Those the host sends by.
-fn addressed(all: &[Found]) -> Vec<Card> {
+fn addressed(all: &[KernelNic]) -> Vec<NetworkCard> {
     all.iter().filter(|f| f.nic.master.is_none() && !f.nic.addresses.is_empty()).map(|f| f.card.clone()).collect()
 }
 
-fn report(settings: &Settings, all: &[Found], heard: Vec<Heard>, paths: Vec<Path>) -> HostReport {
+fn report(settings: &AgentSettings, all: &[KernelNic], heard: Vec<HeardFrame>, paths: Vec<ProbedPath>) -> HostReport {
     HostReport {
         host: settings.host.clone(),
         slots: settings.slots.unwrap_or_else(slots),

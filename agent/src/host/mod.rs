@@ -29,9 +29,9 @@ pub mod probe;
 pub mod reporter;
 mod seed;
 
-pub use announce::{Announcement, Announcer};
-pub use capture::Ear;
-pub use card::Card;
-pub use daemon::{HostAgent, Settings};
-pub use packets::SocketError;
-pub use seed::Seeder;
+pub use announce::{LldpAnnouncement, LldpAnnouncer};
+pub use capture::FrameListener;
+pub use card::NetworkCard;
+pub use daemon::{HostAgent, AgentSettings};
+pub use packets::PacketSocketError;
+pub use seed::SeedSender;

@@ -2,7 +2,7 @@
 //!
 //! Netlink answers for the network namespace the socket was opened in; `/sys` may show another one.
 #![allow(unsafe_code, reason = "the rate of a card has no rtnetlink attribute: an ioctl of ethtool gives it")]
-use super::card::Card;
+use super::card::NetworkCard;
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::address::AddressFault;
 use inventory::host_report::Nic;
@@ -26,11 +26,11 @@ const MOST_ADDRESSES: usize = 32;
 
 /// An Ethernet interface that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct KernelNic {
     /// What is reported of it.
     pub nic: Nic,
     /// The same for those who send and receive on it.
-    pub card: Card,
+    pub card: NetworkCard,
     /// Whether it is itself an end of a cable: not a bond, bridge or VLAN over such cards, which are told for their addresses.
     pub plugged: bool,
 }
@@ -44,7 +44,7 @@ pub struct NicsError {
 }
 
 /// The kernel's view of the cards, and news of it.
-pub struct Cards {
+pub struct NicMonitor {
     /// The only ones that count; all where empty.
     only: Vec<String>,
     handle: rtnetlink::Handle,
@@ -54,13 +54,13 @@ pub struct Cards {
     tasks: [JoinHandle<()>; 2],
 }
 
-impl Cards {
+impl NicMonitor {
     /// Connects to the kernel; no privilege is needed. Only the cards named count, whatever they are; all do where none is
     /// named. Call it inside a tokio runtime.
     ///
     /// # Errors
     /// [`NicsError`] where sockets are refused.
-    pub fn open(only: &[String]) -> Result<Cards, NicsError> {
+    pub fn open(only: &[String]) -> Result<NicMonitor, NicsError> {
         let refused = |e: io::Error| NicsError { doing: "opening a netlink socket", problem: e.to_string() };
         let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
         let (connection, handle, mut messages) = new_multicast_connection(&groups).map_err(refused)?;
@@ -73,7 +73,7 @@ impl Cards {
                 told.notify_one();
             }
         });
-        Ok(Cards { only: only.to_vec(), handle, socket, news, tasks: [tokio::spawn(connection), drain] })
+        Ok(NicMonitor { only: only.to_vec(), handle, socket, news, tasks: [tokio::spawn(connection), drain] })
     }
 
     /// Waits until a card or an address changed since the last call.
@@ -85,7 +85,7 @@ impl Cards {
     ///
     /// # Errors
     /// [`NicsError`] where the kernel refuses.
-    pub async fn read(&self) -> Result<Vec<Found>, NicsError> {
+    pub async fn read(&self) -> Result<Vec<KernelNic>, NicsError> {
         let refused = |doing| move |e: rtnetlink::Error| NicsError { doing, problem: e.to_string() };
         let links: Vec<LinkMessage> = self.handle.link().get().execute().try_collect().await.map_err(refused("listing them"))?;
         let addresses: Vec<AddressMessage> =
@@ -98,7 +98,7 @@ impl Cards {
     }
 }
 
-impl Drop for Cards {
+impl Drop for NicMonitor {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
@@ -111,7 +111,7 @@ pub fn slots() -> u32 {
 }
 
 /// An Ethernet interface, before it is known whether it counts.
-struct Interface<'a> {
+struct KernelInterface<'a> {
     index: u32,
     kind: Option<&'a InfoKind>,
     master: Option<u32>,
@@ -123,7 +123,7 @@ struct Interface<'a> {
 
 /// Cards that lead out of the host and what is built upon them. A virtual Ethernet counts where it has an address and no
 /// bridge: then it is the card of a container, not the host's end of one.
-fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -> Vec<Found> {
+fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -> Vec<KernelNic> {
     let mut of: BTreeMap<u32, Vec<(IpAddr, u8)>> = BTreeMap::new();
     for (index, address) in addresses.iter().filter_map(address) {
         let list = of.entry(index).or_default();
@@ -131,12 +131,12 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
             list.push(address);
         }
     }
-    let interfaces: Vec<Interface<'_>> = links
+    let interfaces: Vec<KernelInterface<'_>> = links
         .iter()
         .filter(|l| l.header.link_layer_type == LinkLayerType::Ether)
-        .map(|l| Interface::new(l, of.remove(&l.header.index).unwrap_or_default()))
+        .map(|l| KernelInterface::new(l, of.remove(&l.header.index).unwrap_or_default()))
         .collect();
-    let counts = |i: &&Interface<'_>| if only.is_empty() { i.is_plugged() } else { only.iter().any(|name| name == i.name()) };
+    let counts = |i: &&KernelInterface<'_>| if only.is_empty() { i.is_plugged() } else { only.iter().any(|name| name == i.name()) };
     let plugged: BTreeSet<u32> = interfaces.iter().filter(counts).map(|i| i.index).take(MOST_CARDS).collect();
     let told = with_what_is_upon(&interfaces, &plugged);
     let named: BTreeMap<u32, (&str, Option<&InfoKind>)> = interfaces.iter().map(|i| (i.index, (i.name(), i.kind))).collect();
@@ -148,11 +148,11 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
 }
 
 /// Adds bonds, bridges and VLANs over the given ones, and those over them.
-fn with_what_is_upon(interfaces: &[Interface<'_>], plugged: &BTreeSet<u32>) -> BTreeSet<u32> {
+fn with_what_is_upon(interfaces: &[KernelInterface<'_>], plugged: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut told = plugged.clone();
     loop {
         let masters: BTreeSet<u32> = interfaces.iter().filter(|i| told.contains(&i.index)).filter_map(|i| i.master).collect();
-        let upon = |i: &&Interface<'_>| masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b));
+        let upon = |i: &&KernelInterface<'_>| masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b));
         let more: Vec<u32> = interfaces.iter().filter(|i| !told.contains(&i.index)).filter(upon).map(|i| i.index).collect();
         let room = (2 * MOST_CARDS).saturating_sub(told.len());
         if more.is_empty() || room == 0 {
@@ -162,9 +162,9 @@ fn with_what_is_upon(interfaces: &[Interface<'_>], plugged: &BTreeSet<u32>) -> B
     }
 }
 
-impl<'a> Interface<'a> {
-    fn new(link: &'a LinkMessage, addresses: Vec<(IpAddr, u8)>) -> Interface<'a> {
-        let mut interface = Interface { index: link.header.index, kind: None, master: None, below: None, link, addresses };
+impl<'a> KernelInterface<'a> {
+    fn new(link: &'a LinkMessage, addresses: Vec<(IpAddr, u8)>) -> KernelInterface<'a> {
+        let mut interface = KernelInterface { index: link.header.index, kind: None, master: None, below: None, link, addresses };
         let mut elsewhere = false;
         for attribute in &link.attributes {
             match attribute {
@@ -198,7 +198,7 @@ impl<'a> Interface<'a> {
     }
 
     /// `None` where it has no address of its own.
-    fn found(&self, master: Option<(&str, Option<&InfoKind>)>, plugged: bool) -> Option<Found> {
+    fn found(&self, master: Option<(&str, Option<&InfoKind>)>, plugged: bool) -> Option<KernelNic> {
         let (mut mac, mut permanent, mut octets) = (None, None, (0, 0));
         for attribute in &self.link.attributes {
             match attribute {
@@ -222,7 +222,7 @@ impl<'a> Interface<'a> {
             in_octets: octets.0,
             out_octets: octets.1,
         };
-        Some(Found { nic, card: Card { index: self.index, name: self.name().to_owned(), mac, up }, plugged })
+        Some(KernelNic { nic, card: NetworkCard { index: self.index, name: self.name().to_owned(), mac, up }, plugged })
     }
 }
 

@@ -11,7 +11,7 @@
 #![allow(unsafe_code, reason = "packet sockets have no safe wrapper for their addresses, memberships and filters")]
 pub(crate) mod filter;
 
-use filter::Instruction;
+use filter::BpfInstruction;
 use nix::sys::socket::{LinkAddr, MsgFlags, recvfrom};
 use std::ffi::c_int;
 use std::io;
@@ -32,7 +32,7 @@ const LONGEST: usize = 1522;
 /// A socket that could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("packet socket for {purpose}: {problem}{}", hint(.problem))]
-pub struct SocketError {
+pub struct PacketSocketError {
     /// What it was for: "hearing LLDP".
     pub purpose: &'static str,
     /// What the system said.
@@ -48,24 +48,24 @@ fn hint(problem: &io::Error) -> &'static str {
 
 /// A packet socket.
 #[derive(Debug)]
-pub(crate) struct Packets {
+pub(crate) struct PacketSocket {
     socket: OwnedFd,
 }
 
 /// One frame as received.
 #[derive(Debug)]
-pub(crate) struct Received<'b> {
+pub(crate) struct ReceivedFrame<'b> {
     /// The card's number.
     pub(crate) card: u32,
     /// The frame from its destination address on, without its check sequence.
     pub(crate) frame: &'b [u8],
 }
 
-impl Packets {
+impl PacketSocket {
     /// Opens a socket that receives `protocol` on every card, as far as `filter` lets it through.
-    pub(crate) fn open(purpose: &'static str, protocol: u16, filter: &[Instruction]) -> Result<Packets, SocketError> {
+    pub(crate) fn open(purpose: &'static str, protocol: u16, filter: &[BpfInstruction]) -> Result<PacketSocket, PacketSocketError> {
         let open = || {
-            let socket = Packets { socket: socket()? };
+            let socket = PacketSocket { socket: socket()? };
             attach(&socket.socket, filter)?;
             // The card on which the cable is, where the frame goes to a bond (see bond_handle_frame in the kernel).
             socket.option(libc::PACKET_ORIGDEV, &1)?;
@@ -73,12 +73,12 @@ impl Packets {
             socket.receive_only(protocol)?;
             Ok(socket)
         };
-        open().map_err(|problem| SocketError { purpose, problem })
+        open().map_err(|problem| PacketSocketError { purpose, problem })
     }
 
     /// Opens a socket that only sends.
-    pub(crate) fn open_mute(purpose: &'static str) -> Result<Packets, SocketError> {
-        socket().map(|socket| Packets { socket }).map_err(|problem| SocketError { purpose, problem })
+    pub(crate) fn open_mute(purpose: &'static str) -> Result<PacketSocket, PacketSocketError> {
+        socket().map(|socket| PacketSocket { socket }).map_err(|problem| PacketSocketError { purpose, problem })
     }
 
     /// Changes what is received. [`ALL`] costs a little for each frame the host sends or receives.
@@ -102,11 +102,11 @@ impl Packets {
     }
 
     /// The next frame that is there, without waiting; a longer one is cut.
-    pub(crate) fn next<'b>(&self, buffer: &'b mut Buffer) -> Option<Received<'b>> {
+    pub(crate) fn next<'b>(&self, buffer: &'b mut FrameBuffer) -> Option<ReceivedFrame<'b>> {
         loop {
             match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), &mut buffer.0) {
                 Ok((length, Some(from))) => {
-                    return Some(Received { card: u32::try_from(from.ifindex()).ok()?, frame: &buffer.0[..length] });
+                    return Some(ReceivedFrame { card: u32::try_from(from.ifindex()).ok()?, frame: &buffer.0[..length] });
                 }
                 // A card that went down says so once to each socket; there may be frames behind it.
                 Err(nix::Error::ENETDOWN | nix::Error::EINTR) => {}
@@ -131,11 +131,11 @@ impl Packets {
 }
 
 /// Room for one frame.
-pub(crate) struct Buffer([u8; LONGEST]);
+pub(crate) struct FrameBuffer([u8; LONGEST]);
 
-impl Default for Buffer {
-    fn default() -> Buffer {
-        Buffer([0; LONGEST])
+impl Default for FrameBuffer {
+    fn default() -> FrameBuffer {
+        FrameBuffer([0; LONGEST])
     }
 }
 
@@ -148,7 +148,7 @@ fn socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn attach(socket: &OwnedFd, program: &[Instruction]) -> io::Result<()> {
+fn attach(socket: &OwnedFd, program: &[BpfInstruction]) -> io::Result<()> {
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
 }

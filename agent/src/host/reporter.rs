@@ -2,7 +2,7 @@
 //!
 //! A report is a whole state, so only the newest one waits while the controller is away.
 use crate::secrets;
-use inventory::host_report::{Directions, HostReport};
+use inventory::host_report::{ProbeDirections, HostReport};
 use inventory::plain;
 use rustls::{CertificateError, InvalidMessage};
 use std::collections::BTreeSet;
@@ -41,9 +41,9 @@ const LONGEST_TOKEN: usize = 4096;
 
 /// What lets the agent in; it shows in no message.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct AgentToken(String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AgentToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(hidden)")
     }
@@ -70,37 +70,37 @@ pub enum ReporterError {
     Name(String),
 }
 
-impl Token {
+impl AgentToken {
     /// Reads a token: the file's text without white space around it.
     ///
     /// # Errors
     /// [`ReporterError::File`] where it cannot be read or could not be sent in a header.
-    pub fn read(path: &Path) -> Result<Token, ReporterError> {
+    pub fn read(path: &Path) -> Result<AgentToken, ReporterError> {
         let bad = |problem: String| ReporterError::File { what: "token file", path: path.to_owned(), problem };
         let text = secrets::text(path).map_err(bad)?;
         let token = text.trim();
         let sound = !token.is_empty() && token.len() <= LONGEST_TOKEN && token.bytes().all(|b| b.is_ascii_graphic());
-        if sound { Ok(Token(token.to_owned())) } else { Err(bad("expected printable ASCII without blanks".to_owned())) }
+        if sound { Ok(AgentToken(token.to_owned())) } else { Err(bad("expected printable ASCII without blanks".to_owned())) }
     }
 }
 
 /// A way to one controller, for one host.
 #[derive(Debug, Clone)]
-pub struct Controller {
+pub struct ControllerClient {
     client: ureq::Agent,
     /// Without the path, for messages.
     address: String,
     url: String,
-    token: Option<Token>,
+    token: Option<AgentToken>,
 }
 
-impl Controller {
+impl ControllerClient {
     /// Prepares the way to the controller at `address`, `http://` or `https://`; `ca` is a PEM file with the authorities that
     /// certify it, where they are not the public ones. Sends nothing yet.
     ///
     /// # Errors
     /// [`ReporterError`].
-    pub fn new(address: &str, host: &str, token: Option<Token>, ca: Option<&Path>) -> Result<Controller, ReporterError> {
+    pub fn new(address: &str, host: &str, token: Option<AgentToken>, ca: Option<&Path>) -> Result<ControllerClient, ReporterError> {
         let address = address.trim_end_matches('/');
         let uri = address.parse::<ureq::http::Uri>().ok();
         if !uri.is_some_and(|u| matches!(u.scheme_str(), Some("http" | "https")) && u.host().is_some_and(|h| !h.is_empty())) {
@@ -122,14 +122,14 @@ impl Controller {
             .http_status_as_error(false)
             .build();
         let url = format!("{address}/v1/hosts/{host}/report");
-        Ok(Controller { client: ureq::Agent::new_with_config(config), address: address.to_owned(), url, token })
+        Ok(ControllerClient { client: ureq::Agent::new_with_config(config), address: address.to_owned(), url, token })
     }
 
     /// Brings one report. Waits, up to ten seconds; gives directions if the controller has any.
-    fn post(&self, report: &HostReport) -> Result<Option<Directions>, String> {
+    fn post(&self, report: &HostReport) -> Result<Option<ProbeDirections>, String> {
         let body = serde_json::to_vec(report).map_err(|e| e.to_string())?;
         let mut request = self.client.post(&self.url).content_type("application/json");
-        if let Some(Token(token)) = &self.token {
+        if let Some(AgentToken(token)) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         let mut answer = request.send(&body).map_err(|e| explained(&e))?;
@@ -147,8 +147,8 @@ impl Controller {
 
     /// Brings the newest of `reports` whenever there is one, and hands on directions, until nobody makes reports any more. A
     /// controller that is away is told in the log once for each reason, and once when it is back.
-    pub async fn run(self, mut reports: watch::Receiver<Arc<HostReport>>, directions: watch::Sender<Directions>) {
-        let mut away: Option<Away> = None;
+    pub async fn run(self, mut reports: watch::Receiver<Arc<HostReport>>, directions: watch::Sender<ProbeDirections>) {
+        let mut away: Option<ControllerOutage> = None;
         while reports.changed().await.is_ok() {
             loop {
                 let report = reports.borrow_and_update().clone();
@@ -168,7 +168,7 @@ impl Controller {
                     }
                     Err(problem) => problem,
                 };
-                let away = away.get_or_insert_with(Away::new);
+                let away = away.get_or_insert_with(ControllerOutage::new);
                 if away.is_news(&problem) {
                     tracing::warn!("controller {}: {problem}; the newest report waits, tried again with growing pauses", self.address);
                 }
@@ -182,16 +182,16 @@ impl Controller {
     }
 }
 
-struct Away {
+struct ControllerOutage {
     since: Instant,
     /// Why it was away, as far as told.
     told: BTreeSet<String>,
     pause: Duration,
 }
 
-impl Away {
-    fn new() -> Away {
-        Away { since: Instant::now(), told: BTreeSet::new(), pause: FIRST_PAUSE }
+impl ControllerOutage {
+    fn new() -> ControllerOutage {
+        ControllerOutage { since: Instant::now(), told: BTreeSet::new(), pause: FIRST_PAUSE }
     }
 
     /// Whether a reason is to be told.
@@ -234,7 +234,7 @@ fn refusal(status: u16, said: &str) -> String {
         401 => "wants the agents' token; give the one of its --agent-token-file as --token-file and start the agent again".to_owned(),
         400 => "answers with status 400; a controller with a certificate wants https:// and --ca FILE".to_owned(),
         404 => "takes no reports; is it a heddle controller?".to_owned(),
-        _ => format!("answers with status {status}: {}", plain::words(said)),
+        _ => format!("answers with status {status}: {}", plain::clean_line(said)),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A tree is found from forwarding databases without doubt where one host is seen by all bridges; a quiet host is forgotten
 //! after 300 s (IEEE 802.1D-2004, Table 7-5).
-use super::card::Card;
-use super::packets::{Packets, SocketError};
+use super::card::NetworkCard;
+use super::packets::{PacketSocket, PacketSocketError};
 use inventory::Mac;
 
 /// Local Experimental EtherType 1 (IEEE 802-2014, 9.2.4): no protocol stack takes it.
@@ -14,22 +14,22 @@ const SHORTEST: usize = 60;
 
 /// Sends seed frames.
 #[derive(Debug)]
-pub struct Seeder {
-    socket: Packets,
+pub struct SeedSender {
+    socket: PacketSocket,
 }
 
-impl Seeder {
+impl SeedSender {
     /// Opens its socket.
     ///
     /// # Errors
     /// Where the system refuses it: CAP_NET_RAW is missing.
-    pub fn open() -> Result<Seeder, SocketError> {
-        Ok(Seeder { socket: Packets::open_mute("seed frames")? })
+    pub fn open() -> Result<SeedSender, PacketSocketError> {
+        Ok(SeedSender { socket: PacketSocket::open_mute("seed frames")? })
     }
 
     /// Sends one frame by each card that is up. Name cards with an address of the host, not members of a bond or a bridge: from
     /// a backup member of a bond the frame would lead bridges astray.
-    pub fn seed(&self, cards: &[Card]) {
+    pub fn seed(&self, cards: &[NetworkCard]) {
         for card in cards.iter().filter(|card| card.up) {
             // A card that went away meanwhile has nobody to tell.
             let _ = self.socket.send(card.index, &frame(card.mac));

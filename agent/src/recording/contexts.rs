@@ -3,22 +3,22 @@
 //! them differently, and a port's STP state is what all contexts that have the port agree on. Nobody says in which VLAN the hosts
 //! are, so where the trees differ the state is left open.
 use crate::tables::{bridge, fdb};
-use crate::walk::Answers;
-use inventory::observation::{Bridge, BridgePort, FdbEntry, StpState};
+use crate::walk::WalkAnswers;
+use inventory::observation::{BridgeTable, BridgePort, FdbEntry, StpState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What all contexts of a device come to.
 #[derive(Debug, Default)]
-pub(super) struct Together {
-    pub(super) bridge: Bridge,
+pub(super) struct MergedContexts {
+    pub(super) bridge: BridgeTable,
     pub(super) fdb: Vec<FdbEntry>,
     /// The ifIndex of each port whose STP state differs from context to context.
     pub(super) torn: Vec<u32>,
 }
 
 /// The bridge and forwarding database of all contexts, the plain one first.
-pub(super) fn joined(contexts: &[Answers]) -> Together {
-    let mut joined = Joined::default();
+pub(super) fn merge_contexts(contexts: &[WalkAnswers]) -> MergedContexts {
+    let mut joined = ContextMerge::default();
     for (i, answers) in contexts.iter().enumerate() {
         joined.take(bridge::read(answers), fdb::read(answers), i == 0);
     }
@@ -26,8 +26,8 @@ pub(super) fn joined(contexts: &[Answers]) -> Together {
 }
 
 #[derive(Default)]
-struct Joined {
-    bridge: Bridge,
+struct ContextMerge {
+    bridge: BridgeTable,
     ports: BTreeMap<u32, BridgePort>,
     /// Base port by interface: what a port of another context is recognized by.
     numbers: BTreeMap<u32, u32>,
@@ -35,8 +35,8 @@ struct Joined {
     fdb: BTreeSet<FdbEntry>,
 }
 
-impl Joined {
-    fn take(&mut self, bridge: Bridge, fdb: Vec<FdbEntry>, plain: bool) {
+impl ContextMerge {
+    fn take(&mut self, bridge: BridgeTable, fdb: Vec<FdbEntry>, plain: bool) {
         let mut renumbered = BTreeMap::new();
         for port in bridge.ports {
             let number = self.number(&port);
@@ -80,14 +80,14 @@ impl Joined {
         number
     }
 
-    fn finish(mut self) -> Together {
+    fn finish(mut self) -> MergedContexts {
         for port in self.ports.values_mut() {
             let states = self.states.get(&port.if_index);
             port.state = states.filter(|s| s.len() == 1).and_then(|s| s.first().copied());
         }
         self.bridge.ports = self.ports.into_values().collect();
         let torn = self.states.into_iter().filter(|(_, states)| states.len() > 1).map(|(index, _)| index).collect();
-        Together { bridge: self.bridge, fdb: self.fdb.into_iter().collect(), torn }
+        MergedContexts { bridge: self.bridge, fdb: self.fdb.into_iter().collect(), torn }
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use snmp::Value;
 
     /// A context with base port, ifIndex, STP state and a station behind it.
-    fn context(ports: &[(u32, i32, i32, u8)]) -> Answers {
+    fn context(ports: &[(u32, i32, i32, u8)]) -> WalkAnswers {
         let mut cells = vec![("1.3.6.1.2.1.17.1.1.0".to_owned(), octets([2, 0, 0, 0, 9, 9]))];
         for (number, index, state, station) in ports {
             cells.push((format!("1.3.6.1.2.1.17.1.4.1.2.{number}"), Value::Integer(*index)));
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn contexts_that_number_ports_differently_are_told_apart() {
         let all = [context(&[(1, 101, 5, 1)]), context(&[(1, 102, 5, 2), (2, 101, 2, 3)]), context(&[(1, 102, 2, 4), (7, 103, 5, 5)])];
-        let Together { bridge, fdb, torn } = joined(&all);
+        let MergedContexts { bridge, fdb, torn } = merge_contexts(&all);
         let ports: Vec<_> = bridge.ports.iter().map(|p| (p.number, p.if_index, p.state)).collect();
         assert_eq!(
             ports,
@@ -129,7 +129,7 @@ mod tests {
     fn a_row_behind_an_unlisted_port_is_kept_only_where_it_cannot_be_mistaken() {
         let base = context(&[(1, 101, 5, 1)]);
         let stray = |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
-        assert_eq!(joined(&[base.clone(), stray(1)]).fdb.len(), 1);
-        assert_eq!(joined(&[base, stray(3)]).fdb.len(), 2);
+        assert_eq!(merge_contexts(&[base.clone(), stray(1)]).fdb.len(), 1);
+        assert_eq!(merge_contexts(&[base, stray(3)]).fdb.len(), 2);
     }
 }

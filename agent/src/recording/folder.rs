@@ -1,7 +1,7 @@
 //! Files to walks: which file is which device in which context, unpacked and within bounds.
-use super::{Reading, Recording, VALUES_LIMIT};
-use crate::walk::Answers;
-use inventory::observation::Fact;
+use super::{RecordingReader, DeviceRecording, VALUES_LIMIT};
+use crate::walk::WalkAnswers;
+use inventory::observation::DeviceFact;
 use inventory::plain;
 use lzma_rust2::XzReader;
 use std::ffi::OsStr;
@@ -24,9 +24,9 @@ const TEXTS: [&str; 2] = [".txt", ".log"];
 
 /// What a folder holds.
 #[derive(Debug)]
-pub struct Folder {
+pub struct RecordingFolder {
     /// Its devices, by name.
-    pub recordings: Vec<Recording>,
+    pub recordings: Vec<DeviceRecording>,
     /// What an operator should know of the files: what was left out of them, and why.
     pub notes: Vec<String>,
 }
@@ -34,7 +34,7 @@ pub struct Folder {
 /// A folder that holds no walks.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
-pub enum FolderError {
+pub enum RecordingFolderError {
     #[error("walks {}", .folder.display())]
     Unreadable { folder: PathBuf, source: io::Error },
     #[error("walks {}: no recording in it; expected files NAME.snmprec or the output of snmpwalk -On, plain or .xz{hint}", .folder.display())]
@@ -44,7 +44,7 @@ pub enum FolderError {
 }
 
 /// A file that may be a walk.
-struct Candidate {
+struct WalkFile {
     path: PathBuf,
     file: String,
     device: String,
@@ -58,8 +58,8 @@ struct Candidate {
 ///
 /// # Errors
 /// [`FolderError`] where there is no folder, no walk, or two files for one device and context.
-pub fn read_folder(folder: &Path) -> Result<Folder, FolderError> {
-    let unreadable = |source| FolderError::Unreadable { folder: folder.to_owned(), source };
+pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderError> {
+    let unreadable = |source| RecordingFolderError::Unreadable { folder: folder.to_owned(), source };
     let mut candidates = Vec::new();
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -81,21 +81,21 @@ pub fn read_folder(folder: &Path) -> Result<Folder, FolderError> {
     if recordings.is_empty() {
         folders.sort();
         let hint = if folders.is_empty() { String::new() } else { format!("; subfolders are not looked into: {}", folders.join(", ")) };
-        return Err(FolderError::Empty { folder: folder.to_owned(), hint });
+        return Err(RecordingFolderError::Empty { folder: folder.to_owned(), hint });
     }
-    Ok(Folder { recordings, notes })
+    Ok(RecordingFolder { recordings, notes })
 }
 
 /// One device out of its files, the plain one first; `None` where none of them is a walk.
-fn device(folder: &Path, files: &[Candidate], notes: &mut Vec<String>) -> Result<Option<Recording>, FolderError> {
-    let mut contexts: Vec<Answers> = Vec::new();
-    let mut read: Vec<&Candidate> = Vec::new();
+fn device(folder: &Path, files: &[WalkFile], notes: &mut Vec<String>) -> Result<Option<DeviceRecording>, RecordingFolderError> {
+    let mut contexts: Vec<WalkAnswers> = Vec::new();
+    let mut read: Vec<&WalkFile> = Vec::new();
     let mut failed = None;
     for candidate in files {
         let Some(walk) = open(candidate) else { continue };
         if let Some(last) = read.last().filter(|l| l.context == candidate.context) {
             let (first, second) = (last.file.clone(), candidate.file.clone());
-            return Err(FolderError::Twice { folder: folder.to_owned(), name: full_name(candidate), first, second });
+            return Err(RecordingFolderError::Twice { folder: folder.to_owned(), name: full_name(candidate), first, second });
         }
         read.push(candidate);
         match walk {
@@ -110,26 +110,26 @@ fn device(folder: &Path, files: &[Candidate], notes: &mut Vec<String>) -> Result
     }
     let Some(first) = read.first() else { return Ok(None) };
     let facts = match failed {
-        Some(problem) => vec![Fact::Failed { table: None, problem }],
+        Some(problem) => vec![DeviceFact::Failed { table: None, problem }],
         None => {
             let (facts, torn) = super::facts(&contexts);
             notes.extend(differing(&first.device, &torn));
             facts
         }
     };
-    Ok(Some(Recording { name: first.device.clone(), facts }))
+    Ok(Some(DeviceRecording { name: first.device.clone(), facts }))
 }
 
 fn shown(name: &OsStr) -> String {
-    plain::words(&name.to_string_lossy())
+    plain::clean_line(&name.to_string_lossy())
 }
 
-fn full_name(c: &Candidate) -> String {
+fn full_name(c: &WalkFile) -> String {
     c.context.as_ref().map_or_else(|| c.device.clone(), |context| format!("{}@{context}", c.device))
 }
 
 /// What a file's name says; hidden files say nothing.
-fn candidate(path: &Path) -> Option<Candidate> {
+fn candidate(path: &Path) -> Option<WalkFile> {
     let file = shown(path.file_name()?);
     let bare = file.strip_suffix(".xz").unwrap_or(&file);
     let walk = WALKS.iter().find_map(|ending| bare.strip_suffix(ending));
@@ -140,11 +140,11 @@ fn candidate(path: &Path) -> Option<Candidate> {
         None => (name, None),
     };
     let promised = walk.is_some();
-    (!file.starts_with('.') && !device.is_empty()).then(|| Candidate { path: path.to_owned(), file, device, context, promised })
+    (!file.starts_with('.') && !device.is_empty()).then(|| WalkFile { path: path.to_owned(), file, device, context, promised })
 }
 
 /// A walk, or why it is none; `None` for a file of another kind.
-fn open(candidate: &Candidate) -> Option<Result<Reading, String>> {
+fn open(candidate: &WalkFile) -> Option<Result<RecordingReader, String>> {
     let read = content(&candidate.path)
         .and_then(|text| super::read(&text).ok_or_else(|| "no record in it; expected snmprec or the output of snmpwalk -On".to_owned()));
     Some(read).filter(|read| read.is_ok() || candidate.promised)
@@ -168,7 +168,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// What was left out of a file.
-fn told(file: &str, reading: &Reading) -> Vec<String> {
+fn told(file: &str, reading: &RecordingReader) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(line) = reading.first_refused {
         notes.push(format!("{file}:{line}: no record{}; left out", more(reading.refused)));

@@ -15,13 +15,13 @@ mod text;
 mod tests;
 
 use crate::tables;
-use crate::walk::Answers;
-use contexts::Together;
+use crate::walk::WalkAnswers;
+use contexts::MergedContexts;
 use inventory::Millis;
-use inventory::observation::{Fact, Observation, Source, Table};
+use inventory::observation::{DeviceFact, Observation, ObservationSource, DeviceTable};
 use snmp::Value;
 
-pub use folder::{Folder, FolderError, read_folder};
+pub use folder::{RecordingFolder, RecordingFolderError, read_folder};
 
 /// No object identifier has more parts (RFC 2578, 3.5).
 const MOST_ARCS: usize = 128;
@@ -31,44 +31,44 @@ const VALUES_LIMIT: usize = 4_500_000;
 
 /// What one device said.
 #[derive(Debug)]
-pub struct Recording {
+pub struct DeviceRecording {
     /// The device's name, from its file.
     pub name: String,
-    facts: Vec<Fact>,
+    facts: Vec<DeviceFact>,
 }
 
-impl Recording {
+impl DeviceRecording {
     /// Reads a walk, in whichever format its first record is; `None` where it has none.
-    pub fn parse(name: &str, text: &[u8]) -> Option<Recording> {
+    pub fn parse(name: &str, text: &[u8]) -> Option<DeviceRecording> {
         let reading = read(text)?;
-        Some(Recording { name: name.to_owned(), facts: facts(&[reading.answers]).0 })
+        Some(DeviceRecording { name: name.to_owned(), facts: facts(&[reading.answers]).0 })
     }
 
     /// Every table, as a look at the device would have given them. A walk that cannot be read gives one
     /// [`Fact::Failed`].
     pub fn observations(self, at: Millis) -> Vec<Observation> {
-        let Recording { name, facts } = self;
-        let observe = |fact| Observation { at, reporter: name.clone(), source: Source::Recording, fact };
+        let DeviceRecording { name, facts } = self;
+        let observe = |fact| Observation { at, reporter: name.clone(), source: ObservationSource::Recording, fact };
         facts.into_iter().map(observe).collect()
     }
 }
 
 /// The tables of a device, out of its walks in each context, the plain one first; and the ports that spanning tree holds in
 /// different states in them.
-fn facts(contexts: &[Answers]) -> (Vec<Fact>, Vec<String>) {
+fn facts(contexts: &[WalkAnswers]) -> (Vec<DeviceFact>, Vec<String>) {
     let Some(first) = contexts.first() else { return Default::default() };
-    let Together { bridge, fdb, torn } = contexts::joined(contexts);
+    let MergedContexts { bridge, fdb, torn } = contexts::merge_contexts(contexts);
     let interfaces = tables::interfaces::read(first);
     let named = |index: u32| interfaces.iter().find(|i| i.index == index && !i.name.is_empty()).map(|i| i.name.clone());
     let name = |index: u32| named(index).unwrap_or_else(|| index.to_string());
-    let rest = Table::ALL.into_iter().filter(|t| !matches!(t, Table::Bridge | Table::Fdb)).map(|table| tables::fact(table, first));
-    (rest.chain([Fact::Bridge(bridge), Fact::Fdb(fdb)]).collect(), torn.into_iter().map(name).collect())
+    let rest = DeviceTable::ALL.into_iter().filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb)).map(|table| tables::fact(table, first));
+    (rest.chain([DeviceFact::Bridge(bridge), DeviceFact::Fdb(fdb)]).collect(), torn.into_iter().map(name).collect())
 }
 
 /// A file under way: what was read of it, and what could not be.
 #[derive(Debug, Default)]
-struct Reading {
-    answers: Answers,
+struct RecordingReader {
+    answers: WalkAnswers,
     /// Keep everything, not only what the tables ask for.
     all: bool,
     /// Records that are none.
@@ -80,10 +80,10 @@ struct Reading {
     full: bool,
 }
 
-impl Reading {
+impl RecordingReader {
     #[cfg(test)]
-    fn all() -> Reading {
-        Reading { all: true, ..Reading::default() }
+    fn all() -> RecordingReader {
+        RecordingReader { all: true, ..RecordingReader::default() }
     }
 
     fn take(&mut self, line: usize, oid: Vec<u32>, value: Value) {
@@ -105,8 +105,8 @@ impl Reading {
 }
 
 /// Reads a file's text, in whichever format its first record is; `None` where it has none.
-fn read(text: &[u8]) -> Option<Reading> {
-    let mut reading = Reading::default();
+fn read(text: &[u8]) -> Option<RecordingReader> {
+    let mut reading = RecordingReader::default();
     for line in text.split_inclusive(|&b| b == b'\n') {
         if text::is_record(line) {
             text::read(text, &mut reading);

@@ -1,10 +1,10 @@
 //! snmprec: what snmpsim records, a line a value: `OID|TAG|VALUE`. The tag is the ASN.1 one in decimal, with an `x`
 //! where the value is written in hexadecimal. Tags that call a program of the simulator (`2:writecache`) hold no value.
-use super::{MOST_ARCS, Reading};
+use super::{MOST_ARCS, RecordingReader};
 use snmp::{Oid, Value};
 
 /// Reads every line; what is no record is counted.
-pub(super) fn read(text: &[u8], reading: &mut Reading) {
+pub(super) fn read(text: &[u8], reading: &mut RecordingReader) {
     for (number, line) in text.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() || line.starts_with(b"#") {

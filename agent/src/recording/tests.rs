@@ -2,8 +2,8 @@
 use super::*;
 use infer::infer_recorded;
 use inventory::Mac;
-use inventory::observation::{Id, Lldp, StpState};
-use inventory::view::{View, Views, apply};
+use inventory::observation::{NeighbourId, LldpTable, StpState};
+use inventory::view::{DeviceView, DeviceViews, apply};
 use lzma_rust2::{XzOptions, XzWriter};
 use proptest::prelude::*;
 use std::io::Write;
@@ -23,9 +23,9 @@ fn packed(text: &[u8]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-fn views(folder: &Path) -> (Views, Vec<String>) {
+fn views(folder: &Path) -> (DeviceViews, Vec<String>) {
     let folder = read_folder(folder).unwrap();
-    let mut views = Views::new();
+    let mut views = DeviceViews::new();
     for observation in folder.recordings.into_iter().flat_map(|r| r.observations(Millis(1))) {
         apply(&mut views, &observation);
     }
@@ -49,8 +49,8 @@ fn both_formats_say_the_same_packed_or_not() {
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     let (views, notes) = views(folder.path());
     assert_eq!((views.keys().map(String::as_str).collect::<Vec<_>>(), notes), (vec!["a", "b", "c", "d.example.org", "e"], vec![]));
-    let said = |v: &View| (v.system.as_ref().unwrap().name.clone(), v.lldp.as_ref().unwrap().chassis.clone());
-    assert!(views.values().all(|v| said(v) == ("s0".to_owned(), Some(Id::Mac(Mac([2, 0, 0, 0, 0, 9]))))), "{views:#?}");
+    let said = |v: &DeviceView| (v.system.as_ref().unwrap().name.clone(), v.lldp.as_ref().unwrap().chassis.clone());
+    assert!(views.values().all(|v| said(v) == ("s0".to_owned(), Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9]))))), "{views:#?}");
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn hostile_names_reach_no_terminal() {
 }
 
 /// Facts of a text, however strange; reading and believing it must end without a panic.
-fn facts_of(text: &[u8]) -> Vec<Fact> {
-    let Some(recording) = Recording::parse("s0", text) else { return vec![] };
+fn facts_of(text: &[u8]) -> Vec<DeviceFact> {
+    let Some(recording) = DeviceRecording::parse("s0", text) else { return vec![] };
     let facts = recording.facts.clone();
-    let mut views = Views::new();
+    let mut views = DeviceViews::new();
     for observation in recording.observations(Millis(1)) {
         apply(&mut views, &observation);
     }
@@ -226,7 +226,7 @@ proptest! {
             record += &format!("1.3.6.1.2.1.2.2.1.10.{i}|65|{number}\n1.3.6.1.2.1.2.2.1.8.{i}|2|1\n");
         }
         prop_assert_eq!(facts_of(walk.as_bytes()), facts_of(record.as_bytes()));
-        let ports = |facts: Vec<Fact>| facts.into_iter().find_map(|f| if let Fact::Lldp(Lldp { ports, .. }) = f { Some(ports.len()) } else { None });
+        let ports = |facts: Vec<DeviceFact>| facts.into_iter().find_map(|f| if let DeviceFact::Lldp(LldpTable { ports, .. }) = f { Some(ports.len()) } else { None });
         prop_assert_eq!(ports(facts_of(walk.as_bytes())), Some(names.iter().filter(|n| !n.is_empty()).count()));
     }
 }

@@ -1,18 +1,18 @@
 //! What net-snmp's snmpwalk prints with `-On`: `.1.3.6.1.2.1.1.5.0 = STRING: "s0"`, with or without MIB files at
 //! hand, so numbers can come as `up(1)` and octets as text, as `Hex-STRING` or in a form of the MIB's own. A value may
 //! span lines: it ends where the next record begins.
-use super::{Reading, snmprec};
+use super::{RecordingReader, snmprec};
 use snmp::{Oid, Value};
 
 /// Reads every record; what cannot be read is counted.
-pub(super) fn read(text: &[u8], reading: &mut Reading) {
-    let mut open: Option<Record<'_>> = None;
+pub(super) fn read(text: &[u8], reading: &mut RecordingReader) {
+    let mut open: Option<SnmpwalkRecord<'_>> = None;
     let mut at = 0;
     for (number, line) in text.split_inclusive(|&b| b == b'\n').enumerate() {
         at += line.len();
         if let Some((oid, before)) = opening(line) {
             finish(text, open.take(), at - line.len(), reading);
-            open = Some(Record { line: number + 1, oid, start: at - line.len() + before });
+            open = Some(SnmpwalkRecord { line: number + 1, oid, start: at - line.len() + before });
         } else if open.is_none() && !line.trim_ascii().is_empty() {
             reading.refuse(number + 1);
         }
@@ -26,14 +26,14 @@ pub(super) fn is_record(line: &[u8]) -> bool {
 }
 
 /// A record that has begun.
-struct Record<'t> {
+struct SnmpwalkRecord<'t> {
     line: usize,
     oid: &'t str,
     start: usize,
 }
 
-fn finish(text: &[u8], open: Option<Record<'_>>, end: usize, reading: &mut Reading) {
-    let Some(Record { line, oid, start }) = open else { return };
+fn finish(text: &[u8], open: Option<SnmpwalkRecord<'_>>, end: usize, reading: &mut RecordingReader) {
+    let Some(SnmpwalkRecord { line, oid, start }) = open else { return };
     let oid = match oid.strip_prefix("iso") {
         Some(rest) => snmprec::arcs(&format!("1{rest}")),
         None => snmprec::arcs(oid),
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_value_ends_where_the_next_record_begins() {
         let text = b"$ snmpwalk\n.1.3.6.1.2.1.1.1.0 = STRING: \"one\r\n\r\n1.2 three\"\r\niso.3.6.1.2.1.1.5.0 = STRING: s0\n1.3.6.1.2.1.1.3.0 = Timeticks: (7) 0:00\n";
-        let mut reading = Reading::all();
+        let mut reading = RecordingReader::all();
         read(text, &mut reading);
         let seen: Vec<_> = [1, 5, 3].map(|n| reading.answers.scalar(&[1, 3, 6, 1, 2, 1, 1, n]).cloned()).into();
         assert_eq!(

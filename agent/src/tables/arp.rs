@@ -1,6 +1,6 @@
 //! Which station has which address: IP-MIB ipNetToMediaTable and ipNetToPhysicalTable (RFC 4293).
-use super::{Objects, mac};
-use crate::walk::Answers;
+use super::{TableObjects, mac};
+use crate::walk::WalkAnswers;
 use inventory::observation::ArpEntry;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,9 +8,9 @@ use std::net::IpAddr;
 const MEDIA: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 22, 1, 2];
 const PHYSICAL: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 35, 1, 4];
 
-pub(crate) const OBJECTS: Objects = Objects { scalars: &[], columns: &[MEDIA, PHYSICAL] };
+pub(crate) const OBJECTS: TableObjects = TableObjects { scalars: &[], columns: &[MEDIA, PHYSICAL] };
 
-pub(crate) fn read(answers: &Answers) -> Vec<ArpEntry> {
+pub(crate) fn read(answers: &WalkAnswers) -> Vec<ArpEntry> {
     let media = answers.column(MEDIA).filter_map(|(index, value)| match index {
         [_, address @ ..] => Some((ip(address)?, value)),
         [] => None,

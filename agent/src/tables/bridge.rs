@@ -1,8 +1,8 @@
 //! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
-use super::{Objects, mac, number};
-use crate::walk::Answers;
+use super::{TableObjects, mac, number};
+use crate::walk::WalkAnswers;
 use inventory::Mac;
-use inventory::observation::{Bridge, BridgeId, BridgePort, StpState};
+use inventory::observation::{BridgeTable, BridgeId, BridgePort, StpState};
 use snmp::Value;
 
 const ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 1];
@@ -18,12 +18,12 @@ pub(crate) const PORT_STATE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 3];
 const PORT_DESIGNATED_BRIDGE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 8];
 const PORT_DESIGNATED_PORT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 9];
 
-pub(crate) const OBJECTS: Objects = Objects {
+pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[ADDRESS, PRIORITY, TOP_CHANGES, DESIGNATED_ROOT],
     columns: &[PORT_IF_INDEX, PORT_STATE, PORT_DESIGNATED_BRIDGE, PORT_DESIGNATED_PORT],
 };
 
-pub(crate) fn read(answers: &Answers) -> Bridge {
+pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
     let port = |(index, value): (&[u32], &Value)| {
         let [number_] = index else { return None };
         Some(BridgePort {
@@ -34,7 +34,7 @@ pub(crate) fn read(answers: &Answers) -> Bridge {
             designated_port: answers.cell(PORT_DESIGNATED_PORT, index).and_then(two_octets),
         })
     };
-    Bridge {
+    BridgeTable {
         address: mac(answers.scalar(ADDRESS)),
         root_bridge: bridge_id(answers.scalar(DESIGNATED_ROOT)),
         priority: number(answers.scalar(PRIORITY)).and_then(|p| u16::try_from(p).ok()).unwrap_or_default(),
@@ -110,6 +110,6 @@ mod tests {
         assert_eq!(bridge_id(Some(&octets([0; 8]))), None, "nobody");
         assert_eq!((state(0), state(7), state(2)), (None, None, Some(StpState::Blocking)));
         let wild = read(&answers(&[("1.3.6.1.2.1.17.1.4.1.2.1", octets("swp1")), ("1.3.6.1.2.1.17.2.2.0", Value::Integer(70_000))]));
-        assert_eq!(wild, Bridge::default());
+        assert_eq!(wild, BridgeTable::default());
     }
 }

@@ -3,8 +3,8 @@
 use super::text;
 use crate::frames::cdp::capabilities;
 use crate::frames::id;
-use crate::walk::Answers;
-use inventory::observation::{Cdp, CdpNeighbour};
+use crate::walk::WalkAnswers;
+use inventory::observation::{CdpTable, CdpNeighbour};
 use snmp::Value;
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub(super) const DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 6];
 pub(super) const DEVICE_PORT: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 7];
 pub(super) const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 9];
 
-pub(super) fn read(answers: &Answers) -> Cdp {
+pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
     let named = [DEVICE, DEVICE_PORT];
     let indices: BTreeSet<&[u32]> = named.iter().flat_map(|column| answers.column(column)).map(|(index, _)| index).collect();
     let name =
@@ -27,7 +27,7 @@ pub(super) fn read(answers: &Answers) -> Cdp {
             capabilities: answers.cell(CAPABILITIES, index).and_then(Value::as_bytes).and_then(capabilities),
         })
     };
-    Cdp { device: text(answers.scalar(GLOBAL_DEVICE)), neighbours: indices.into_iter().filter_map(row).collect() }
+    CdpTable { device: text(answers.scalar(GLOBAL_DEVICE)), neighbours: indices.into_iter().filter_map(row).collect() }
 }
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
     use inventory::Mac;
-    use inventory::observation::{Capabilities, Id};
+    use inventory::observation::{SystemCapabilities, NeighbourId};
 
     #[test]
     fn reads_names_and_addresses() {
@@ -47,16 +47,16 @@ mod tests {
             ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.7.2", octets([0, 0x1f, 0xf2, 7, 0x99, 0x4f])),
         ]));
         assert_eq!(cdp.device, "Switch1");
-        let mac = Some(Id::Mac(Mac([0, 0x1f, 0xf2, 7, 0x99, 0x4f])));
+        let mac = Some(NeighbourId::Mac(Mac([0, 0x1f, 0xf2, 7, 0x99, 0x4f])));
         assert_eq!(
             cdp.neighbours,
             [
                 CdpNeighbour { if_index: 7, device: mac, port: None, capabilities: None },
                 CdpNeighbour {
                     if_index: 10101,
-                    device: Some(Id::Text("Router1.example.org".into())),
-                    port: Some(Id::Text("FastEthernet0/0".into())),
-                    capabilities: Some(Capabilities { bridge: true, router: true }),
+                    device: Some(NeighbourId::Text("Router1.example.org".into())),
+                    port: Some(NeighbourId::Text("FastEthernet0/0".into())),
+                    capabilities: Some(SystemCapabilities { bridge: true, router: true }),
                 },
             ]
         );

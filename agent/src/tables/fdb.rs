@@ -1,7 +1,7 @@
 //! The forwarding database: BRIDGE-MIB dot1dTpFdbTable (RFC 4188) and Q-BRIDGE-MIB dot1qTpFdbTable (RFC 4363).
 //! Many devices fill only one of them, or leave columns out of one; both are read, held against each other and joined.
-use super::{Objects, mac_of_index, number};
-use crate::walk::Answers;
+use super::{TableObjects, mac_of_index, number};
+use crate::walk::WalkAnswers;
 use inventory::Mac;
 use inventory::observation::FdbEntry;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ const STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 4, 3, 1, 3];
 const Q_PORT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 7, 1, 2, 2, 1, 2];
 const Q_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 7, 1, 2, 2, 1, 3];
 
-pub(crate) const OBJECTS: Objects = Objects { scalars: &[], columns: &[PORT, STATUS, Q_PORT, Q_STATUS] };
+pub(crate) const OBJECTS: TableObjects = TableObjects { scalars: &[], columns: &[PORT, STATUS, Q_PORT, Q_STATUS] };
 
 /// learned(3): the only status that says where a station is; self(4) is the switch, mgmt(5) an operator's word.
 const LEARNED: u32 = 3;
@@ -20,7 +20,7 @@ const OWN: u32 = 4;
 /// Port and status columns, and how many parts of the index stand before the address: FDB id in dot1qTpFdbTable.
 const TABLES: [(&[u32], &[u32], usize); 2] = [(PORT, STATUS, 0), (Q_PORT, Q_STATUS, 1)];
 
-pub(crate) fn read(answers: &Answers) -> Vec<FdbEntry> {
+pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
     let own = own(answers);
     let rows = TABLES.into_iter().flat_map(|(port, status, before)| {
         let own = &own;
@@ -35,7 +35,7 @@ pub(crate) fn read(answers: &Answers) -> Vec<FdbEntry> {
 }
 
 /// The addresses that either table calls the switch's own: where the other one leaves their status out, they were not learned.
-fn own(answers: &Answers) -> BTreeSet<Mac> {
+fn own(answers: &WalkAnswers) -> BTreeSet<Mac> {
     let own = TABLES.into_iter().flat_map(|(_, status, before)| {
         let said = answers.column(status).filter(|(_, value)| number(Some(value)) == Some(OWN));
         said.filter_map(move |(index, _)| mac_of_index(index.get(before..)?))

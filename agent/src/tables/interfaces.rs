@@ -1,8 +1,8 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
-use super::{Objects, lag, mac, number, text};
-use crate::walk::Answers;
+use super::{TableObjects, lag, mac, number, text};
+use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
-use inventory::observation::Interface;
+use inventory::observation::InterfaceRow;
 use snmp::Value;
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) const HC_OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 10];
 const HIGH_SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15];
 const ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18];
 
-pub(crate) const OBJECTS: Objects = Objects {
+pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[],
     columns: &[
         DESCR,
@@ -49,13 +49,13 @@ const UNKNOWN: u32 = 4;
 /// ifSpeed's value for anything faster than it can say.
 const SPEED_FULL: u32 = u32::MAX;
 
-pub(crate) fn read(answers: &Answers) -> Vec<Interface> {
+pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let aggregates = lag::aggregates(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| cell(wide).or(cell(narrow)).and_then(Value::as_u64).unwrap_or_default();
         let (name, descr) = (text(cell(NAME)), text(cell(DESCR)));
-        Interface {
+        InterfaceRow {
             index,
             name: if name.is_empty() { descr.clone() } else { name },
             descr,
@@ -71,18 +71,18 @@ pub(crate) fn read(answers: &Answers) -> Vec<Interface> {
     // Columns can be sparse, so a row is there when any of the naming columns or its state has it.
     let columns = [DESCR, NAME, OPER_STATUS].into_iter().flat_map(|column| answers.column(column));
     let indices: BTreeSet<u32> = columns.filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None }).collect();
-    let mut interfaces: Vec<Interface> = indices.into_iter().map(row).collect();
+    let mut interfaces: Vec<InterfaceRow> = indices.into_iter().map(row).collect();
     tell_apart(&mut interfaces);
     interfaces
 }
 
 /// An ifName that two interfaces have names neither: the one whose ifDescr nobody else has goes by that. (net-snmp 5.9 keeps the ifName of
 /// an interface that is gone when a new one gets its ifIndex, and tells the new one's ifDescr.)
-fn tell_apart(interfaces: &mut [Interface]) {
-    let named = |interfaces: &[Interface], name: &str| interfaces.iter().filter(|i| i.name == name || i.descr == name).count();
+fn tell_apart(interfaces: &mut [InterfaceRow]) {
+    let named = |interfaces: &[InterfaceRow], name: &str| interfaces.iter().filter(|i| i.name == name || i.descr == name).count();
     let renamed: Vec<usize> = (0..interfaces.len())
         .filter(|&at| {
-            let Interface { name, descr, .. } = &interfaces[at];
+            let InterfaceRow { name, descr, .. } = &interfaces[at];
             let shared = interfaces.iter().filter(|other| other.name == *name).count() > 1;
             shared && !descr.is_empty() && named(interfaces, descr) == 1
         })

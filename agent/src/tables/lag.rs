@@ -2,7 +2,7 @@
 //! serves them, else the layers of IF-MIB's ifStackTable.
 use super::interfaces::{NAME, TYPE};
 use super::{number, text};
-use crate::walk::Answers;
+use crate::walk::WalkAnswers;
 use std::collections::{HashMap, HashSet};
 
 /// dot3adAggPortAttachedAggID.
@@ -18,7 +18,7 @@ const LAG: u32 = 161;
 const PROPRIETARY: [u32; 2] = [53, 54];
 
 /// Members' ifIndex to their aggregate's.
-pub(super) fn aggregates(answers: &Answers) -> HashMap<u32, u32> {
+pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     let stated = [ATTACHED, PAGP_GROUP].into_iter().flat_map(|column| {
         answers.column(column).filter_map(|(index, value)| {
             let [member] = index else { return None };
@@ -38,14 +38,14 @@ pub(super) fn aggregates(answers: &Answers) -> HashMap<u32, u32> {
 }
 
 /// Aggregates are layers above their members, but so are VLANs and tunnels: the type tells them apart.
-fn layered(answers: &Answers) -> impl Iterator<Item = (u32, u32)> + '_ {
+fn layered(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
     answers.column(STACK_STATUS).filter_map(|(index, _)| match index {
         [higher, lower] if *higher != 0 && *lower != 0 && is_aggregate(answers, *higher) => Some((*lower, *higher)),
         _ => None,
     })
 }
 
-fn is_aggregate(answers: &Answers, index: u32) -> bool {
+fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
     match number(answers.cell(TYPE, &[index])) {
         Some(LAG) => true,
         Some(kind) if PROPRIETARY.contains(&kind) => {

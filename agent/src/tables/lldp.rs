@@ -1,14 +1,14 @@
 //! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). What subtypes mean is
 //! the same as in frames (`frames::id`).
-use super::{Objects, cdp, number, text};
-use crate::frames::id::{self, Kind, chassis_kind, port_kind};
-use crate::walk::Answers;
-use inventory::observation::{Capabilities, Cdp, Id, Lldp, LldpNeighbour, LldpPort};
+use super::{TableObjects, cdp, number, text};
+use crate::frames::id::{self, IdSubtype, chassis_kind, port_kind};
+use crate::walk::WalkAnswers;
+use inventory::observation::{SystemCapabilities, CdpTable, NeighbourId, LldpTable, LldpNeighbour, LldpPort};
 use snmp::Value;
 use std::collections::BTreeSet;
 
 /// The objects of one edition of the MIB.
-struct Edition {
+struct LldpMibEdition {
     chassis_subtype: &'static [u32],
     chassis: &'static [u32],
     name: &'static [u32],
@@ -29,7 +29,7 @@ struct Edition {
 }
 
 /// lldpRemTable is indexed by TimeMark, local port and neighbour.
-const FIRST: Edition = Edition {
+const FIRST: LldpMibEdition = LldpMibEdition {
     chassis_subtype: &[1, 0, 8802, 1, 1, 2, 1, 3, 1],
     chassis: &[1, 0, 8802, 1, 1, 2, 1, 3, 2],
     name: &[1, 0, 8802, 1, 1, 2, 1, 3, 3],
@@ -48,7 +48,7 @@ const FIRST: Edition = Edition {
 };
 
 /// lldpV2RemTable is indexed by TimeMark, ifIndex, destination address and neighbour.
-const SECOND: Edition = Edition {
+const SECOND: LldpMibEdition = LldpMibEdition {
     chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 1],
     chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 2],
     name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 3],
@@ -69,7 +69,7 @@ const SECOND: Edition = Edition {
 /// lldpStatsRemTablesLastChangeTime.
 pub(crate) const LAST_CHANGE: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 2, 1];
 
-pub(crate) const OBJECTS: Objects = Objects {
+pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[
         FIRST.chassis_subtype,
         FIRST.chassis,
@@ -109,27 +109,27 @@ pub(crate) const OBJECTS: Objects = Objects {
 };
 
 /// The first edition, unless only the second names neighbours: they number ports differently, so they are not mixed.
-pub(crate) fn read(answers: &Answers) -> Lldp {
+pub(crate) fn read(answers: &WalkAnswers) -> LldpTable {
     let first = FIRST.read(answers);
     let second = SECOND.read(answers);
-    let empty = |l: &Lldp| l.neighbours.is_empty() && (l.chassis.is_none() || l.ports.is_empty());
+    let empty = |l: &LldpTable| l.neighbours.is_empty() && (l.chassis.is_none() || l.ports.is_empty());
     let later = first.neighbours.is_empty() && (!second.neighbours.is_empty() || empty(&first) && !empty(&second));
-    Lldp { cdp: cdp::read(answers), ..if later { second } else { first } }
+    LldpTable { cdp: cdp::read(answers), ..if later { second } else { first } }
 }
 
-impl Edition {
-    fn read(&self, answers: &Answers) -> Lldp {
-        Lldp {
+impl LldpMibEdition {
+    fn read(&self, answers: &WalkAnswers) -> LldpTable {
+        LldpTable {
             chassis: id(answers.scalar(self.chassis), number(answers.scalar(self.chassis_subtype)).map(chassis_kind)),
             name: text(answers.scalar(self.name)),
             capabilities: answers.scalar(self.capabilities).and_then(Value::as_bytes).and_then(capabilities),
             ports: answers.column(self.port).filter_map(|(index, value)| self.port(answers, index, value)).collect(),
             neighbours: self.neighbours(answers),
-            cdp: Cdp::default(),
+            cdp: CdpTable::default(),
         }
     }
 
-    fn port(&self, answers: &Answers, index: &[u32], value: &Value) -> Option<LldpPort> {
+    fn port(&self, answers: &WalkAnswers, index: &[u32], value: &Value) -> Option<LldpPort> {
         let [number_] = index else { return None };
         let kind = number(answers.cell(self.port_subtype, index)).map(port_kind);
         Some(LldpPort { number: *number_, id: id(Some(value), kind)?, descr: text(answers.cell(self.port_descr, index)) })
@@ -137,7 +137,7 @@ impl Edition {
 
     /// Columns can be sparse, so a row is there when any of the naming columns has it. Indexes with other parts than
     /// their own occur and say nothing.
-    fn neighbours(&self, answers: &Answers) -> Vec<LldpNeighbour> {
+    fn neighbours(&self, answers: &WalkAnswers) -> Vec<LldpNeighbour> {
         let named = [self.rem_chassis, self.rem_port, self.rem_name];
         let indices: BTreeSet<&[u32]> = named.iter().flat_map(|column| answers.column(column)).map(|(index, _)| index).collect();
         let row = |index: &[u32]| {
@@ -156,12 +156,12 @@ impl Edition {
 }
 
 /// LldpSystemCapabilitiesMap is BITS: bit 0 is the highest of the first octet (RFC 2578, 7.1.4).
-fn capabilities(bits: &[u8]) -> Option<Capabilities> {
-    bits.first().map(|first| Capabilities { bridge: first & 0x20 != 0, router: first & 0x08 != 0 })
+fn capabilities(bits: &[u8]) -> Option<SystemCapabilities> {
+    bits.first().map(|first| SystemCapabilities { bridge: first & 0x20 != 0, router: first & 0x08 != 0 })
 }
 
 /// An identifier out of an octet string.
-fn id(value: Option<&Value>, kind: Option<Kind>) -> Option<Id> {
+fn id(value: Option<&Value>, kind: Option<IdSubtype>) -> Option<NeighbourId> {
     id::read(value?.as_bytes()?, kind)
 }
 
@@ -188,10 +188,10 @@ mod tests {
             ("1.0.8802.1.1.2.1.4.1.1.9.200.6.2", octets("n3")),
             ("1.0.8802.1.1.2.1.4.1.1.5.6.2", octets("index with too few parts")),
         ]));
-        assert_eq!((lldp.chassis, lldp.name.as_str()), (Some(Id::Mac(Mac(MAC))), "s0"));
-        assert_eq!(lldp.ports, [LldpPort { number: 5, id: Id::Text("swp5".into()), descr: String::new() }]);
+        assert_eq!((lldp.chassis, lldp.name.as_str()), (Some(NeighbourId::Mac(Mac(MAC))), "s0"));
+        assert_eq!(lldp.ports, [LldpPort { number: 5, id: NeighbourId::Text("swp5".into()), descr: String::new() }]);
         assert_eq!(lldp.neighbours.len(), 2);
-        assert_eq!((lldp.neighbours[0].local_port, &lldp.neighbours[0].port), (5, &Some(Id::Mac(Mac(MAC)))));
+        assert_eq!((lldp.neighbours[0].local_port, &lldp.neighbours[0].port), (5, &Some(NeighbourId::Mac(Mac(MAC)))));
         assert_eq!((lldp.neighbours[1].local_port, lldp.neighbours[1].name.as_str(), &lldp.neighbours[1].chassis), (6, "n3", &None));
     }
 
@@ -211,13 +211,13 @@ mod tests {
         let lldp = read(&answers(&cells));
         let expected = LldpNeighbour {
             local_port: 12,
-            chassis: Some(Id::Mac(Mac([2, 0, 0, 0, 0, 8]))),
-            port: Some(Id::Text("swp7".into())),
+            chassis: Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 8]))),
+            port: Some(NeighbourId::Text("swp7".into())),
             name: "s7".into(),
-            capabilities: Some(Capabilities { bridge: true, router: false }),
+            capabilities: Some(SystemCapabilities { bridge: true, router: false }),
             ..LldpNeighbour::default()
         };
-        assert_eq!((lldp.chassis, lldp.neighbours), (Some(Id::Mac(Mac(MAC))), vec![expected]));
+        assert_eq!((lldp.chassis, lldp.neighbours), (Some(NeighbourId::Mac(Mac(MAC))), vec![expected]));
         cells.push(("1.0.8802.1.1.2.1.4.1.1.9.0.5.1", octets("s9")));
         let lldp = read(&answers(&cells));
         assert_eq!((lldp.neighbours.len(), lldp.neighbours[0].local_port), (1, 5), "both speak: the first one");

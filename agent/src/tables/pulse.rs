@@ -1,34 +1,34 @@
 //! The cheap poll: what moves first when something changes, in one message on a small switch.
 use super::interfaces::{HC_IN_OCTETS, HC_OUT_OCTETS, IN_OCTETS, OPER_STATUS, OUT_OCTETS, UP};
-use super::{Objects, bridge, lldp, number, system};
-use crate::walk::Answers;
-use inventory::observation::Pulse;
+use super::{TableObjects, bridge, lldp, number, system};
+use crate::walk::WalkAnswers;
+use inventory::observation::DevicePulse;
 use snmp::Value;
 
 const SCALARS: &[&[u32]] = &[system::UPTIME, bridge::SINCE_TOP_CHANGE, bridge::TOP_CHANGES, lldp::LAST_CHANGE];
 
 /// What to ask. A device that was seen to have counters of 32 bits only is asked for those, and for one wide one, in case it
 /// has them after all.
-pub(crate) fn objects(narrow: bool) -> Objects {
+pub(crate) fn objects(narrow: bool) -> TableObjects {
     const WIDE: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, HC_OUT_OCTETS];
     const NARROW: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, IN_OCTETS, OUT_OCTETS];
-    Objects { scalars: SCALARS, columns: if narrow { NARROW } else { WIDE } }
+    TableObjects { scalars: SCALARS, columns: if narrow { NARROW } else { WIDE } }
 }
 
 /// The scalars alone, in one message whatever the device's size.
-pub(crate) const BRIEF: Objects = Objects { scalars: SCALARS, columns: &[] };
+pub(crate) const BRIEF: TableObjects = TableObjects { scalars: SCALARS, columns: &[] };
 
 /// Whether the device has interfaces and no wide counters.
-pub(crate) fn is_narrow(answers: &Answers) -> bool {
+pub(crate) fn is_narrow(answers: &WalkAnswers) -> bool {
     answers.column(HC_IN_OCTETS).next().is_none() && answers.column(OPER_STATUS).next().is_some()
 }
 
-pub(crate) fn read(answers: &Answers) -> Pulse {
+pub(crate) fn read(answers: &WalkAnswers) -> DevicePulse {
     let rows = |column| answers.column(column).filter_map(|(index, value)| if let [n] = index { Some((*n, value)) } else { None });
     let octets = |index: u32, column| answers.cell(column, &[index]).and_then(Value::as_u64);
     let pairs = |inward, outward| rows(inward).filter_map(move |(n, v)| Some((n, v.as_u64()?, octets(n, outward)?))).collect::<Vec<_>>();
     let (wide, narrow) = (pairs(HC_IN_OCTETS, HC_OUT_OCTETS), pairs(IN_OCTETS, OUT_OCTETS));
-    Pulse {
+    DevicePulse {
         uptime: number(answers.scalar(system::UPTIME)).unwrap_or_default(),
         top_changes: number(answers.scalar(bridge::TOP_CHANGES)),
         since_top_change: number(answers.scalar(bridge::SINCE_TOP_CHANGE)),
@@ -62,13 +62,13 @@ mod tests {
         ]));
         assert_eq!(
             pulse,
-            Pulse {
+            DevicePulse {
                 uptime: 500,
                 top_changes: Some(2),
                 stp_states: vec![(1, StpState::Forwarding)],
                 up: vec![(3, true), (4, false)],
                 octets: vec![(3, 10, 20)],
-                ..Pulse::default()
+                ..DevicePulse::default()
             }
         );
     }
@@ -86,6 +86,6 @@ mod tests {
             [&old[..], &[("1.3.6.1.2.1.31.1.1.1.6.3", Value::Counter64(1 << 40)), ("1.3.6.1.2.1.31.1.1.1.10.3", Value::Counter64(7))]];
         let pulse = read(&answers(&new.concat()));
         assert_eq!((pulse.octets, pulse.narrow, is_narrow(&answers(&new.concat()))), (vec![(3, 1 << 40, 7)], false, false));
-        assert!(!is_narrow(&Answers::default()), "nothing is known of it");
+        assert!(!is_narrow(&WalkAnswers::default()), "nothing is known of it");
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Where the calling thread, and what it starts, is on the host.
-pub(crate) struct Switch {
+pub(crate) struct SwitchNamespace {
     /// Keeps the switch's namespace, until its input ends.
     keeper: Child,
 }
@@ -16,11 +16,11 @@ pub(crate) const HOST_MAC: &str = "02:00:00:00:0b:01";
 pub(crate) const PORT_MAC: &str = "02:00:00:00:0a:03";
 
 /// Makes both ends: `eth0` here, `swp3` in the bridge `br0` there. STP says hello every second and forgets after 6 s.
-pub(crate) fn plug() -> Switch {
+pub(crate) fn plug() -> SwitchNamespace {
     unshare(CloneFlags::CLONE_NEWNET).expect("network namespaces need root: run this test as root");
     let mut keeper = Command::new("unshare");
     let keeper = keeper.args(["--net", "cat"]).stdin(Stdio::piped()).spawn().expect("unshare of util-linux");
-    let switch = Switch { keeper };
+    let switch = SwitchNamespace { keeper };
     until("the switch has a namespace of its own", || (switch.namespace() != namespace("self")).then_some(()));
     switch.run(
         "ip link add br0 address 02:00:00:00:0a:00 type bridge stp_state 1 forward_delay 200 hello_time 100 max_age 600 priority 4096",
@@ -30,7 +30,7 @@ pub(crate) fn plug() -> Switch {
     switch
 }
 
-impl Switch {
+impl SwitchNamespace {
     /// Lays the cable.
     pub(crate) fn cable(&self) {
         let pid = self.keeper.id();
@@ -45,8 +45,8 @@ impl Switch {
     }
 
     /// Starts lldpd on the switch, announcing every second for `hold` seconds.
-    pub(crate) fn lldpd(&self, hold: u32) -> Lldpd {
-        Lldpd::start(&["nsenter", &format!("--net=/proc/{}/ns/net", self.keeper.id())], "s1", "swp*", hold)
+    pub(crate) fn lldpd(&self, hold: u32) -> LldpdProcess {
+        LldpdProcess::start(&["nsenter", &format!("--net=/proc/{}/ns/net", self.keeper.id())], "s1", "swp*", hold)
     }
 
     fn namespace(&self) -> String {
@@ -54,7 +54,7 @@ impl Switch {
     }
 }
 
-impl Drop for Switch {
+impl Drop for SwitchNamespace {
     fn drop(&mut self) {
         let _ = self.keeper.kill();
         let _ = self.keeper.wait();
@@ -67,18 +67,18 @@ fn namespace(process: &str) -> String {
 }
 
 /// lldpd in the foreground; ended without farewell when dropped.
-pub(crate) struct Lldpd {
+pub(crate) struct LldpdProcess {
     child: Child,
     folder: tempfile::TempDir,
 }
 
-impl Lldpd {
+impl LldpdProcess {
     /// On the host, at its end of the cable; the switch keeps what it said for long enough on a busy machine.
-    pub(crate) fn on_host(name: &str) -> Lldpd {
-        Lldpd::start(&["env"], name, "eth0", 30)
+    pub(crate) fn on_host(name: &str) -> LldpdProcess {
+        LldpdProcess::start(&["env"], name, "eth0", 30)
     }
 
-    fn start(before: &[&str], name: &str, ports: &str, hold: u32) -> Lldpd {
+    fn start(before: &[&str], name: &str, ports: &str, hold: u32) -> LldpdProcess {
         let folder = tempfile::tempdir().unwrap();
         let conf = folder.path().join("conf");
         let lines = [
@@ -92,7 +92,7 @@ impl Lldpd {
         let mut command = Command::new(before[0]);
         command.args(&before[1..]).args(["lldpd", "-d", "-O"]).arg(conf).arg("-u").arg(folder.path().join("socket"));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        Lldpd { child: child.expect("no lldpd on this machine; this test asks a real one: apt install lldpd"), folder }
+        LldpdProcess { child: child.expect("no lldpd on this machine; this test asks a real one: apt install lldpd"), folder }
     }
 
     /// What it heard from neighbours: `lldp.eth0.chassis.name=n3`, a line each.
@@ -111,7 +111,7 @@ impl Lldpd {
     }
 }
 
-impl Drop for Lldpd {
+impl Drop for LldpdProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

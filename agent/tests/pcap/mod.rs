@@ -1,12 +1,12 @@
 //! Frames of real devices, and frames that were made to break readers.
 use super::networks;
 use agent::frames::bpdu::Bpdu;
-use agent::frames::{Frame, FrameError, Message};
-use inventory::observation::{Capabilities, Id};
+use agent::frames::{NeighbourFrame, FrameError, NeighbourPdu};
+use inventory::observation::{SystemCapabilities, NeighbourId};
 use std::fs;
 
 /// The frames of a capture file (draft-ietf-opsawg-pcap), as far as they are there.
-fn frames(file: &str) -> Vec<Result<Frame, FrameError>> {
+fn frames(file: &str) -> Vec<Result<NeighbourFrame, FrameError>> {
     let path = networks().join("pcap").join(file);
     let octets = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let number = |at: usize| {
@@ -17,7 +17,7 @@ fn frames(file: &str) -> Vec<Result<Frame, FrameError>> {
     let mut at = 24;
     while at + 16 <= octets.len() {
         let end = (at + 16 + number(at + 8) as usize).min(octets.len());
-        frames.push(Frame::read(&octets[at + 16..end]));
+        frames.push(NeighbourFrame::read(&octets[at + 16..end]));
         at = end;
     }
     frames
@@ -25,14 +25,14 @@ fn frames(file: &str) -> Vec<Result<Frame, FrameError>> {
 
 /// What they say, each different word once.
 fn said(file: &str) -> Vec<String> {
-    let said = |frame: Result<Frame, FrameError>| match frame.map(|frame| frame.message) {
-        Ok(Message::Lldp(u)) => {
+    let said = |frame: Result<NeighbourFrame, FrameError>| match frame.map(|frame| frame.message) {
+        Ok(NeighbourPdu::Lldp(u)) => {
             format!("lldp {} {} ({}) {} {} s {}", shown(&u.chassis), shown(&u.port), u.port_descr, u.name, u.ttl, does(u.capabilities))
         }
-        Ok(Message::Cdp(a)) => {
+        Ok(NeighbourPdu::Cdp(a)) => {
             format!("cdp {} {} {:?} {} s {}", shown(&a.device), shown(&a.port), a.addresses, a.ttl, does(a.capabilities))
         }
-        Ok(Message::Bpdu(Bpdu::Configuration(c))) => {
+        Ok(NeighbourPdu::Bpdu(Bpdu::Configuration(c))) => {
             let (root, bridge) = (c.root_bridge, c.bridge);
             let which = if c.is_designated() { "designated" } else { "other" };
             format!(
@@ -40,7 +40,7 @@ fn said(file: &str) -> Vec<String> {
                 c.version, root.priority, root.address, bridge.priority, bridge.address, c.port
             )
         }
-        Ok(Message::Bpdu(Bpdu::TopologyChange)) => "topology change".into(),
+        Ok(NeighbourPdu::Bpdu(Bpdu::TopologyChange)) => "topology change".into(),
         Err(problem) => problem.to_string(),
     };
     let mut all: Vec<String> = frames(file).into_iter().map(said).collect();
@@ -49,21 +49,21 @@ fn said(file: &str) -> Vec<String> {
     all
 }
 
-fn shown(id: &Id) -> String {
+fn shown(id: &NeighbourId) -> String {
     match id {
-        Id::Mac(mac) => mac.to_string(),
-        Id::Address(address) => address.to_string(),
-        Id::Text(text) => text.clone(),
+        NeighbourId::Mac(mac) => mac.to_string(),
+        NeighbourId::Address(address) => address.to_string(),
+        NeighbourId::Text(text) => text.clone(),
     }
 }
 
-fn does(capabilities: Option<Capabilities>) -> &'static str {
+fn does(capabilities: Option<SystemCapabilities>) -> &'static str {
     match capabilities {
         None => "?",
-        Some(Capabilities { bridge: false, router: false }) => "nothing",
-        Some(Capabilities { bridge: true, router: false }) => "bridges",
-        Some(Capabilities { bridge: false, router: true }) => "routes",
-        Some(Capabilities { bridge: true, router: true }) => "bridges and routes",
+        Some(SystemCapabilities { bridge: false, router: false }) => "nothing",
+        Some(SystemCapabilities { bridge: true, router: false }) => "bridges",
+        Some(SystemCapabilities { bridge: false, router: true }) => "routes",
+        Some(SystemCapabilities { bridge: true, router: true }) => "bridges and routes",
     }
 }
 

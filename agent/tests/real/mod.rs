@@ -1,14 +1,14 @@
 //! A real snmpd on loopback, and real UDP peers that misbehave.
 #![allow(dead_code, reason = "each test file uses its part")]
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Table};
+use inventory::observation::{DeviceFact, Observation, DeviceTable};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// net-snmp's agent, killed when dropped.
-pub(crate) struct Snmpd {
+pub(crate) struct SnmpdProcess {
     pub(crate) address: SocketAddr,
     folder: PathBuf,
     child: Child,
@@ -25,26 +25,26 @@ rouser monsha priv
 rouser monsha256 priv
 ";
 
-impl Snmpd {
-    pub(crate) fn start() -> Snmpd {
-        Snmpd::start_on("127.0.0.1:0")
+impl SnmpdProcess {
+    pub(crate) fn start() -> SnmpdProcess {
+        SnmpdProcess::start_on("127.0.0.1:0")
     }
 
     /// The same at an address, or a free port of one. Somebody else may take the port before snmpd does, which ends it.
-    pub(crate) fn start_on(address: &str) -> Snmpd {
-        (0..5).find_map(|_| Snmpd::try_on(address)).unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
+    pub(crate) fn start_on(address: &str) -> SnmpdProcess {
+        (0..5).find_map(|_| SnmpdProcess::try_on(address)).unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
     }
 
-    fn try_on(address: &str) -> Option<Snmpd> {
+    fn try_on(address: &str) -> Option<SnmpdProcess> {
         let address = UdpSocket::bind(address).unwrap().local_addr().unwrap();
         let folder = std::env::temp_dir().join(format!("heddle-snmpd-{}-{}", std::process::id(), address.port()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("snmpd.conf"), CONF).unwrap();
-        Snmpd { child: run(address, &folder), address, folder }.awake()
+        SnmpdProcess { child: run(address, &folder), address, folder }.awake()
     }
 
     /// Kills it without farewell and starts it anew; it forgot its engine's boots, as `snmpd -C` on a tmpfs does.
-    pub(crate) fn restart(self) -> Snmpd {
+    pub(crate) fn restart(self) -> SnmpdProcess {
         let mut old = self;
         old.child.kill().unwrap();
         old.child.wait().unwrap();
@@ -54,10 +54,10 @@ impl Snmpd {
     }
 
     /// Waits until it answers; none where it ends instead.
-    fn awake(mut self) -> Option<Snmpd> {
+    fn awake(mut self) -> Option<SnmpdProcess> {
         let socket = UdpSocket::bind(SocketAddr::new(self.address.ip(), 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        let log = |snmpd: &Snmpd| std::fs::read_to_string(snmpd.folder.join("log")).unwrap_or_default();
+        let log = |snmpd: &SnmpdProcess| std::fs::read_to_string(snmpd.folder.join("log")).unwrap_or_default();
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(60) {
             if self.child.try_wait().unwrap().is_some() {
@@ -94,7 +94,7 @@ fn run(address: SocketAddr, folder: &Path) -> Child {
         .unwrap_or_else(|e| panic!("{program}: {e}"))
 }
 
-impl Drop for Snmpd {
+impl Drop for SnmpdProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -134,10 +134,10 @@ pub(crate) fn impatient(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
 }
 
 /// The one failure of a switch, which must be all it has to say.
-pub(crate) fn failure<'o>(observations: &'o [Observation], switch: &str) -> (Option<Table>, &'o str) {
+pub(crate) fn failure<'o>(observations: &'o [Observation], switch: &str) -> (Option<DeviceTable>, &'o str) {
     let all: Vec<_> = observations.iter().filter(|o| o.reporter == switch).collect();
     match &all[..] {
-        [Observation { fact: Fact::Failed { table, problem }, .. }] => (*table, problem),
+        [Observation { fact: DeviceFact::Failed { table, problem }, .. }] => (*table, problem),
         other => panic!("expected one failure of {switch}, found {other:#?}"),
     }
 }
@@ -145,5 +145,5 @@ pub(crate) fn failure<'o>(observations: &'o [Observation], switch: &str) -> (Opt
 /// Whether every table of a switch was read.
 pub(crate) fn is_whole(observations: &[Observation], switch: &str) -> bool {
     let all: Vec<_> = observations.iter().filter(|o| o.reporter == switch).collect();
-    all.len() == Table::ALL.len() && !all.iter().any(|o| matches!(o.fact, Fact::Failed { .. }))
+    all.len() == DeviceTable::ALL.len() && !all.iter().any(|o| matches!(o.fact, DeviceFact::Failed { .. }))
 }

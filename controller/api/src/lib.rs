@@ -27,7 +27,7 @@ pub struct Snapshot {
     /// Newest last; the last one is current.
     pub epochs: Vec<EpochInfo>,
     /// A change that was seen but is not believed yet.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingChange>,
     /// Jobs seen lately, running ones first; at most some hundred.
     pub jobs: Vec<JobStatus>,
     /// How many more there are.
@@ -109,12 +109,12 @@ pub struct AgentStatus {
     #[serde(default, deserialize_with = "measured")]
     pub outward: Option<BitsPerSec>,
     /// The ways to others it probes.
-    pub ways: Vec<Way>,
+    pub ways: Vec<PathStatus>,
 }
 
 /// The way from one host to another.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Way {
+pub struct PathStatus {
     /// The other host.
     pub to: String,
     /// Routers between, also those that do not answer.
@@ -144,13 +144,13 @@ pub struct EpochInfo {
     /// Hosts planned for.
     pub hosts: u32,
     /// How long each stage took.
-    pub stages: Stages,
+    pub stages: StageTimes,
 }
 
 /// From the first sign of a change to jobs that follow it: the time since the first sign, in the API as milliseconds. In time, `inferred` comes
 /// before `believed`: the tree is inferred first and must then hold still.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stages {
+pub struct StageTimes {
     /// The first sign: when.
     pub seen: Millis,
     /// The view held still for the hold-down.
@@ -172,7 +172,7 @@ pub struct Stages {
 
 /// A change seen, waiting for the hold-down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingChange {
     /// When it was first seen.
     pub since: Millis,
     /// When it will be believed if nothing else moves.
@@ -211,7 +211,7 @@ pub struct EventLine {
     /// When.
     pub at: Millis,
     /// How grave.
-    pub level: Level,
+    pub level: EventLevel,
     /// What, for an operator.
     pub text: String,
 }
@@ -219,7 +219,7 @@ pub struct EventLine {
 /// How grave an event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum EventLevel {
     /// Good to know.
     Info,
     /// Look at it when you can.

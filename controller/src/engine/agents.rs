@@ -3,10 +3,10 @@
 //! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory does not list, or
 //! shares its name with another machine changes nothing but what is told.
 use super::alarms::ControllerAlarm;
-use super::directions::Rota;
+use super::directions::DirectionsByHost;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::observation::Pulse;
+use inventory::observation::DevicePulse;
 use inventory::units::milliseconds;
 use inventory::{Mac, Millis};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,10 @@ const REFUSALS: usize = 64;
 
 /// What is known of the hosts' agents beyond their last word.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Agents {
-    hosts: BTreeMap<String, Agent>,
+pub(crate) struct HostAgents {
+    hosts: BTreeMap<String, AgentMachine>,
     refused: BTreeSet<String>,
-    rota: Rota,
+    rota: DirectionsByHost,
     round: u64,
     /// Whether the rota may be out of date.
     pub(crate) stirred: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Agents {
 
 /// Which machine an agent runs on.
 #[derive(Debug, Clone, Default)]
-struct Agent {
+struct AgentMachine {
     cards: BTreeSet<Mac>,
     /// The machine that reported before, where no card is the same.
     former: BTreeSet<Mac>,
@@ -45,7 +45,7 @@ struct Agent {
 /// Cards of one host that are measured.
 const MEASURED: usize = 256;
 
-impl Agent {
+impl AgentMachine {
     /// Whether the host's name is claimed by two machines. One that takes another's place does not come back in turn.
     fn is_double(&mut self, now: Millis, report: &HostReport) -> bool {
         let cards: BTreeSet<Mac> = report.nics.iter().filter_map(|n| n.mac).filter(|m| m.is_station()).collect();
@@ -63,7 +63,7 @@ impl Agent {
     }
 
     /// The counters of a report, as a switch's pulse would have them.
-    fn pulse(&mut self, report: &HostReport) -> Pulse {
+    fn pulse(&mut self, report: &HostReport) -> DevicePulse {
         let mut octets = Vec::new();
         for nic in &report.nics {
             if !self.numbers.contains(&nic.name) && self.numbers.len() < MEASURED {
@@ -71,7 +71,7 @@ impl Agent {
             }
             octets.extend(self.number(&nic.name).map(|n| (n, nic.in_octets, nic.out_octets)));
         }
-        Pulse { octets, ..Pulse::default() }
+        DevicePulse { octets, ..DevicePulse::default() }
     }
 
     fn number(&self, card: &str) -> Option<u32> {
@@ -85,7 +85,7 @@ impl Agent {
     }
 }
 
-impl Agents {
+impl HostAgents {
     pub(crate) fn alarms(&self) -> impl Iterator<Item = ControllerAlarm> + '_ {
         self.hosts.iter().filter_map(|(host, agent)| agent.alarm(host))
     }
@@ -101,12 +101,12 @@ impl Agents {
     }
 
     /// The counters of a host's report, as a switch's pulse would have them.
-    pub(crate) fn pulse(&mut self, host: &str, report: &HostReport) -> Pulse {
+    pub(crate) fn pulse(&mut self, host: &str, report: &HostReport) -> DevicePulse {
         self.hosts.entry(host.to_owned()).or_default().pulse(report)
     }
 
     /// Takes a refused report. Returns whether its problem is to be told: each is told once.
-    pub(crate) fn refused(&mut self, problem: &str) -> bool {
+    pub(crate) fn report_refused(&mut self, problem: &str) -> bool {
         self.refused.len() < REFUSALS && self.refused.insert(problem.to_owned())
     }
 
@@ -132,7 +132,7 @@ impl Agents {
     }
 
     /// Takes a rota; gives it back if it is another one than before.
-    pub(crate) fn direct(&mut self, rota: Rota) -> Option<Rota> {
+    pub(crate) fn direct(&mut self, rota: DirectionsByHost) -> Option<DirectionsByHost> {
         if rota == self.rota {
             return None;
         }

@@ -1,13 +1,13 @@
 //! What stays as it is published while the network is in doubt: places, clusters, links between switches, and what agents say.
-use super::candidate::{Candidate, Settled};
-use super::damping::Damping;
+use super::candidate::{EpochCandidate, PublishedNetwork};
+use super::damping::FlapDamping;
 use inventory::Topology;
-use inventory::evidence::{Evidence, KeptBecause};
+use inventory::evidence::{Evidence, KeptReason};
 use inventory::topology::{Cluster, Link, LinkState, Node, NodeKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Puts a host back where the published network has it, and says why.
-pub(crate) fn put_back(network: &mut Topology, settled: &Settled, host: &str, because: KeptBecause) {
+pub(crate) fn put_back(network: &mut Topology, settled: &PublishedNetwork, host: &str, because: KeptReason) {
     let node = || settled.network.nodes.iter().find(|n| n.name == host).cloned();
     let named = || Node { name: host.to_owned(), kind: NodeKind::Host, chassis: None, stale: true };
     if !network.nodes.iter().any(|n| n.name == host) {
@@ -21,7 +21,7 @@ pub(crate) fn put_back(network: &mut Topology, settled: &Settled, host: &str, be
 
 /// Puts hosts that keep their place into the clusters that the published network has them in: where they are not seen, nothing is told
 /// of that.
-pub(crate) fn keep_clusters(network: &mut Topology, settled: &Settled, kept: &BTreeSet<&str>) {
+pub(crate) fn keep_clusters(network: &mut Topology, settled: &PublishedNetwork, kept: &BTreeSet<&str>) {
     let published = || settled.network.clusters.iter().filter(|c| c.hosts.iter().any(|h| kept.contains(h.as_str())));
     let known: HashSet<&str> = published().flat_map(|c| &c.hosts).map(String::as_str).filter(|h| kept.contains(h)).collect();
     network.clusters.iter_mut().for_each(|c| c.hosts.retain(|h| !known.contains(h.as_str())));
@@ -46,28 +46,28 @@ pub(crate) fn keep_clusters(network: &mut Topology, settled: &Settled, kept: &BT
 }
 
 /// Puts every held host where it is published.
-pub(crate) fn freeze_hosts(damping: &Damping, network: &mut Topology, settled: &Settled) {
+pub(crate) fn freeze_hosts(damping: &FlapDamping, network: &mut Topology, settled: &PublishedNetwork) {
     for host in damping.hosts() {
         network.links.retain(|l| l.b != host);
         if settled.key.hosts.contains_key(host) {
-            put_back(network, settled, host, KeptBecause::LinkFlaps);
+            put_back(network, settled, host, KeptReason::LinkFlaps);
         }
     }
 }
 
 /// Ranks and address of every host whose agent's word is held as they are published.
-pub(crate) fn freeze_claims(damping: &Damping, candidate: Candidate, settled: &Settled) -> Candidate {
-    let Candidate { network, mut file, .. } = candidate;
-    for host in damping.claimed() {
+pub(crate) fn freeze_claims(damping: &FlapDamping, candidate: EpochCandidate, settled: &PublishedNetwork) -> EpochCandidate {
+    let EpochCandidate { network, mut file, .. } = candidate;
+    for host in damping.held_claims() {
         if let (Some(now), Some(published)) = (file.hosts.get_mut(host), settled.key.hosts.get(host)) {
             (now.ranks, now.address) = (published.ranks, published.address);
         }
     }
-    Candidate::new(network, file)
+    EpochCandidate::new(network, file)
 }
 
 /// The links between switches as they are published, and the clusters of hosts that did not move; hosts where they are now.
-pub(crate) fn freeze_trunks(network: &Topology, settled: &Settled) -> Topology {
+pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> Topology {
     let (now, then) = (network.kinds(), settled.network.kinds());
     let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
     let mut frozen = network.clone();

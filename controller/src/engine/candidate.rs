@@ -1,18 +1,18 @@
 //! A whole tree with every host in its place, or the reasons why a network has none.
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use inventory::Topology;
-use inventory::address::Addresses;
+use inventory::address::AddressLookup;
 use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Interface, StpState};
-use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use inventory::observation::{InterfaceRow, StpState};
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
-use inventory::view::{View, Views};
+use inventory::view::{DeviceView, DeviceViews};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A network that could be published.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct EpochCandidate {
     /// As inferred, with hosts that keep their place put back.
     pub(crate) network: Topology,
     /// The same as a topology file.
@@ -23,7 +23,7 @@ pub(crate) struct Candidate {
 
 /// What is published.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Settled {
+pub(crate) struct PublishedNetwork {
     /// The epoch's number.
     pub(crate) number: u64,
     /// See [`Candidate::network`].
@@ -32,18 +32,18 @@ pub(crate) struct Settled {
     pub(crate) key: TopologyFile,
 }
 
-impl Candidate {
+impl EpochCandidate {
     /// Pairs a network with its topology file.
-    pub(crate) fn new(network: Topology, file: TopologyFile) -> Candidate {
+    pub(crate) fn new(network: Topology, file: TopologyFile) -> EpochCandidate {
         let key = key(&file);
-        Candidate { network, file, key }
+        EpochCandidate { network, file, key }
     }
 }
 
-impl Settled {
+impl PublishedNetwork {
     /// A candidate once it is published.
-    pub(crate) fn new(number: u64, candidate: Candidate) -> Settled {
-        Settled { number, network: candidate.network, key: candidate.key }
+    pub(crate) fn new(number: u64, candidate: EpochCandidate) -> PublishedNetwork {
+        PublishedNetwork { number, network: candidate.network, key: candidate.key }
     }
 }
 
@@ -67,16 +67,16 @@ fn key(file: &TopologyFile) -> TopologyFile {
 /// The tree of a network, or why it is none.
 pub(crate) fn whole(
     inventory: &Inventory,
-    views: &Views,
+    views: &DeviceViews,
     network: Topology,
-    settled: Option<&Settled>,
-) -> Result<Candidate, Vec<TreeDoubt>> {
+    settled: Option<&PublishedNetwork>,
+) -> Result<EpochCandidate, Vec<TreeDoubt>> {
     let kinds = network.kinds();
     let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(kinds.get(n.as_str()), Some(NodeKind::Switch | NodeKind::Unmanaged)));
     let doubt = |l: &Link| match l.state {
         LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
         LinkState::Unknown => Some(LinkDoubt::Unsaid),
-        LinkState::Forwarding if l.grade == Grade::Ambiguous => Some(LinkDoubt::Ambiguous),
+        LinkState::Forwarding if l.grade == LinkGrade::Ambiguous => Some(LinkDoubt::Ambiguous),
         LinkState::Forwarding | LinkState::Blocked => None,
     };
     let doubtful = network.links.iter().filter(between).filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
@@ -86,16 +86,16 @@ pub(crate) fn whole(
     if reasons.is_empty() {
         reasons.extend(file.tree().err().map(TreeDoubt::Torn));
     }
-    if reasons.is_empty() { Ok(Candidate::new(network, file)) } else { Err(reasons) }
+    if reasons.is_empty() { Ok(EpochCandidate::new(network, file)) } else { Err(reasons) }
 }
 
 /// The network as a topology file: hosts in inventory order, only switches and routers that forwarding links connect.
-fn file(inventory: &Inventory, views: &Views, network: &Topology, settled: Option<&Settled>) -> TopologyFile {
+fn file(inventory: &Inventory, views: &DeviceViews, network: &Topology, settled: Option<&PublishedNetwork>) -> TopologyFile {
     let mut file = network.to_file();
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
     file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
-    let seats = network.seats();
-    let addresses = Addresses::new(views);
+    let seats = network.attachments();
+    let addresses = AddressLookup::new(views);
     for (name, host) in &mut file.hosts {
         let published = settled.and_then(|s| s.key.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
@@ -121,7 +121,7 @@ fn file(inventory: &Inventory, views: &Views, network: &Topology, settled: Optio
 }
 
 /// How many ranks a host runs: as stated, else as its agent offers; what is published stays until an agent says so again.
-fn ranks(inventory: &Inventory, views: &Views, host: &str, published: Option<&topology_file::Host>) -> Option<u32> {
+fn ranks(inventory: &Inventory, views: &DeviceViews, host: &str, published: Option<&topology_file::TopologyHost>) -> Option<u32> {
     let stated = inventory.hosts.get(host).and_then(|h| h.ranks);
     let offered = || views.get(host)?.host.as_ref().map(|report| report.slots).filter(|slots| SLOTS.contains(slots));
     stated.or_else(offered).or(published.map(|h| h.ranks))
@@ -153,7 +153,7 @@ fn cut_off(file: &TopologyFile) -> Option<TreeDoubt> {
 }
 
 /// Whether STP is on its way to forwarding at an end of the link.
-pub(crate) fn in_transition(views: &Views, link: &Link) -> bool {
+pub(crate) fn in_transition(views: &DeviceViews, link: &Link) -> bool {
     let moving = |switch: &str, port: &str| {
         let view = views.get(switch)?;
         let index = interface(view, port)?.index;
@@ -163,7 +163,7 @@ pub(crate) fn in_transition(views: &Views, link: &Link) -> bool {
     link.state != LinkState::Forwarding && [moving(&link.a, &link.a_port), moving(&link.b, &link.b_port)].contains(&Some(true))
 }
 
-pub(crate) fn interface<'a>(view: &'a View, name: &str) -> Option<&'a Interface> {
+pub(crate) fn interface<'a>(view: &'a DeviceView, name: &str) -> Option<&'a InterfaceRow> {
     view.interfaces.as_ref()?.iter().find(|i| i.name == name)
 }
 

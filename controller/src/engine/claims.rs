@@ -1,9 +1,9 @@
 //! What agents say of their own hosts and epochs hold: ranks and addresses. No cable vouches for them, so they are damped as links are.
 use inventory::Topology;
-use inventory::address::Addresses;
+use inventory::address::AddressLookup;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::view::Views;
+use inventory::view::DeviceViews;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -32,8 +32,8 @@ pub(crate) struct AgentClaims(BTreeMap<String, AgentClaim>);
 
 impl AgentClaims {
     /// Takes what agents say now; gives the hosts of which they said something else before.
-    pub(crate) fn update(&mut self, inventory: &Inventory, views: &Views, topology: &Topology) -> Vec<String> {
-        let (seats, addresses) = (topology.seats(), Addresses::new(views));
+    pub(crate) fn update(&mut self, inventory: &Inventory, views: &DeviceViews, topology: &Topology) -> Vec<String> {
+        let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
         let claim = |host: &String, report: &HostReport| {
             let stated = inventory.hosts.get(host);
             let card = seats.get(host.as_str()).map(|seat| seat.1);

@@ -34,7 +34,7 @@ const ONCE: Duration = Duration::from_secs(1);
 
 /// What may flap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Part {
+enum DampedPart {
     /// The link between two switches.
     Trunk(String, String),
     /// The link of a switch to a host.
@@ -49,20 +49,20 @@ enum Part {
 
 /// One part that was lost lately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Flapping {
-    part: Part,
+struct FlapRecord {
+    part: DampedPart,
     /// As of the last loss.
     penalty: f64,
     last: Millis,
     first: Millis,
     times: u32,
     /// What was told of it last, while it is held.
-    told: Option<Told>,
+    told: Option<ReportedFlap>,
 }
 
 /// Figures of an alarm. They are told anew when they doubled or ran out, not with each loss: a message should not flap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Told {
+struct ReportedFlap {
     times: u32,
     #[serde(rename = "within_ms", with = "milliseconds")]
     within: Duration,
@@ -72,9 +72,9 @@ struct Told {
 /// What was lost lately, by its name for operators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Damping(BTreeMap<String, Flapping>);
+pub(crate) struct FlapDamping(BTreeMap<String, FlapRecord>);
 
-impl Flapping {
+impl FlapRecord {
     fn penalty(&self, now: Millis) -> f64 {
         self.penalty * (-half_lives(now.since(self.last))).exp2()
     }
@@ -98,15 +98,15 @@ impl Flapping {
     }
 
     fn tell(&mut self, now: Millis) {
-        let stale = |told: Told| self.times >= told.times.saturating_mul(2) || now >= told.until;
+        let stale = |told: ReportedFlap| self.times >= told.times.saturating_mul(2) || now >= told.until;
         if self.told.is_none_or(stale) {
             let until = self.below(FREE_BELOW);
-            self.told = Some(Told { times: self.times, within: self.last.since(self.first), until });
+            self.told = Some(ReportedFlap { times: self.times, within: self.last.since(self.first), until });
         }
     }
 }
 
-impl Damping {
+impl FlapDamping {
     /// Compares two inferences in a row: links that carried frames and do not any more are lost, and so are switches that answered.
     pub(crate) fn compare(&mut self, now: Millis, before: &Topology, after: &Topology) {
         let (then, here) = (carrying(before), carrying(after));
@@ -117,33 +117,33 @@ impl Damping {
                 Some(_) => continue,
             };
             let host = before.kind(&link.b) == Some(NodeKind::Host);
-            let part = if host { Part::Seat } else { Part::Trunk };
+            let part = if host { DampedPart::Seat } else { DampedPart::Trunk };
             self.lose(now, format!("link {name}"), part(link.a.clone(), link.b.clone()), penalty);
         }
         let apart: HashMap<&str, &str> = clusters(after).collect();
         for (host, cluster) in clusters(before) {
             if apart.get(host).is_some_and(|other| *other != cluster) {
-                self.lose(now, format!("cluster of host \"{host}\""), Part::Cluster(host.to_owned()), LOST);
+                self.lose(now, format!("cluster of host \"{host}\""), DampedPart::Cluster(host.to_owned()), LOST);
             }
         }
         let answered: HashSet<&str> = before.nodes.iter().filter(|n| !n.stale).map(|n| n.name.as_str()).collect();
         for silent in after.nodes.iter().filter(|n| n.stale && answered.contains(n.name.as_str())) {
-            self.lose(now, format!("switch \"{}\"", silent.name), Part::Answers(silent.name.clone()), LOST);
+            self.lose(now, format!("switch \"{}\"", silent.name), DampedPart::Answers(silent.name.clone()), LOST);
         }
     }
 
     /// An agent said something else of its host than before.
-    pub(crate) fn contradicted(&mut self, now: Millis, host: String) {
-        self.lose(now, format!("host \"{host}\""), Part::Claim(host), LOST);
+    pub(crate) fn claim_changed(&mut self, now: Millis, host: String) {
+        self.lose(now, format!("host \"{host}\""), DampedPart::Claim(host), LOST);
     }
 
-    fn lose(&mut self, now: Millis, name: String, part: Part, penalty: f64) {
-        let new = Flapping { part, penalty: 0.0, last: now, first: now, times: 0, told: None };
+    fn lose(&mut self, now: Millis, name: String, part: DampedPart, penalty: f64) {
+        let new = FlapRecord { part, penalty: 0.0, last: now, first: now, times: 0, told: None };
         self.0.entry(name).or_insert(new).add(now, penalty);
     }
 
     /// Frees links that were calm for long enough, and forgets them later.
-    pub(crate) fn settle(&mut self, now: Millis) {
+    pub(crate) fn release_calm(&mut self, now: Millis) {
         for flapping in self.0.values_mut().filter(|f| f.told.is_some()) {
             if now >= flapping.below(FREE_BELOW) {
                 flapping.told = None;
@@ -161,60 +161,60 @@ impl Damping {
 
     /// Hosts whose place is held.
     pub(crate) fn hosts(&self) -> BTreeSet<&str> {
-        let seats = self.held().filter_map(|(_, f, _)| if let Part::Seat(_, host) = &f.part { Some(host.as_str()) } else { None });
+        let seats = self.held().filter_map(|(_, f, _)| if let DampedPart::Seat(_, host) = &f.part { Some(host.as_str()) } else { None });
         seats.collect()
     }
 
     /// Hosts whose cluster is held.
     pub(crate) fn clustered(&self) -> impl Iterator<Item = &str> {
-        self.held().filter_map(|(_, f, _)| if let Part::Cluster(host) = &f.part { Some(host.as_str()) } else { None })
+        self.held().filter_map(|(_, f, _)| if let DampedPart::Cluster(host) = &f.part { Some(host.as_str()) } else { None })
     }
 
     /// Hosts of which their agent's word is held.
-    pub(crate) fn claimed(&self) -> impl Iterator<Item = &str> {
-        self.held().filter_map(|(_, f, _)| if let Part::Claim(host) = &f.part { Some(host.as_str()) } else { None })
+    pub(crate) fn held_claims(&self) -> impl Iterator<Item = &str> {
+        self.held().filter_map(|(_, f, _)| if let DampedPart::Claim(host) = &f.part { Some(host.as_str()) } else { None })
     }
 
     /// Whether anything is held as it is published.
-    pub(crate) fn holds(&self) -> bool {
-        self.held().any(|(_, f, _)| !matches!(f.part, Part::Answers(_)))
+    pub(crate) fn holds_anything(&self) -> bool {
+        self.held().any(|(_, f, _)| !matches!(f.part, DampedPart::Answers(_)))
     }
 
     /// Whether a link between switches is held.
     pub(crate) fn holds_trunks(&self) -> bool {
-        self.held().any(|(_, f, _)| matches!(f.part, Part::Trunk(..)))
+        self.held().any(|(_, f, _)| matches!(f.part, DampedPart::Trunk(..)))
     }
 
-    fn held(&self) -> impl Iterator<Item = (&String, &Flapping, Told)> {
+    fn held(&self) -> impl Iterator<Item = (&String, &FlapRecord, ReportedFlap)> {
         self.0.iter().filter_map(|(name, f)| Some((name, f, f.told?)))
     }
 
     /// Whether an alarm of the inference tells of one loss more of what is told to flap.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
         self.held().any(|(_, f, _)| match (&f.part, &alarm.kind) {
-            (Part::Seat(_, host), AlarmKind::HostUnfound(_)) => alarm.subject.is_node(host),
-            (Part::Answers(switch), AlarmKind::SwitchStale { .. }) => alarm.subject.is_node(switch),
+            (DampedPart::Seat(_, host), AlarmKind::HostUnfound(_)) => alarm.subject.is_node(host),
+            (DampedPart::Answers(switch), AlarmKind::SwitchStale { .. }) => alarm.subject.is_node(switch),
             _ => false,
         })
     }
 
     /// The same for an alarm of the controller's own.
-    pub(crate) fn covers_own(&self, alarm: &ControllerAlarm) -> bool {
+    pub(crate) fn covers_controller_alarm(&self, alarm: &ControllerAlarm) -> bool {
         let ControllerAlarm::HostKept { host, elsewhere: false, .. } = alarm else { return false };
-        self.held().any(|(_, f, _)| matches!(&f.part, Part::Seat(_, seated) if seated == host))
+        self.held().any(|(_, f, _)| matches!(&f.part, DampedPart::Seat(_, seated) if seated == host))
     }
 
     /// What is held, how often it was lost in what time, and until when.
     pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
-        let alarm = |(name, f, told): (&String, &Flapping, Told)| {
+        let alarm = |(name, f, told): (&String, &FlapRecord, ReportedFlap)| {
             let what = match f.part.clone() {
-                Part::Trunk(a, b) => FlapSubject::Trunk(a, b, epoch?),
-                Part::Seat(switch, host) => FlapSubject::Seat(switch, host, epoch?),
-                Part::Claim(host) => FlapSubject::Claim(host, epoch?),
-                Part::Cluster(host) => FlapSubject::Cluster(host, epoch?),
-                Part::Answers(switch) => FlapSubject::Answers(switch),
+                DampedPart::Trunk(a, b) => FlapSubject::Trunk(a, b, epoch?),
+                DampedPart::Seat(switch, host) => FlapSubject::Seat(switch, host, epoch?),
+                DampedPart::Claim(host) => FlapSubject::Claim(host, epoch?),
+                DampedPart::Cluster(host) => FlapSubject::Cluster(host, epoch?),
+                DampedPart::Answers(switch) => FlapSubject::Answers(switch),
             };
-            let Told { times, within, until } = told;
+            let ReportedFlap { times, within, until } = told;
             Some(ControllerAlarm::Flaps(FlapAlarm { name: name.clone(), what, times, within, until }))
         };
         self.held().filter_map(alarm).collect()
@@ -240,7 +240,7 @@ fn carrying(topology: &Topology) -> BTreeMap<String, (&Link, BitsPerSec)> {
         let (a, b) = (end(&l.a, &l.a_port), end(&l.b, if host { "" } else { &l.b_port }));
         if host || a < b { format!("{a} - {b}") } else { format!("{b} - {a}") }
     };
-    topology.links.iter().filter(|l| l.carries()).map(|l| (name(l), (l, l.rate_bps))).collect()
+    topology.links.iter().filter(|l| l.carries_frames()).map(|l| (name(l), (l, l.rate_bps))).collect()
 }
 
 #[cfg(test)]

@@ -8,14 +8,14 @@
 //! go on where the former ended. Where there is room, a segment probes another by up to [`PAIRS`] hosts, each to a host of its
 //! own: a long link is told from a slow host by that. The same input gives the same answer.
 //! Cost: one to three probes for each ordered pair of segments, whatever the number of hosts on them.
-use inventory::host_report::{Directions, Peer};
+use inventory::host_report::{ProbeDirections, ProbeTarget};
 use inventory::units::milliseconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
 /// What is wanted of each host of the inventory, by name.
-pub type Rota = BTreeMap<String, Directions>;
+pub type DirectionsByHost = BTreeMap<String, ProbeDirections>;
 
 /// A host probes at most so many others.
 pub(crate) const MOST: usize = 16;
@@ -29,7 +29,7 @@ const PER_HOST: Duration = Duration::from_millis(10);
 
 /// A host to be told whom to probe.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct DirectedHost<'a> {
     /// Its switch, or whatever else it shares with those it need not probe.
     pub(crate) segment: String,
     pub(crate) name: &'a str,
@@ -41,25 +41,25 @@ pub(crate) struct Subject<'a> {
 
 /// Who may probe and who may be probed on one segment.
 #[derive(Default)]
-struct Segment<'a> {
+struct ProbeSegment<'a> {
     probers: Vec<&'a str>,
     /// Those whose agent reports, if any does: they are up.
     targets: Vec<(&'a str, IpAddr)>,
 }
 
 /// Directions for every host. `round` counts up slowly.
-pub(crate) fn rota(mut subjects: Vec<Subject<'_>>, round: u64) -> Rota {
+pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> DirectionsByHost {
     subjects.sort();
     let every_ms = milliseconds::of(PER_HOST.saturating_mul(subjects.len() as u32).clamp(EVERY.0, EVERY.1));
-    let mut rota: Rota = subjects.iter().map(|s| (s.name.to_owned(), Directions { peers: Vec::new(), every_ms })).collect();
-    let segments: Vec<Segment<'_>> = subjects.chunk_by(|a, b| a.segment == b.segment).map(segment).collect();
+    let mut rota: DirectionsByHost = subjects.iter().map(|s| (s.name.to_owned(), ProbeDirections { peers: Vec::new(), every_ms })).collect();
+    let segments: Vec<ProbeSegment<'_>> = subjects.chunk_by(|a, b| a.segment == b.segment).map(segment).collect();
     for (at, segment) in segments.iter().enumerate() {
         // From the next segment on, so that each is another's first target.
-        let others: Vec<&Segment<'_>> =
+        let others: Vec<&ProbeSegment<'_>> =
             (1..segments.len()).map(|d| &segments[(at + d) % segments.len()]).filter(|s| !s.targets.is_empty()).collect();
         let mut direct = |prober: &str, (host, address): (&str, IpAddr)| {
             if let Some(directions) = rota.get_mut(prober) {
-                directions.peers.push(Peer { host: host.to_owned(), address });
+                directions.peers.push(ProbeTarget { host: host.to_owned(), address });
             }
         };
         if let Some(near) = segment.near() {
@@ -79,7 +79,7 @@ pub(crate) fn rota(mut subjects: Vec<Subject<'_>>, round: u64) -> Rota {
     rota
 }
 
-impl<'a> Segment<'a> {
+impl<'a> ProbeSegment<'a> {
     /// A host that probes, and another one of the same segment: what is near, to compare with.
     fn near(&self) -> Option<(&'a str, (&'a str, IpAddr))> {
         let prober = *self.probers.first()?;
@@ -87,11 +87,11 @@ impl<'a> Segment<'a> {
     }
 }
 
-fn segment<'a>(hosts: &[Subject<'a>]) -> Segment<'a> {
+fn segment<'a>(hosts: &[DirectedHost<'a>]) -> ProbeSegment<'a> {
     let probers: Vec<&str> = hosts.iter().filter(|s| s.reports).map(|s| s.name).collect();
     let all = |awake: bool| hosts.iter().filter(move |s| s.reports || !awake).filter_map(|s| Some((s.name, s.address?)));
     let awake: Vec<_> = all(true).collect();
-    Segment { probers, targets: if awake.is_empty() { all(false).collect() } else { awake } }
+    ProbeSegment { probers, targets: if awake.is_empty() { all(false).collect() } else { awake } }
 }
 
 /// Where a round begins among `all`, of which it covers `room`. What all fit into never moves.
@@ -105,11 +105,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// `each` hosts on each of `segments` switches; `reports` says by number who has an agent.
-    fn subjects(names: &[String], each: usize, reports: impl Fn(usize) -> bool) -> Vec<Subject<'_>> {
+    fn subjects(names: &[String], each: usize, reports: impl Fn(usize) -> bool) -> Vec<DirectedHost<'_>> {
         let address = |i: usize| Some(IpAddr::from([10, 0, (i >> 8) as u8, i as u8]));
         let subject = |(i, name): (usize, &'_ String)| (format!("s{:03}", i / each), i, name.clone());
         let all = names.iter().enumerate().map(subject).collect::<Vec<_>>();
-        all.into_iter().map(|(segment, i, _)| Subject { segment, name: &names[i], address: address(i), reports: reports(i) }).collect()
+        all.into_iter().map(|(segment, i, _)| DirectedHost { segment, name: &names[i], address: address(i), reports: reports(i) }).collect()
     }
 
     fn names(count: usize) -> Vec<String> {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// Ordered pairs of segments a rota covers, `each` hosts on a segment.
-    fn covered(rota: &Rota, each: usize) -> BTreeSet<(usize, usize)> {
+    fn covered(rota: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
         let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
         rota.iter().flat_map(|(host, d)| d.peers.iter().map(|p| (number(host), number(&p.host)))).collect()
     }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn every_pair_of_segments_is_probed_both_ways_by_few_probes() {
         let names = names(1000);
-        let rota = rota(subjects(&names, 25, |_| true), 0);
+        let rota = assign_probes(subjects(&names, 25, |_| true), 0);
         assert_eq!(covered(&rota, 25).iter().filter(|(a, b)| a != b).count(), 40 * 39);
         assert_eq!(rota.values().map(|d| d.peers.len()).sum::<usize>(), 40 * 39 + 40, "one probe a pair, one for a neighbour");
         assert!(rota.values().all(|d| d.peers.len() <= 3), "spread over the hosts");
@@ -140,7 +140,7 @@ mod tests {
         let names = names(200);
         let mut seen = BTreeSet::new();
         for round in 0..7 {
-            let rota = rota(subjects(&names, 2, |i| i % 2 == 0), round);
+            let rota = assign_probes(subjects(&names, 2, |i| i % 2 == 0), round);
             assert!(rota.values().all(|d| d.peers.len() <= MOST));
             seen.extend(covered(&rota, 2).into_iter().filter(|(a, b)| a != b));
         }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn few_segments_probe_each_other_by_several_hosts_and_each_has_a_near_pair() {
         let names = names(8);
-        let pairs: BTreeSet<(String, String)> = rota(subjects(&names, 4, |_| true), 0)
+        let pairs: BTreeSet<(String, String)> = assign_probes(subjects(&names, 4, |_| true), 0)
             .into_iter()
             .flat_map(|(host, d)| d.peers.into_iter().map(move |p| (host.clone(), p.host)))
             .collect();
@@ -166,7 +166,7 @@ mod tests {
         let names = names(6);
         let mut all = subjects(&names, 3, |_| true);
         all.iter_mut().filter(|s| s.segment == "s001").for_each(|s| s.address = None);
-        let rota = rota(all, 0);
+        let rota = assign_probes(all, 0);
         assert_eq!(covered(&rota, 3), BTreeSet::from([(0, 0), (1, 0)]));
         assert_eq!(rota.len(), 6, "hosts without anything to probe report all the same");
     }
@@ -175,11 +175,11 @@ mod tests {
     fn sleeping_hosts_are_probed_only_where_nobody_is_awake_and_order_does_not_matter() {
         let names = names(9);
         let mut all = subjects(&names, 3, |i| i < 3 || i == 5);
-        let first = rota(all.clone(), 0);
+        let first = assign_probes(all.clone(), 0);
         let targets: BTreeSet<&str> = first.values().flat_map(|d| &d.peers).map(|p| p.host.as_str()).collect();
         assert!(targets.contains("n0005") && !targets.contains("n0003") && targets.iter().any(|t| *t > "n0005"), "{targets:?}");
         all.reverse();
-        assert_eq!(rota(all, 0), first);
+        assert_eq!(assign_probes(all, 0), first);
         assert!(first["n0004"].peers.is_empty(), "who does not report is asked nothing");
     }
 }

@@ -1,11 +1,11 @@
 //! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
-use super::directions::Rota;
+use super::directions::DirectionsByHost;
 use super::trouble::TroubleArea;
-use crate::triggers::TrapKind;
+use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Table};
+use inventory::observation::{DeviceFact, Observation, DeviceTable};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,11 @@ use std::net::IpAddr;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "the large one comes once a run")]
-pub enum Event {
+pub enum ControllerEvent {
     /// The shell is up and has read the shared directory.
     Started {
         /// The current epoch as found there.
-        current: Option<Known>,
+        current: Option<StoredEpoch>,
         /// The highest epoch number in use there, published or not.
         highest: u64,
         /// Epochs published before, newest last.
@@ -44,7 +44,7 @@ pub enum Event {
         /// Its address.
         source: IpAddr,
         /// What it says.
-        kind: TrapKind,
+        kind: TrapTopic,
     },
     /// A job's record, as read.
     Job(JobRecord),
@@ -102,7 +102,7 @@ pub enum Event {
 
 /// An epoch as found on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct StoredEpoch {
     /// Its number.
     pub number: u64,
     /// Its `network.json`.
@@ -128,7 +128,7 @@ pub struct PlanSummary {
 /// What is to be done. Each effect that has an outcome answers by an event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum ControllerEffect {
     /// Ask a switch for its pulse now.
     Poll {
         /// The switch.
@@ -139,24 +139,24 @@ pub enum Effect {
         /// The switch.
         switch: String,
         /// The tables.
-        tables: Vec<Table>,
+        tables: Vec<DeviceTable>,
     },
     /// Plan and verify; answers by [`Event::Planned`] or [`Event::PlanFailed`]. Replaces a plan under way.
-    Plan(Box<Order>),
+    Plan(Box<EpochOrder>),
     /// Publish the plan; answers by [`Event::Published`] or [`Event::PublishFailed`].
     Publish {
         /// Which one.
         ticket: u64,
     },
     /// Tell agents what is wanted of them when they report next: every host of the inventory, no other.
-    Direct(Rota),
+    Direct(DirectionsByHost),
     /// Tell the operator.
     Say(EventLine),
 }
 
 /// What an epoch is to be made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Order {
+pub struct EpochOrder {
     /// Which plan the answer is about.
     pub ticket: u64,
     /// The epoch's number.
@@ -169,50 +169,50 @@ pub struct Order {
     pub network: Topology,
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for ControllerEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Started { .. } => f.write_str("started"),
-            Event::Tick => f.write_str("tick"),
-            Event::Observed(o) => write!(f, "{}: {}", o.reporter, word(&o.fact)),
-            Event::ReportRefused { from, problem } => write!(f, "report of {from} refused: {problem}"),
-            Event::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
-            Event::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
-            Event::JobGone { id } => write!(f, "job {id} gone"),
-            Event::JobsUnread { count } => write!(f, "{count} job records not read"),
-            Event::Trouble { about, problem } => write!(f, "trouble with {about}: {}", problem.as_deref().unwrap_or("over")),
-            Event::Planned { ticket, summary } => write!(f, "plan {ticket} made: {} phases", summary.phases),
-            Event::PlanFailed { ticket, problem } => write!(f, "plan {ticket} failed: {problem}"),
-            Event::Published { ticket } => write!(f, "plan {ticket} published"),
-            Event::PublishFailed { ticket, problem } => write!(f, "plan {ticket} not published: {problem}"),
-            Event::Measured { what } => write!(f, "new measurements: {what}"),
-            Event::InventoryChanged(_) => f.write_str("inventory changed"),
+            ControllerEvent::Started { .. } => f.write_str("started"),
+            ControllerEvent::Tick => f.write_str("tick"),
+            ControllerEvent::Observed(o) => write!(f, "{}: {}", o.reporter, word(&o.fact)),
+            ControllerEvent::ReportRefused { from, problem } => write!(f, "report of {from} refused: {problem}"),
+            ControllerEvent::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
+            ControllerEvent::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
+            ControllerEvent::JobGone { id } => write!(f, "job {id} gone"),
+            ControllerEvent::JobsUnread { count } => write!(f, "{count} job records not read"),
+            ControllerEvent::Trouble { about, problem } => write!(f, "trouble with {about}: {}", problem.as_deref().unwrap_or("over")),
+            ControllerEvent::Planned { ticket, summary } => write!(f, "plan {ticket} made: {} phases", summary.phases),
+            ControllerEvent::PlanFailed { ticket, problem } => write!(f, "plan {ticket} failed: {problem}"),
+            ControllerEvent::Published { ticket } => write!(f, "plan {ticket} published"),
+            ControllerEvent::PublishFailed { ticket, problem } => write!(f, "plan {ticket} not published: {problem}"),
+            ControllerEvent::Measured { what } => write!(f, "new measurements: {what}"),
+            ControllerEvent::InventoryChanged(_) => f.write_str("inventory changed"),
         }
     }
 }
 
-fn word(fact: &Fact) -> String {
+fn word(fact: &DeviceFact) -> String {
     match fact {
-        Fact::System(_) => "system".to_owned(),
-        Fact::Interfaces(_) => "interfaces".to_owned(),
-        Fact::Lldp(_) => "lldp".to_owned(),
-        Fact::Bridge(_) => "bridge".to_owned(),
-        Fact::Fdb(_) => "fdb".to_owned(),
-        Fact::Arp(_) => "arp".to_owned(),
-        Fact::Pulse(_) => "pulse".to_owned(),
-        Fact::Host(_) => "host report".to_owned(),
-        Fact::Failed { table: None, problem } => format!("failed: {problem}"),
-        Fact::Failed { table: Some(table), problem } => format!("{table:?} failed: {problem}"),
+        DeviceFact::System(_) => "system".to_owned(),
+        DeviceFact::Interfaces(_) => "interfaces".to_owned(),
+        DeviceFact::Lldp(_) => "lldp".to_owned(),
+        DeviceFact::Bridge(_) => "bridge".to_owned(),
+        DeviceFact::Fdb(_) => "fdb".to_owned(),
+        DeviceFact::Arp(_) => "arp".to_owned(),
+        DeviceFact::Pulse(_) => "pulse".to_owned(),
+        DeviceFact::Host(_) => "host report".to_owned(),
+        DeviceFact::Failed { table: None, problem } => format!("failed: {problem}"),
+        DeviceFact::Failed { table: Some(table), problem } => format!("{table:?} failed: {problem}"),
     }
 }
 
-impl fmt::Display for Effect {
+impl fmt::Display for ControllerEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Effect::Poll { switch } => write!(f, "poll {switch}"),
-            Effect::Read { switch, tables } if tables.len() == Table::ALL.len() => write!(f, "read {switch}: everything"),
-            Effect::Read { switch, tables } => write!(f, "read {switch}: {tables:?}"),
-            Effect::Plan(order) => {
+            ControllerEffect::Poll { switch } => write!(f, "poll {switch}"),
+            ControllerEffect::Read { switch, tables } if tables.len() == DeviceTable::ALL.len() => write!(f, "read {switch}: everything"),
+            ControllerEffect::Read { switch, tables } => write!(f, "read {switch}: {tables:?}"),
+            ControllerEffect::Plan(order) => {
                 write!(
                     f,
                     "plan {} as epoch {}: {}",
@@ -221,11 +221,11 @@ impl fmt::Display for Effect {
                     order.file.hosts.keys().cloned().collect::<Vec<_>>().join(" ")
                 )
             }
-            Effect::Publish { ticket } => write!(f, "publish plan {ticket}"),
-            Effect::Direct(rota) => {
+            ControllerEffect::Publish { ticket } => write!(f, "publish plan {ticket}"),
+            ControllerEffect::Direct(rota) => {
                 write!(f, "direct {} hosts: {} probes", rota.len(), rota.values().map(|d| d.peers.len()).sum::<usize>())
             }
-            Effect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
+            ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
         }
     }
 }

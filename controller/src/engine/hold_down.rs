@@ -1,5 +1,5 @@
 //! Hold-down: a change must hold still before it is believed.
-use super::candidate::{Candidate, Settled};
+use super::candidate::{EpochCandidate, PublishedNetwork};
 use inventory::{Millis, Topology, diff};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,9 +17,9 @@ const NAMED: usize = 4;
 
 /// A candidate that differs from what is published, and how long it has held.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct HeldChange {
     /// What would be published.
-    pub(crate) candidate: Candidate,
+    pub(crate) candidate: EpochCandidate,
     /// When the published tree was first contradicted.
     pub(crate) since: Millis,
     /// Since when it is this candidate.
@@ -34,7 +34,7 @@ pub(crate) struct Held {
     touched: Option<BTreeSet<String>>,
 }
 
-impl Held {
+impl HeldChange {
     /// Whether the change is about a switch.
     pub(crate) fn concerns(&self, switch: &str) -> bool {
         self.touched.as_ref().is_none_or(|touched| touched.contains(switch))
@@ -51,7 +51,7 @@ fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
 }
 
 /// Hosts whose number of ranks is another one, by that number: a fleet's agents may all start at once.
-fn ranks(settled: &Settled, candidate: &Candidate) -> Vec<String> {
+fn ranks(settled: &PublishedNetwork, candidate: &EpochCandidate) -> Vec<String> {
     let mut offers: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for (name, host) in &candidate.key.hosts {
         if settled.key.hosts.get(name).is_some_and(|was| was.ranks != host.ranks) {
@@ -69,8 +69,8 @@ fn ranks(settled: &Settled, candidate: &Candidate) -> Vec<String> {
 
 /// Candidates on their way from seen to believed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Belief {
-    held: Option<Held>,
+pub(crate) struct HoldDown {
+    held: Option<HeldChange>,
     /// The first and the last hint, of those without pause.
     hints: Option<(Millis, Millis)>,
     /// The first sign of what changes now, and the last change.
@@ -78,7 +78,7 @@ pub(crate) struct Belief {
     calm: bool,
 }
 
-impl Belief {
+impl HoldDown {
     /// Something may have moved: a counter, a trap.
     pub(crate) fn hint(&mut self, now: Millis) {
         // Of hints without pause none can tell which one announced the change.
@@ -98,7 +98,7 @@ impl Belief {
     }
 
     /// Whether everything is as published and nothing is being asked.
-    pub(crate) fn calm(&mut self, calm: bool) {
+    pub(crate) fn set_calm(&mut self, calm: bool) {
         self.calm = calm;
     }
 
@@ -108,7 +108,7 @@ impl Belief {
     }
 
     /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the hold-down.
-    pub(crate) fn weigh(&mut self, now: Millis, candidate: Option<Candidate>, settled: Option<&Settled>, hold: Duration) {
+    pub(crate) fn consider(&mut self, now: Millis, candidate: Option<EpochCandidate>, settled: Option<&PublishedNetwork>, hold: Duration) {
         let Some(candidate) = candidate.filter(|c| settled.is_none_or(|s| s.key != c.key)) else {
             self.held = None;
             return;
@@ -124,17 +124,17 @@ impl Belief {
             None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],
         };
         let touched = settled.map(|s| touched(&s.network, &candidate.network));
-        self.held = Some(Held { candidate, since, from: now, due, latest, changes, touched });
+        self.held = Some(HeldChange { candidate, since, from: now, due, latest, changes, touched });
     }
 
     /// The candidate on its way.
-    pub(crate) fn held(&self) -> Option<&Held> {
+    pub(crate) fn held(&self) -> Option<&HeldChange> {
         self.held.as_ref()
     }
 
     /// The candidate, once it has held still; `reading` says that tables asked for are still to come, which
     /// puts it off, but not for ever.
-    pub(crate) fn believed(&self, now: Millis, reading: bool) -> Option<&Held> {
+    pub(crate) fn due_candidate(&self, now: Millis, reading: bool) -> Option<&HeldChange> {
         self.held.as_ref().filter(|h| now >= h.due && (!reading || now >= h.latest))
     }
 
@@ -153,23 +153,23 @@ mod tests {
 
     #[test]
     fn a_change_is_believed_after_it_held_still() {
-        let mut b = Belief::default();
-        b.weigh(Millis(0), Some(candidate("s0")), None, HOLD);
-        assert_eq!(b.believed(Millis(499), false), None);
-        b.weigh(Millis(300), Some(candidate("s1")), None, HOLD);
-        assert_eq!(b.believed(Millis(799), false), None);
-        assert_eq!(b.believed(Millis(800), false).unwrap().candidate, candidate("s1"));
-        assert_eq!(b.believed(Millis(800), true), None);
-        assert!(b.believed(Millis(5000), true).is_some());
+        let mut b = HoldDown::default();
+        b.consider(Millis(0), Some(candidate("s0")), None, HOLD);
+        assert_eq!(b.due_candidate(Millis(499), false), None);
+        b.consider(Millis(300), Some(candidate("s1")), None, HOLD);
+        assert_eq!(b.due_candidate(Millis(799), false), None);
+        assert_eq!(b.due_candidate(Millis(800), false).unwrap().candidate, candidate("s1"));
+        assert_eq!(b.due_candidate(Millis(800), true), None);
+        assert!(b.due_candidate(Millis(5000), true).is_some());
     }
 
     #[test]
     fn flapping_puts_it_off_but_not_for_ever() {
-        let mut b = Belief::default();
+        let mut b = HoldDown::default();
         let mut believed_at = None;
         for t in (0..10_000).step_by(100) {
-            b.weigh(Millis(t), Some(candidate(["s0", "s1"][(t / 100 % 2) as usize])), None, HOLD);
-            if b.believed(Millis(t), false).is_some() && believed_at.is_none() {
+            b.consider(Millis(t), Some(candidate(["s0", "s1"][(t / 100 % 2) as usize])), None, HOLD);
+            if b.due_candidate(Millis(t), false).is_some() && believed_at.is_none() {
                 believed_at = Some(t);
             }
         }
@@ -178,20 +178,20 @@ mod tests {
 
     #[test]
     fn what_goes_back_is_forgotten() {
-        let settled = Settled::new(4, candidate("s0"));
-        let mut b = Belief::default();
-        b.weigh(Millis(0), Some(candidate("s1")), Some(&settled), HOLD);
+        let settled = PublishedNetwork::new(4, candidate("s0"));
+        let mut b = HoldDown::default();
+        b.consider(Millis(0), Some(candidate("s1")), Some(&settled), HOLD);
         assert!(b.held().is_some());
-        b.weigh(Millis(100), Some(candidate("s0")), Some(&settled), HOLD);
+        b.consider(Millis(100), Some(candidate("s0")), Some(&settled), HOLD);
         assert_eq!(b.held(), None);
-        b.weigh(Millis(200), Some(candidate("s1")), Some(&settled), HOLD);
-        b.weigh(Millis(300), None, Some(&settled), HOLD);
-        assert_eq!(b.believed(Millis(9000), false), None);
+        b.consider(Millis(200), Some(candidate("s1")), Some(&settled), HOLD);
+        b.consider(Millis(300), None, Some(&settled), HOLD);
+        assert_eq!(b.due_candidate(Millis(9000), false), None);
     }
 
     #[test]
     fn changes_close_together_are_one_story() {
-        let mut b = Belief::default();
+        let mut b = HoldDown::default();
         for t in [1000, 3000, 7000] {
             b.change(Millis(t));
         }
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001), "what is held since then has nothing to do with it");
         b.change(Millis(12_001));
         assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001));
-        b.calm(true);
+        b.set_calm(true);
         b.change(Millis(13_000));
         assert_eq!(b.first_sign(Millis(13_000)), Millis(12_001));
         b.change(Millis(15_000));
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn only_a_hint_that_a_change_follows_begins_a_story() {
-        let mut b = Belief::default();
+        let mut b = HoldDown::default();
         (1..1000).for_each(|n| b.hint(Millis(100 * n)));
         b.change(Millis(100_000));
         assert_eq!(b.first_sign(Millis(100_000)), Millis(98_900), "the first within a second of the last");

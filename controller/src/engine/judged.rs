@@ -1,12 +1,12 @@
 //! What is inferred of the network and what that comes to: topology, clusters, alarms, and what flaps.
 use super::alarms::ControllerAlarm;
-use super::candidate::Settled;
-use super::damping::Damping;
-use super::judgement::{self, Absent, Ground, Judgement};
+use super::candidate::PublishedNetwork;
+use super::damping::FlapDamping;
+use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
 use super::tree_doubt::TreeDoubt;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::inventory_file::Inventory;
-use inventory::view::Views;
+use inventory::view::DeviceViews;
 use inventory::{Millis, Topology, diff};
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct JudgedNetwork {
     pub(super) topology: Topology,
-    pub(super) judgement: Option<Judgement>,
-    pub(super) damping: Damping,
-    absent: Absent,
+    pub(super) judgement: Option<NetworkJudgement>,
+    pub(super) damping: FlapDamping,
+    absent: AbsentHosts,
     /// The epoch that was current when the judgement was made.
     epoch: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl JudgedNetwork {
         let differs = !diff::diff(&self.topology, &topology).is_empty();
         self.damping.compare(now, &self.topology, &topology);
         for host in contradicted {
-            self.damping.contradicted(now, host);
+            self.damping.claim_changed(now, host);
         }
         self.topology = topology;
         differs
@@ -35,8 +35,8 @@ impl JudgedNetwork {
 
     /// Takes the last judgement out where it still holds although nothing new was inferred: it was made while the same epoch was
     /// published, and time alone changes nothing. To judge a large network costs as much as to infer it.
-    pub(super) fn take_steady(&mut self, published: Option<u64>) -> Option<Judgement> {
-        let steady = published.is_some() && published == self.epoch && self.absent.is_empty() && !self.damping.holds();
+    pub(super) fn take_steady(&mut self, published: Option<u64>) -> Option<NetworkJudgement> {
+        let steady = published.is_some() && published == self.epoch && self.absent.is_empty() && !self.damping.holds_anything();
         self.judgement.take().filter(|_| steady)
     }
 
@@ -45,16 +45,16 @@ impl JudgedNetwork {
         &mut self,
         now: Millis,
         inventory: &Inventory,
-        views: &Views,
-        settled: Option<&Settled>,
+        views: &DeviceViews,
+        settled: Option<&PublishedNetwork>,
         gone_after: Duration,
-    ) -> Judgement {
+    ) -> NetworkJudgement {
         let JudgedNetwork { topology, damping, absent, .. } = self;
-        judgement::judge(now, &Ground { inventory, views, topology, settled, damping, gone_after }, absent)
+        judgement::judge(now, &JudgementInput { inventory, views, topology, settled, damping, gone_after }, absent)
     }
 
     /// Keeps a judgement, made while this epoch was published.
-    pub(super) fn keep(&mut self, judgement: Judgement, published: Option<u64>) {
+    pub(super) fn keep(&mut self, judgement: NetworkJudgement, published: Option<u64>) {
         (self.judgement, self.epoch) = (Some(judgement), published);
     }
 
@@ -71,7 +71,7 @@ impl JudgedNetwork {
     /// Alarms of the judgement, and why there is no tree.
     pub(super) fn judged_alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
         let Some(judgement) = &self.judgement else { return Vec::new() };
-        let mut alarms: Vec<ControllerAlarm> = judgement.alarms.iter().filter(|a| !self.damping.covers_own(a)).cloned().collect();
+        let mut alarms: Vec<ControllerAlarm> = judgement.alarms.iter().filter(|a| !self.damping.covers_controller_alarm(a)).cloned().collect();
         let doubts = judgement.candidate.as_ref().err().filter(|doubts: &&Vec<TreeDoubt>| !doubts.is_empty());
         alarms.extend(doubts.map(|doubts| ControllerAlarm::NoTree(doubts.clone(), epoch)));
         alarms

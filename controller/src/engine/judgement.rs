@@ -4,46 +4,46 @@
 //! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
 use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
-use super::candidate::{Candidate, Settled, in_transition, interface, whole};
-use super::damping::Damping;
+use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
+use super::damping::FlapDamping;
 use super::tree_doubt::TreeDoubt;
-use inventory::evidence::KeptBecause;
+use inventory::evidence::KeptReason;
 use inventory::inventory_file::Inventory;
-use inventory::topology::{Grade, Link, LinkState, NodeKind};
-use inventory::view::Views;
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
+use inventory::view::DeviceViews;
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 /// What one inference comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Judgement {
+pub(crate) struct NetworkJudgement {
     /// What could be published, or why nothing can.
-    pub(crate) candidate: Result<Candidate, Vec<TreeDoubt>>,
+    pub(crate) candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
     /// Hosts that are not where they belong, and the like.
     pub(crate) alarms: Vec<ControllerAlarm>,
 }
 
 /// Since when hosts of the published tree are seen nowhere.
-pub(crate) type Absent = BTreeMap<String, Millis>;
+pub(crate) type AbsentHosts = BTreeMap<String, Millis>;
 
 /// What is judged, and against what.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct JudgementInput<'a> {
     pub(crate) inventory: &'a Inventory,
-    pub(crate) views: &'a Views,
+    pub(crate) views: &'a DeviceViews,
     /// As inferred from the views.
     pub(crate) topology: &'a Topology,
-    pub(crate) settled: Option<&'a Settled>,
+    pub(crate) settled: Option<&'a PublishedNetwork>,
     /// What flaps, and so stays as it is published.
-    pub(crate) damping: &'a Damping,
+    pub(crate) damping: &'a FlapDamping,
     /// A host is given up so long after it vanished, given evidence.
     pub(crate) gone_after: Duration,
 }
 
 /// Judges an inferred network at `now`. `absent` is kept up to date.
-pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Judgement {
-    let Ground { inventory, views, topology, settled, damping, gone_after } = *ground;
+pub(crate) fn judge(now: Millis, ground: &JudgementInput<'_>, absent: &mut AbsentHosts) -> NetworkJudgement {
+    let JudgementInput { inventory, views, topology, settled, damping, gone_after } = *ground;
     let hosts = hosts(topology);
     let mut network = topology.clone();
     network.links.retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
@@ -64,7 +64,7 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
                 continue;
             }
             alarms.push(absence(host, settled, elsewhere, gone, gone_after));
-            as_published::put_back(&mut network, settled, host, KeptBecause::SeenNowhere);
+            as_published::put_back(&mut network, settled, host, KeptReason::SeenNowhere);
             kept.insert(host);
         }
         kept.extend(damping.clustered());
@@ -81,22 +81,22 @@ pub(crate) fn judge(now: Millis, ground: &Ground<'_>, absent: &mut Absent) -> Ju
         Some(settled) => candidate.map(|c| as_published::freeze_claims(damping, c, settled)),
         None => candidate,
     };
-    Judgement { candidate, alarms }
+    NetworkJudgement { candidate, alarms }
 }
 
 /// A candidate with the links between switches as they are published.
-fn frozen(inventory: &Inventory, views: &Views, candidate: &Candidate, settled: &Settled) -> Result<Candidate, Vec<TreeDoubt>> {
+fn frozen(inventory: &Inventory, views: &DeviceViews, candidate: &EpochCandidate, settled: &PublishedNetwork) -> Result<EpochCandidate, Vec<TreeDoubt>> {
     let frozen = whole(inventory, views, as_published::freeze_trunks(&candidate.network, settled), Some(settled));
     frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }
 
 /// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
-fn carries(views: &Views, link: &Link) -> bool {
-    link.state != LinkState::Blocked && link.grade != Grade::Ambiguous && !in_transition(views, link)
+fn carries(views: &DeviceViews, link: &Link) -> bool {
+    link.state != LinkState::Blocked && link.grade != LinkGrade::Ambiguous && !in_transition(views, link)
 }
 
 /// Whether there is evidence that a host is gone from its published place, else what is missing for it.
-fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) -> Result<(), PresenceDoubt> {
+fn is_gone(views: &DeviceViews, topology: &Topology, settled: &PublishedNetwork, host: &str) -> Result<(), PresenceDoubt> {
     let Some(place) = settled.network.links.iter().find(|l| l.b == host) else { return Ok(()) };
     let (switch, port) = (place.a.as_str(), place.a_port.as_str());
     match views.get(switch) {
@@ -114,7 +114,7 @@ fn is_gone(views: &Views, topology: &Topology, settled: &Settled, host: &str) ->
 }
 
 /// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
-fn absence(host: &str, settled: &Settled, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: Duration) -> ControllerAlarm {
+fn absence(host: &str, settled: &PublishedNetwork, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: Duration) -> ControllerAlarm {
     let until = match gone {
         _ if elsewhere => KeptUntil::Settled,
         Ok(()) => KeptUntil::Dropped(gone_after),

@@ -1,8 +1,8 @@
 //! The next epoch on its way: a candidate that must hold still, then a plan, then its publication.
-use super::candidate::{Candidate, Settled};
-use super::event::{Effect, Order, PlanSummary};
-use super::hold_down::Belief;
-use api::{EpochInfo, Stages};
+use super::candidate::{EpochCandidate, PublishedNetwork};
+use super::event::{ControllerEffect, EpochOrder, PlanSummary};
+use super::hold_down::HoldDown;
+use api::{EpochInfo, StageTimes};
 use inventory::Millis;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs
 
 /// How far an epoch in the making is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Phase {
+enum EpochTaskPhase {
     Planning,
     /// There is no plan for this tree.
     Unplannable,
@@ -22,14 +22,14 @@ enum Phase {
 
 /// A plan under way.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
+pub(super) struct EpochTask {
     ticket: u64,
     number: u64,
-    candidate: Candidate,
+    candidate: EpochCandidate,
     changes: Vec<String>,
-    stages: Stages,
+    stages: StageTimes,
     summary: Option<PlanSummary>,
-    phase: Phase,
+    phase: EpochTaskPhase,
     /// How often publishing failed.
     failures: u32,
     /// Whether only the measurements are new.
@@ -44,8 +44,8 @@ pub(super) struct NumbersExhausted(pub(super) u64);
 #[derive(Debug, Default)]
 pub(super) struct EpochInMaking {
     /// Candidates until they held still.
-    pub(super) hold_down: Belief,
-    task: Option<Task>,
+    pub(super) hold_down: HoldDown,
+    task: Option<EpochTask>,
     /// Measurements that no epoch has yet.
     pub(super) measured: Option<String>,
     tickets: u64,
@@ -55,10 +55,10 @@ pub(super) struct EpochInMaking {
 
 impl EpochInMaking {
     /// Drops the plan of a tree that is no longer wanted. One that is being published goes on. Returns whether there was one.
-    pub(super) fn drop_outdated(&mut self, settled: Option<&Settled>) -> bool {
+    pub(super) fn drop_outdated(&mut self, settled: Option<&PublishedNetwork>) -> bool {
         let remeasured = self.task.as_ref().filter(|task| task.remeasured).and(settled);
         let wanted = self.hold_down.held().map(|h| &h.candidate.key).or(remeasured.map(|settled| &settled.key));
-        let outdated = self.task.as_ref().is_some_and(|t| t.phase != Phase::Publishing && Some(&t.candidate.key) != wanted);
+        let outdated = self.task.as_ref().is_some_and(|t| t.phase != EpochTaskPhase::Publishing && Some(&t.candidate.key) != wanted);
         if outdated {
             self.task = None;
         }
@@ -71,10 +71,10 @@ impl EpochInMaking {
     }
 
     /// Publishes once more what could not be published, once that is due.
-    pub(super) fn retry(&mut self, now: Millis) -> Option<Effect> {
-        let task = self.task.as_mut().filter(|task| matches!(task.phase, Phase::Failed(at) if now >= at))?;
-        task.phase = Phase::Publishing;
-        Some(Effect::Publish { ticket: task.ticket })
+    pub(super) fn retry(&mut self, now: Millis) -> Option<ControllerEffect> {
+        let task = self.task.as_mut().filter(|task| matches!(task.phase, EpochTaskPhase::Failed(at) if now >= at))?;
+        task.phase = EpochTaskPhase::Publishing;
+        Some(ControllerEffect::Publish { ticket: task.ticket })
     }
 
     /// Orders the plan of a candidate; it is made with the newest measurements.
@@ -84,59 +84,59 @@ impl EpochInMaking {
     pub(super) fn order(
         &mut self,
         now: Millis,
-        candidate: Candidate,
+        candidate: EpochCandidate,
         mut changes: Vec<String>,
-        stages: Stages,
-        settled: Option<&Settled>,
-    ) -> Result<Effect, NumbersExhausted> {
+        stages: StageTimes,
+        settled: Option<&PublishedNetwork>,
+    ) -> Result<ControllerEffect, NumbersExhausted> {
         let number = self.highest.checked_add(1).ok_or(NumbersExhausted(self.highest))?;
         self.tickets += 1;
         let ticket = self.tickets;
-        let Candidate { file, network, .. } = candidate.clone();
+        let EpochCandidate { file, network, .. } = candidate.clone();
         let remeasured = settled.is_some_and(|settled| settled.key == candidate.key);
         changes.extend(self.measured.take());
-        let (summary, phase, failures) = (None, Phase::Planning, 0);
-        self.task = Some(Task { ticket, number, candidate, changes, stages, summary, phase, failures, remeasured });
-        Ok(Effect::Plan(Box::new(Order { ticket, number, at: now, file, network })))
+        let (summary, phase, failures) = (None, EpochTaskPhase::Planning, 0);
+        self.task = Some(EpochTask { ticket, number, candidate, changes, stages, summary, phase, failures, remeasured });
+        Ok(ControllerEffect::Plan(Box::new(EpochOrder { ticket, number, at: now, file, network })))
     }
 
     /// A plan is made: it is to be published.
-    pub(super) fn planned(&mut self, now: Millis, ticket: u64, summary: PlanSummary) -> Option<Effect> {
-        let task = self.task.as_mut().filter(|t| t.ticket == ticket && t.phase == Phase::Planning)?;
+    pub(super) fn planned(&mut self, now: Millis, ticket: u64, summary: PlanSummary) -> Option<ControllerEffect> {
+        let task = self.task.as_mut().filter(|t| t.ticket == ticket && t.phase == EpochTaskPhase::Planning)?;
         task.stages.planned = Some(now.since(task.stages.seen));
         task.summary = Some(summary);
-        task.phase = Phase::Publishing;
+        task.phase = EpochTaskPhase::Publishing;
         self.highest = task.number; // From here on the number may be in use, whatever happens.
-        Some(Effect::Publish { ticket })
+        Some(ControllerEffect::Publish { ticket })
     }
 
     /// There is no plan. Returns whether it was wanted.
     pub(super) fn unplannable(&mut self, ticket: u64) -> bool {
         let task = self.task.as_mut().filter(|t| t.ticket == ticket);
-        task.map(|task| task.phase = Phase::Unplannable).is_some()
+        task.map(|task| task.phase = EpochTaskPhase::Unplannable).is_some()
     }
 
     /// Nothing was published. Returns whether it was wanted.
     pub(super) fn failed(&mut self, now: Millis, ticket: u64) -> bool {
         let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else { return false };
         let pause = (RETRY.0 * (1 << task.failures.min(6))).min(RETRY.1);
-        task.phase = Phase::Failed(now.after(pause));
+        task.phase = EpochTaskPhase::Failed(now.after(pause));
         task.failures += 1;
         true
     }
 
     /// The epoch is published.
-    pub(super) fn published(&mut self, now: Millis, ticket: u64) -> Option<(EpochInfo, Settled)> {
+    pub(super) fn published(&mut self, now: Millis, ticket: u64) -> Option<(EpochInfo, PublishedNetwork)> {
         let mut task = self.task.take_if(|t| t.ticket == ticket)?;
         task.stages.published = Some(now.since(task.stages.seen));
         let PlanSummary { phases, bound_only, bottleneck, hosts } = task.summary.unwrap_or_default();
-        let Task { number, changes, stages, .. } = task;
+        let EpochTask { number, changes, stages, .. } = task;
         let epoch = EpochInfo { number, at: now, changes, phases, bound_only, bottleneck, hosts, stages };
-        Some((epoch, Settled::new(number, task.candidate)))
+        Some((epoch, PublishedNetwork::new(number, task.candidate)))
     }
 
     /// When publishing is tried again.
     pub(super) fn retry_at(&self) -> Option<Millis> {
-        self.task.as_ref().and_then(|t| if let Phase::Failed(at) = t.phase { Some(at) } else { None })
+        self.task.as_ref().and_then(|t| if let EpochTaskPhase::Failed(at) = t.phase { Some(at) } else { None })
     }
 }

@@ -1,29 +1,29 @@
 //! What switches, host agents and jobs said, and what they were asked.
-use super::Effect;
-use super::agents::Agents;
+use super::ControllerEffect;
+use super::agents::HostAgents;
 use super::claims::AgentClaims;
-use super::directions::{self, Rota, Subject};
-use super::reads::Reads;
-use crate::jobs::Jobs;
-use crate::loads::Meter;
+use super::directions::{self, DirectionsByHost, DirectedHost};
+use super::reads::PendingReads;
+use crate::jobs::JobTracker;
+use crate::loads::LoadMeter;
 use crate::{pace, triggers};
-use inventory::address::Addresses;
+use inventory::address::AddressLookup;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{Fact, Observation, Pulse, Table};
-use inventory::view::{self, View, Views};
+use inventory::observation::{DeviceFact, Observation, DevicePulse, DeviceTable};
+use inventory::view::{self, DeviceView, DeviceViews};
 use inventory::{Millis, Topology};
 use std::net::IpAddr;
 
 /// The network as its devices tell it, before anything is inferred.
 #[derive(Debug, Default)]
 pub(super) struct ObservedNetwork {
-    pub(super) views: Views,
-    pub(super) reads: Reads,
-    pub(super) meter: Meter,
-    pub(super) agents: Agents,
+    pub(super) views: DeviceViews,
+    pub(super) reads: PendingReads,
+    pub(super) meter: LoadMeter,
+    pub(super) agents: HostAgents,
     pub(super) claims: AgentClaims,
-    pub(super) jobs: Jobs,
+    pub(super) jobs: JobTracker,
     /// Whether the views changed since the last inference.
     pub(super) dirty: bool,
 }
@@ -43,50 +43,50 @@ pub(super) enum AgentNews {
 
 impl ObservedNetwork {
     /// What an earlier record had seen of these switches.
-    pub(super) fn resume(&mut self, inventory: &Inventory, views: Views) {
-        views.keys().filter(|name| inventory.switches.contains_key(*name)).for_each(|switch| self.reads.known(switch));
+    pub(super) fn resume(&mut self, inventory: &Inventory, views: DeviceViews) {
+        views.keys().filter(|name| inventory.switches.contains_key(*name)).for_each(|switch| self.reads.mark_already_read(switch));
         self.views = views;
         self.dirty = true;
     }
 
     /// Asks a switch for tables.
-    pub(super) fn read(&mut self, now: Millis, inventory: &Inventory, switch: &str, tables: Vec<Table>, fx: &mut Vec<Effect>) {
+    pub(super) fn read(&mut self, now: Millis, inventory: &Inventory, switch: &str, tables: Vec<DeviceTable>, fx: &mut Vec<ControllerEffect>) {
         let switches = &inventory.switches;
         let full = pace::full(switches.len(), switches.get_index_of(switch).unwrap_or_default(), inventory.timing.full);
         self.reads.asked(now, switch, &tables, full);
-        fx.push(Effect::Read { switch: switch.to_owned(), tables });
+        fx.push(ControllerEffect::Read { switch: switch.to_owned(), tables });
     }
 
     /// Asks every switch for every table.
-    pub(super) fn read_all(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<Effect>) {
+    pub(super) fn read_all(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
         for switch in inventory.switches.keys() {
-            self.read(now, inventory, switch, Table::ALL.to_vec(), fx);
+            self.read(now, inventory, switch, DeviceTable::ALL.to_vec(), fx);
         }
     }
 
     /// Reads what is due by the clock alone.
-    pub(super) fn read_due(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<Effect>) {
+    pub(super) fn read_due(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
         for switch in self.reads.due(now) {
-            self.read(now, inventory, &switch, Table::ALL.to_vec(), fx);
+            self.read(now, inventory, &switch, DeviceTable::ALL.to_vec(), fx);
         }
         // Nothing is put off for these: what they tell is news of their own.
         let again = self.reads.lldp_again(now).into_iter();
-        fx.extend(again.map(|switch| Effect::Read { switch, tables: vec![Table::Lldp] }));
+        fx.extend(again.map(|switch| ControllerEffect::Read { switch, tables: vec![DeviceTable::Lldp] }));
     }
 
     /// Takes a switch's counters; gives the tables to read again. They are not applied yet.
-    pub(super) fn count(&mut self, now: Millis, observation: &Observation, pulse: &Pulse) -> Vec<Table> {
+    pub(super) fn count(&mut self, now: Millis, observation: &Observation, pulse: &DevicePulse) -> Vec<DeviceTable> {
         let switch = observation.reporter.as_str();
         let view = self.views.get(switch);
         let before = view.filter(|v| v.stale.is_none()).and_then(|v| v.pulse.as_ref());
-        let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.looking(switch);
+        let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.is_first_read_pending(switch);
         let tables = if first_look { Vec::new() } else { triggers::after_pulse(before, pulse) };
         let interfaces = view.and_then(|v| v.interfaces.as_ref());
         let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
         if !pulse.brief {
             self.meter.record(observation.at, switch, pulse, rate);
         }
-        if tables.contains(&Table::Lldp) {
+        if tables.contains(&DeviceTable::Lldp) {
             self.reads.lldp_changed(now, switch);
         }
         tables
@@ -103,17 +103,17 @@ impl ObservedNetwork {
         let host = observation.reporter.as_str();
         let was_silent = self.views.get(host).is_some_and(|v| v.stale.is_some());
         let news = match &observation.fact {
-            Fact::Host(report) if self.agents.is_double(now, host, report) => {
+            DeviceFact::Host(report) if self.agents.is_double(now, host, report) => {
                 self.dirty |= self.views.remove(host).is_some();
                 self.agents.stirred = true;
                 return AgentNews::TwoMachines;
             }
-            Fact::Host(_) if was_silent => AgentNews::ReportsAgain,
-            Fact::Failed { problem, .. } if !was_silent && self.views.contains_key(host) => AgentNews::FellSilent(problem.clone()),
-            Fact::Host(_) => AgentNews::Nothing,
+            DeviceFact::Host(_) if was_silent => AgentNews::ReportsAgain,
+            DeviceFact::Failed { problem, .. } if !was_silent && self.views.contains_key(host) => AgentNews::FellSilent(problem.clone()),
+            DeviceFact::Host(_) => AgentNews::Nothing,
             _ => return AgentNews::Nothing,
         };
-        if let Fact::Host(report) = &observation.fact {
+        if let DeviceFact::Host(report) = &observation.fact {
             self.measure(observation.at, host, report);
         }
         let changed = view::apply(&mut self.views, observation);
@@ -145,33 +145,33 @@ impl ObservedNetwork {
 
     /// Whether the first look at any switch is under way.
     pub(super) fn is_looking(&self, inventory: &Inventory) -> bool {
-        inventory.switches.keys().any(|switch| self.reads.looking(switch))
+        inventory.switches.keys().any(|switch| self.reads.is_first_read_pending(switch))
     }
 
     /// The switches that said anything yet.
-    pub(super) fn switches<'a>(&'a self, inventory: &'a Inventory) -> impl Iterator<Item = (&'a String, &'a View)> {
+    pub(super) fn switches<'a>(&'a self, inventory: &'a Inventory) -> impl Iterator<Item = (&'a String, &'a DeviceView)> {
         self.views.iter().filter(|(name, _)| inventory.switches.contains_key(*name))
     }
 
     /// Hosts that speak no LLDP turn up in forwarding databases, which no cheap counter announces.
-    pub(super) fn search(&self, inventory: &Inventory, fx: &mut Vec<Effect>) {
+    pub(super) fn search(&self, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
         for (switch, view) in self.switches(inventory).filter(|(_, v)| v.stale.is_none()) {
             let counted = view.pulse.as_ref().is_some_and(|p| p.lldp_last_change.is_some());
-            let tables = if counted { vec![Table::Fdb] } else { vec![Table::Lldp, Table::Fdb] };
-            fx.push(Effect::Read { switch: switch.clone(), tables });
+            let tables = if counted { vec![DeviceTable::Fdb] } else { vec![DeviceTable::Lldp, DeviceTable::Fdb] };
+            fx.push(ControllerEffect::Read { switch: switch.clone(), tables });
         }
     }
 
     /// What is wanted of each host, if that changed.
-    pub(super) fn directions(&mut self, now: Millis, inventory: &Inventory, topology: &Topology) -> Option<Rota> {
+    pub(super) fn directions(&mut self, now: Millis, inventory: &Inventory, topology: &Topology) -> Option<DirectionsByHost> {
         let round = self.agents.next_round(now)?;
-        self.agents.direct(directions::rota(self.subjects(inventory, topology), round))
+        self.agents.direct(directions::assign_probes(self.subjects(inventory, topology), round))
     }
 
-    fn subjects<'a>(&'a self, inventory: &'a Inventory, topology: &'a Topology) -> Vec<Subject<'a>> {
-        let seats = topology.seats();
-        let addresses = Addresses::new(&self.views);
-        let subject = |(name, host): (&'_ String, &inventory::inventory_file::Host)| {
+    fn subjects<'a>(&'a self, inventory: &'a Inventory, topology: &'a Topology) -> Vec<DirectedHost<'a>> {
+        let seats = topology.attachments();
+        let addresses = AddressLookup::new(&self.views);
+        let subject = |(name, host): (&'_ String, &inventory::inventory_file::InventoryHost)| {
             let view = self.views.get(name);
             let seat = seats.get(name.as_str());
             let net = addresses.of(name, seat.map_or("", |s| s.1));
@@ -183,7 +183,7 @@ impl ObservedNetwork {
             (segment, host.address.or(net.map(|n| n.0)), view.is_some_and(|v| v.host.is_some() && v.stale.is_none()))
         };
         let hosts = inventory.hosts.iter();
-        hosts.map(|h| (h.0, subject(h))).map(|(name, (segment, address, reports))| Subject { segment, name, address, reports }).collect()
+        hosts.map(|h| (h.0, subject(h))).map(|(name, (segment, address, reports))| DirectedHost { segment, name, address, reports }).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which tables are asked for and not answered yet, and when every switch is due for a full look.
 use inventory::Millis;
-use inventory::observation::{Fact, Table};
+use inventory::observation::{DeviceFact, DeviceTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ const PROMPT: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Default)]
-struct Switch {
-    waiting: BTreeSet<Table>,
+struct SwitchReads {
+    waiting: BTreeSet<DeviceTable>,
     /// Since when it is waited for.
     since: Millis,
     looked: bool,
@@ -28,21 +28,21 @@ struct Switch {
 
 /// Reading, by switch.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Reads {
-    switches: BTreeMap<String, Switch>,
+pub(crate) struct PendingReads {
+    switches: BTreeMap<String, SwitchReads>,
     /// Since when something is searched for, and when to look next.
     search: Option<(Millis, Millis)>,
 }
 
-impl Reads {
+impl PendingReads {
     /// Tables of a switch are asked for; a full look puts the next one off.
-    pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[Table], full: Duration) {
+    pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[DeviceTable], full: Duration) {
         let s = self.switches.entry(switch.to_owned()).or_default();
         if s.waiting.is_empty() {
             s.since = now;
         }
         s.waiting.extend(tables);
-        if tables.len() == Table::ALL.len() {
+        if tables.len() == DeviceTable::ALL.len() {
             s.full_due = now.after(full);
         }
     }
@@ -59,16 +59,16 @@ impl Reads {
     }
 
     /// A switch was looked at before this record of it begins.
-    pub(crate) fn known(&mut self, switch: &str) {
+    pub(crate) fn mark_already_read(&mut self, switch: &str) {
         self.switches.entry(switch.to_owned()).or_default().looked = true;
     }
 
     /// A switch answered, or did not. Returns whether that was the last thing it was asked for.
-    pub(crate) fn answered(&mut self, switch: &str, fact: &Fact) -> bool {
+    pub(crate) fn answered(&mut self, switch: &str, fact: &DeviceFact) -> bool {
         let Some(s) = self.switches.get_mut(switch) else { return false };
         let before = s.waiting.len();
         match fact {
-            Fact::Failed { table: None, .. } => s.waiting.clear(),
+            DeviceFact::Failed { table: None, .. } => s.waiting.clear(),
             fact => {
                 if let Some(table) = table(fact) {
                     s.waiting.remove(&table);
@@ -81,7 +81,7 @@ impl Reads {
     }
 
     /// Whether the first look at a switch is still under way.
-    pub(crate) fn looking(&self, switch: &str) -> bool {
+    pub(crate) fn is_first_read_pending(&self, switch: &str) -> bool {
         self.switches.get(switch).is_none_or(|s| !s.looked)
     }
 
@@ -107,7 +107,7 @@ impl Reads {
     }
 
     /// Whether to look again for what is missing: often at first, then ever more rarely.
-    pub(crate) fn search(&mut self, now: Millis, missing: bool) -> bool {
+    pub(crate) fn is_search_due(&mut self, now: Millis, missing: bool) -> bool {
         match self.search {
             _ if !missing => {
                 self.search = None;
@@ -134,16 +134,16 @@ impl Reads {
 }
 
 /// The table whose content or failure a fact is; `None` for a pulse, a host agent's report or a silent device.
-fn table(fact: &Fact) -> Option<Table> {
+fn table(fact: &DeviceFact) -> Option<DeviceTable> {
     match fact {
-        Fact::System(_) => Some(Table::System),
-        Fact::Interfaces(_) => Some(Table::Interfaces),
-        Fact::Lldp(_) => Some(Table::Lldp),
-        Fact::Bridge(_) => Some(Table::Bridge),
-        Fact::Fdb(_) => Some(Table::Fdb),
-        Fact::Arp(_) => Some(Table::Arp),
-        Fact::Pulse(_) | Fact::Host(_) => None,
-        Fact::Failed { table, .. } => *table,
+        DeviceFact::System(_) => Some(DeviceTable::System),
+        DeviceFact::Interfaces(_) => Some(DeviceTable::Interfaces),
+        DeviceFact::Lldp(_) => Some(DeviceTable::Lldp),
+        DeviceFact::Bridge(_) => Some(DeviceTable::Bridge),
+        DeviceFact::Fdb(_) => Some(DeviceTable::Fdb),
+        DeviceFact::Arp(_) => Some(DeviceTable::Arp),
+        DeviceFact::Pulse(_) | DeviceFact::Host(_) => None,
+        DeviceFact::Failed { table, .. } => *table,
     }
 }
 
@@ -153,27 +153,27 @@ mod tests {
 
     #[test]
     fn a_look_ends_with_the_last_table_or_with_silence() {
-        let mut r = Reads::default();
-        r.asked(Millis(0), "s0", &[Table::Fdb, Table::Arp], PROMPT);
-        assert!(r.looking("s0") && r.looking("s9") && r.waiting(Millis(999), |_| false));
+        let mut r = PendingReads::default();
+        r.asked(Millis(0), "s0", &[DeviceTable::Fdb, DeviceTable::Arp], PROMPT);
+        assert!(r.is_first_read_pending("s0") && r.is_first_read_pending("s9") && r.waiting(Millis(999), |_| false));
         assert!(
             !r.waiting(Millis(1000), |s| s == "s1") && r.waiting(Millis(1000), |s| s == "s0"),
             "too slow to wait for, unless it is about that"
         );
         assert!(r.deadlines().any(|at| at == Millis(1000)));
-        assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
-        assert!(!r.answered("s0", &Fact::Fdb(Vec::new())));
-        assert!(r.answered("s0", &Fact::Failed { table: Some(Table::Arp), problem: String::new() }));
-        assert!(!r.looking("s0") && !r.waiting(Millis(0), |_| true));
-        r.asked(Millis(0), "s1", &Table::ALL, PROMPT);
-        assert!(r.answered("s1", &Fact::Failed { table: None, problem: String::new() }));
+        assert!(!r.answered("s0", &DeviceFact::Fdb(Vec::new())));
+        assert!(!r.answered("s0", &DeviceFact::Fdb(Vec::new())));
+        assert!(r.answered("s0", &DeviceFact::Failed { table: Some(DeviceTable::Arp), problem: String::new() }));
+        assert!(!r.is_first_read_pending("s0") && !r.waiting(Millis(0), |_| true));
+        r.asked(Millis(0), "s1", &DeviceTable::ALL, PROMPT);
+        assert!(r.answered("s1", &DeviceFact::Failed { table: None, problem: String::new() }));
         assert_eq!(r.due(Millis(999)), ["s0"]);
         assert_eq!(r.due(Millis(1000)), ["s0", "s1"]);
     }
 
     #[test]
     fn changed_lldp_is_read_once_more() {
-        let mut r = Reads::default();
+        let mut r = PendingReads::default();
         assert!(r.lldp_again(Millis(9000)).is_empty());
         r.lldp_changed(Millis(0), "s0");
         r.lldp_changed(Millis(500), "s0");
@@ -183,10 +183,10 @@ mod tests {
 
     #[test]
     fn searches_grow_rare() {
-        let mut r = Reads::default();
-        let looks: Vec<u64> = (0..100).map(|s| s * 1000).filter(|t| r.search(Millis(*t), true)).collect();
+        let mut r = PendingReads::default();
+        let looks: Vec<u64> = (0..100).map(|s| s * 1000).filter(|t| r.is_search_due(Millis(*t), true)).collect();
         assert_eq!(looks[..5], [1000, 2000, 3000, 4000, 5000]);
         assert!(looks.len() < 20, "{looks:?}");
-        assert!(!r.search(Millis(200_000), false) && r.deadlines().next().is_none());
+        assert!(!r.is_search_due(Millis(200_000), false) && r.deadlines().next().is_none());
     }
 }

@@ -1,16 +1,16 @@
 //! What the controller knows, for viewers.
-use super::Core;
+use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
-use crate::loads::Rate;
-use api::{AgentStatus, AlarmLine, LinkLoad, Pending, Snapshot, SwitchStatus, Way};
-use inventory::host_report::Path;
+use crate::loads::InterfaceLoad;
+use api::{AgentStatus, AlarmLine, LinkLoad, PendingChange, Snapshot, SwitchStatus, PathStatus};
+use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
-use inventory::view::View;
+use inventory::view::DeviceView;
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
 use std::collections::HashMap;
 
-impl Core {
+impl ControllerEngine {
     /// Everything a viewer needs, as of `now`.
     pub fn snapshot(&self, now: Millis) -> Snapshot {
         let (jobs, jobs_more) = self.observed.jobs.status(now);
@@ -23,7 +23,7 @@ impl Core {
             switches: self.switch_status(),
             agents: self.agent_status(),
             epochs: self.told.epochs.clone(),
-            pending: self.making.hold_down.held().map(|h| Pending { since: h.since, due: h.due, changes: h.changes.clone() }),
+            pending: self.making.hold_down.held().map(|h| PendingChange { since: h.since, due: h.due, changes: h.changes.clone() }),
             jobs,
             jobs_more,
             events: self.told.lines.iter().cloned().collect(),
@@ -51,11 +51,11 @@ impl Core {
             Some(Ok(candidate)) => candidate.file.tree().ok(),
             _ => self.told.settled.as_ref().and_then(|s| s.key.tree().ok()),
         };
-        let figures = tree.map(|t| Figures::of(&t));
+        let figures = tree.map(|t| AlltoallLoads::of(&t));
         self.judged.topology.links.iter().map(|link| self.load(link, figures.as_ref())).collect()
     }
 
-    fn load(&self, link: &Link, figures: Option<&Figures>) -> LinkLoad {
+    fn load(&self, link: &Link, figures: Option<&AlltoallLoads>) -> LinkLoad {
         let (a_to_b, b_to_a) = self.passing(link).unzip();
         let aapc_load = figures.and_then(|f| f.load(link)).unwrap_or(0);
         let capacity = figures.map_or(1, |f| bound::link_capacity(link.rate_bps, f.unit));
@@ -79,7 +79,7 @@ impl Core {
             self.observed.meter.rate(node, row().or_else(|| self.observed.agents.number(node, port))?)
         };
         let sum = |switch: &str, ports: Vec<&str>| {
-            let total = ports.into_iter().filter_map(|p| at(switch, p)).reduce(Rate::plus)?;
+            let total = ports.into_iter().filter_map(|p| at(switch, p)).reduce(InterfaceLoad::plus)?;
             Some((total.outward, total.inward))
         };
         let end = |switch: &str, port: &str, members: Vec<&str>| sum(switch, vec![port]).or_else(|| sum(switch, members));
@@ -91,12 +91,12 @@ impl Core {
     /// Hosts by what their agents said last; the load is that of the card on the host's cable.
     fn agent_status(&self) -> Vec<AgentStatus> {
         let cards: HashMap<&str, &str> = self.judged.topology.links.iter().map(|l| (l.b.as_str(), l.b_port.as_str())).collect();
-        let status = |(name, view): (&String, &View)| {
+        let status = |(name, view): (&String, &DeviceView)| {
             let report = view.host.as_ref()?;
             let number = cards.get(name.as_str()).and_then(|card| self.observed.agents.number(name, card));
             let rate = number.and_then(|n| self.observed.meter.rate(name, n));
             let way =
-                |p: &Path| Way { to: p.to.clone(), hops: p.hops.len() as u32, reached: p.reached, min_us: p.round_trip.map(|r| r.min_us) };
+                |p: &ProbedPath| PathStatus { to: p.to.clone(), hops: p.hops.len() as u32, reached: p.reached, min_us: p.round_trip.map(|r| r.min_us) };
             Some(AgentStatus {
                 host: name.clone(),
                 seen: view.seen,
@@ -110,7 +110,7 @@ impl Core {
     }
 
     fn switch_status(&self) -> Vec<SwitchStatus> {
-        let status = |(name, switch): (&String, &inventory::inventory_file::Switch)| {
+        let status = |(name, switch): (&String, &inventory::inventory_file::InventorySwitch)| {
             let view = self.observed.views.get(name);
             SwitchStatus {
                 name: name.clone(),
@@ -131,21 +131,21 @@ impl Core {
 }
 
 /// Messages of one all-to-all by link, and what they are measured in.
-struct Figures {
+struct AlltoallLoads {
     loads: HashMap<(String, String), u64>,
     most: u64,
     unit: BitsPerSec,
 }
 
-impl Figures {
-    fn of(tree: &Tree) -> Figures {
+impl AlltoallLoads {
+    fn of(tree: &Tree) -> AlltoallLoads {
         let loads = bound::loads(tree);
         let named = tree.top_down().iter().filter_map(|&v| {
             let (from, to) = tree.ends(2 * v)?;
             Some((pair(tree.name(from), tree.name(to)), loads[2 * v as usize]))
         });
         let unit = bound::slowest_host_link(tree).unwrap_or(BitsPerSec::GIGABIT);
-        Figures { most: loads.iter().copied().max().unwrap_or(0), loads: named.collect(), unit }
+        AlltoallLoads { most: loads.iter().copied().max().unwrap_or(0), loads: named.collect(), unit }
     }
 
     fn load(&self, link: &Link) -> Option<u64> {

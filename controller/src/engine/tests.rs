@@ -5,11 +5,11 @@ mod world;
 
 use super::*;
 use inventory::observation::StpState;
-use world::World;
+use world::SimulatedCluster;
 
 /// The tree of `s0-s1` with n0 on s0, n1 and n2 on s1, and a host's port to move to on s0.
-fn two_switches() -> World {
-    let mut w = World::new(&["s0", "s1"], "[n0, n1, n2]");
+fn two_switches() -> SimulatedCluster {
+    let mut w = SimulatedCluster::new(&["s0", "s1"], "[n0, n1, n2]");
     w.cable("s0", 9, "s1", 9);
     w.host("n0", "s0", 1);
     w.host("n1", "s1", 1);
@@ -18,7 +18,7 @@ fn two_switches() -> World {
 }
 
 /// The same, with epoch 1 published.
-fn running() -> World {
+fn running() -> SimulatedCluster {
     let mut w = two_switches();
     w.start(None);
     w.run(3_000);
@@ -103,9 +103,9 @@ fn a_trap_is_quicker_than_the_poll() {
         w.unplug("s1", 2);
         w.host("n2", "s0", 2);
         if trap {
-            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Lldp });
-            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
-            w.event(Event::Trap { source: "10.0.0.2".parse().unwrap(), kind: TrapKind::Link });
+            w.event(ControllerEvent::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapTopic::Lldp });
+            w.event(ControllerEvent::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
+            w.event(ControllerEvent::Trap { source: "10.0.0.2".parse().unwrap(), kind: TrapTopic::Link });
         }
         w.run(20_000);
         w.core.snapshot(w.now).epochs.last().unwrap().at.since(begin).as_millis()
@@ -145,8 +145,8 @@ fn no_moment_is_beyond_the_last_one() {
     w.now = Millis(u64::MAX - 100);
     w.unplug("s1", 2);
     for _ in 0..3 {
-        w.core.handle(w.now, Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Lldp });
-        w.core.handle(w.now, Event::Tick);
+        w.core.handle(w.now, ControllerEvent::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapTopic::Lldp });
+        w.core.handle(w.now, ControllerEvent::Tick);
     }
     assert!(w.core.deadline().is_some());
 }
@@ -167,7 +167,7 @@ fn clocks_that_jump_fire_nothing() {
         let mut job = crate::jobs::tests::record(&format!("j{n}"), 1, 1, 1.0);
         let theirs = Millis(w.now.0.saturating_add_signed(hours));
         (job.started, job.updated, job.epoch_since) = (theirs, theirs, theirs);
-        w.event(Event::Job(job));
+        w.event(ControllerEvent::Job(job));
     }
     w.run(5_000);
     let snapshot = w.core.snapshot(w.now);
@@ -218,8 +218,8 @@ fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
     w.run(3_000);
     assert_eq!(w.published.len(), 1, "{:#?}", w.said);
     w.mute("s2");
-    w.garble("s3", Table::Lldp);
-    w.garble("s3", Table::Fdb);
+    w.garble("s3", DeviceTable::Lldp);
+    w.garble("s3", DeviceTable::Fdb);
     w.slow("s4", 400);
     // Whatever moment the others are busy with: from full look to full look.
     for n in 0..60_u32 {
@@ -269,7 +269,7 @@ fn a_trunk_on_its_way_keeps_the_epoch_and_raises_an_alarm() {
 #[test]
 fn a_failed_table_keeps_the_epoch() {
     let mut w = running();
-    w.garble("s1", Table::Lldp);
+    w.garble("s1", DeviceTable::Lldp);
     w.touch_lldp("s1");
     w.run(100_000);
     assert_eq!(w.published.len(), 1);
@@ -306,7 +306,7 @@ fn a_restart_with_the_same_network_publishes_nothing_and_with_another_one_goes_o
     let before = running();
     let known = || {
         let order = &before.published[0];
-        Some(Known { number: 1, network: order.network.clone(), file: order.file.clone() })
+        Some(StoredEpoch { number: 1, network: order.network.clone(), file: order.file.clone() })
     };
     let mut w = two_switches();
     w.start(known());
@@ -326,7 +326,7 @@ fn a_restart_while_a_switch_is_silent_keeps_its_hosts() {
     let order = running().published.remove(0);
     let mut w = two_switches();
     w.mute("s1");
-    w.start(Some(Known { number: 1, network: order.network, file: order.file }));
+    w.start(Some(StoredEpoch { number: 1, network: order.network, file: order.file }));
     w.run(200_000);
     assert_eq!(w.published.len(), 0);
 }
@@ -368,10 +368,10 @@ fn a_job_that_follows_ends_the_story() {
     let mut w = running();
     let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
     job.epoch_since = Millis(w.now.0 - 100);
-    w.event(Event::Job(job.clone()));
+    w.event(ControllerEvent::Job(job.clone()));
     let first = w.core.snapshot(w.now).epochs[0].stages.taken_up;
     assert!(first.is_some());
-    w.event(Event::Job(job));
+    w.event(ControllerEvent::Job(job));
     assert_eq!(w.core.snapshot(w.now).epochs[0].stages.taken_up, first);
     assert_eq!(w.core.snapshot(w.now).jobs.len(), 1);
 }
@@ -382,7 +382,7 @@ fn a_job_that_began_after_an_epoch_tells_nothing_of_its_story() {
     w.run(60_000);
     let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
     (job.started, job.epoch_since) = (Millis(w.now.0 - 50), Millis(w.now.0 - 40));
-    w.event(Event::Job(job));
+    w.event(ControllerEvent::Job(job));
     let snapshot = w.core.snapshot(w.now);
     assert_eq!((snapshot.epochs[0].stages.taken_up, snapshot.jobs.len()), (None, 1));
 }
@@ -392,7 +392,7 @@ fn a_stranger_that_sends_traps_is_told_now_and_then_and_is_no_alarm() {
     let mut w = running();
     for minute in 1..=3 {
         for n in 0..100 {
-            w.event(Event::Trap { source: [192, 0, 2, n].into(), kind: TrapKind::Link });
+            w.event(ControllerEvent::Trap { source: [192, 0, 2, n].into(), kind: TrapTopic::Link });
             w.run(600);
         }
         let told = w.said.iter().filter(|text| text.contains("is no switch of the inventory")).count();
@@ -406,8 +406,8 @@ fn an_inventory_that_changed_is_looked_at_anew() {
     w.host("n9", "s0", 3);
     w.run(10_000);
     assert_eq!(w.published.len(), 1);
-    let inventory = World::new(&["s0", "s1"], "[n0, n1, n9]").inventory;
-    w.event(Event::InventoryChanged(Box::new(inventory)));
+    let inventory = SimulatedCluster::new(&["s0", "s1"], "[n0, n1, n9]").inventory;
+    w.event(ControllerEvent::InventoryChanged(Box::new(inventory)));
     w.run(5_000);
     assert_eq!(w.published[1].file.hosts.keys().collect::<Vec<_>>(), ["n0", "n1", "n9"]);
 }
@@ -437,14 +437,14 @@ fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
             assert!(w.alarmed("host \"n1\""));
         }
         for _ in 0..20 * 60_000 / every {
-            w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+            w.event(ControllerEvent::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
             w.run(every);
         }
         let epochs = w.published.len();
         let moved = w.now;
         w.unplug("s1", 2);
         w.host("n2", "s0", 2);
-        w.event(Event::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+        w.event(ControllerEvent::Trap { source: "10.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
         w.run(5_000);
         assert_eq!((w.published.len(), w.place("n2")), (epochs + 1, "s0"));
         let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();

@@ -1,9 +1,9 @@
 //! What operators, viewers and jobs were told: epochs, lines and alarms.
 use super::alarms::stays;
-use super::candidate::Settled;
-use super::event::Effect;
+use super::candidate::PublishedNetwork;
+use super::event::ControllerEffect;
 use super::trouble::TroubleArea;
-use api::{AlarmLine, EpochInfo, EventLine, Level};
+use api::{AlarmLine, EpochInfo, EventLine, EventLevel};
 use directory::job_record::JobRecord;
 use inventory::Millis;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,7 +20,7 @@ const STRANGERS: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct PublicRecord {
     /// The network as it is published.
-    pub(super) settled: Option<Settled>,
+    pub(super) settled: Option<PublishedNetwork>,
     pub(super) epochs: Vec<EpochInfo>,
     pub(super) lines: VecDeque<EventLine>,
     /// The controller's own alarms, by what they are about.
@@ -42,22 +42,22 @@ impl PublicRecord {
         stays(self.current())
     }
 
-    pub(super) fn say(&mut self, at: Millis, level: Level, text: String, fx: &mut Vec<Effect>) {
+    pub(super) fn say(&mut self, at: Millis, level: EventLevel, text: String, fx: &mut Vec<ControllerEffect>) {
         let line = EventLine { at, level, text };
         self.lines.push_back(line.clone());
         let surplus = self.lines.len().saturating_sub(LINES);
         self.lines.drain(..surplus);
-        fx.push(Effect::Say(line));
+        fx.push(ControllerEffect::Say(line));
     }
 
     /// Tells alarms that are new and alarms that are over.
-    pub(super) fn tell(&mut self, now: Millis, alarms: Vec<AlarmLine>, fx: &mut Vec<Effect>) {
+    pub(super) fn tell(&mut self, now: Millis, alarms: Vec<AlarmLine>, fx: &mut Vec<ControllerEffect>) {
         let told = std::mem::replace(&mut self.alarms, alarms.clone());
         for alarm in alarms.iter().filter(|a| !told.contains(a)) {
-            self.say(now, Level::Warning, alarm.text.clone(), fx);
+            self.say(now, EventLevel::Warning, alarm.text.clone(), fx);
         }
         for alarm in told.iter().filter(|t| !alarms.iter().any(|a| a.about == t.about)) {
-            self.say(now, Level::Info, format!("over: {}", alarm.text), fx);
+            self.say(now, EventLevel::Info, format!("over: {}", alarm.text), fx);
         }
     }
 
@@ -80,7 +80,7 @@ impl PublicRecord {
     }
 
     /// An epoch is published; tells of it.
-    pub(super) fn publish(&mut self, epoch: EpochInfo, settled: Settled, fx: &mut Vec<Effect>) {
+    pub(super) fn publish(&mut self, epoch: EpochInfo, settled: PublishedNetwork, fx: &mut Vec<ControllerEffect>) {
         let text = format!(
             "epoch {} published: {} hosts, {}{} phases, {} ms after the first sign; {}",
             epoch.number,
@@ -90,7 +90,7 @@ impl PublicRecord {
             epoch.at.since(epoch.stages.seen).as_millis(),
             epoch.changes.join("; ")
         );
-        self.say(epoch.at, Level::Info, text, fx);
+        self.say(epoch.at, EventLevel::Info, text, fx);
         self.epochs.push(epoch);
         let surplus = self.epochs.len().saturating_sub(EPOCHS);
         self.epochs.drain(..surplus);

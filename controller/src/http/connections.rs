@@ -1,6 +1,6 @@
 //! Accepts connections and serves HTTP/1.1 on each, within what the [`Lobby`] allows.
-use super::lobby::{Caller, Lobby};
-use super::tls::{self, Tls};
+use super::lobby::{ApiConnection, ConnectionLimiter};
+use super::tls::{self, TlsCertificate};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
@@ -28,7 +28,7 @@ const SWEEP: Duration = Duration::from_secs(1);
 const HEADER: usize = 16 << 10;
 
 /// Serves until its task is dropped, and every connection with it.
-pub(super) async fn serve(listener: TcpListener, tls: Option<Tls>, router: Router, lobby: Lobby) {
+pub(super) async fn serve(listener: TcpListener, tls: Option<TlsCertificate>, router: Router, lobby: ConnectionLimiter) {
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
@@ -59,7 +59,7 @@ async fn refused(error: &io::Error) {
     }
 }
 
-async fn converse(stream: TcpStream, from: SocketAddr, tls: Option<Tls>, router: Router, caller: Arc<Caller>) {
+async fn converse(stream: TcpStream, from: SocketAddr, tls: Option<TlsCertificate>, router: Router, caller: Arc<ApiConnection>) {
     let ended = match tls {
         None => exchange(stream, from, router, caller).await,
         Some(tls) => match tls::handshake(&tls, stream).await {
@@ -72,18 +72,18 @@ async fn converse(stream: TcpStream, from: SocketAddr, tls: Option<Tls>, router:
     }
 }
 
-type Problem = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Answers the requests of one connection.
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     from: SocketAddr,
     router: Router,
-    caller: Arc<Caller>,
-) -> Result<(), Problem> {
+    caller: Arc<ApiConnection>,
+) -> Result<(), BoxedError> {
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let working = caller.work();
+        let working = caller.start_request();
         let mut request: Request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(from));
         request.extensions_mut().insert(Arc::clone(&caller));
@@ -99,7 +99,7 @@ async fn exchange(
 
 /// Sends requests away whose body has a transfer coding: with a length besides, two readers could disagree on where it ends (RFC
 /// 9112, 6.3), and no client needs one.
-pub(super) async fn of_stated_length(request: Request, next: Next) -> Response {
+pub(super) async fn refuse_transfer_coding(request: Request, next: Next) -> Response {
     if request.headers().contains_key(header::TRANSFER_ENCODING) {
         return (StatusCode::LENGTH_REQUIRED, "expected Content-Length and no Transfer-Encoding\n").into_response();
     }

@@ -3,7 +3,7 @@
 //! Each stage of a connection but following events ends after [`PATIENCE`] or [`WORK`], whoever is at the other end. There is
 //! room for so many connections in total and for an eighth of them from one address. Who comes to a full house takes the place of
 //! the connection that has waited longest without a request; those with a request at work, and viewers that follow events, stay.
-use super::pace::Pace;
+use super::pace::RateLimiter;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,23 +19,23 @@ const MOST: usize = 2_048;
 /// One address has this part of the room; half of that may follow events.
 const SHARE: usize = 8;
 /// A full house is told once a minute.
-const TOLD: Pace = Pace::new(Duration::from_secs(60), 1);
+const TOLD: RateLimiter = RateLimiter::new(Duration::from_secs(60), 1);
 
 /// Every connection of the API.
 #[derive(Clone)]
-pub(super) struct Lobby(Arc<Mutex<Book>>);
+pub(super) struct ConnectionLimiter(Arc<Mutex<ConnectionTable>>);
 
-struct Book {
+struct ConnectionTable {
     /// Connections at once.
     room: usize,
-    guests: HashMap<u64, Guest>,
+    guests: HashMap<u64, OpenConnection>,
     next: u64,
-    told: Pace,
+    told: RateLimiter,
 }
 
-struct Guest {
+struct OpenConnection {
     home: IpAddr,
-    stage: Stage,
+    stage: ConnectionStage,
     since: Instant,
     /// Dropped with the guest, which ends its connection.
     _stay: oneshot::Sender<()>,
@@ -43,7 +43,7 @@ struct Guest {
 
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ConnectionStage {
     /// A handshake, a header, the next request, or its answer on the way out.
     Waiting,
     /// A request.
@@ -54,32 +54,32 @@ enum Stage {
     Taking,
 }
 
-impl Stage {
+impl ConnectionStage {
     fn limit(self) -> Option<Duration> {
         match self {
-            Stage::Waiting | Stage::Taking => Some(PATIENCE),
-            Stage::Working => Some(WORK),
-            Stage::Following => None,
+            ConnectionStage::Waiting | ConnectionStage::Taking => Some(PATIENCE),
+            ConnectionStage::Working => Some(WORK),
+            ConnectionStage::Following => None,
         }
     }
 
     fn is_viewer(self) -> bool {
-        matches!(self, Stage::Following | Stage::Taking)
+        matches!(self, ConnectionStage::Following | ConnectionStage::Taking)
     }
 }
 
-impl Lobby {
+impl ConnectionLimiter {
     /// Room for half of the `files` the process may open: the other half is the controller's own.
-    pub(super) fn new(files: usize) -> Lobby {
+    pub(super) fn new(files: usize) -> ConnectionLimiter {
         let room = (files / 2).clamp(SHARE, MOST);
-        Lobby(Arc::new(Mutex::new(Book { room, guests: HashMap::new(), next: 0, told: TOLD })))
+        ConnectionLimiter(Arc::new(Mutex::new(ConnectionTable { room, guests: HashMap::new(), next: 0, told: TOLD })))
     }
 
     /// Lets a connection in, if need be in another's place; gives with it what resolves when it has to go.
-    pub(super) fn admit(&self, from: IpAddr, now: Instant) -> Option<(Arc<Caller>, oneshot::Receiver<()>)> {
+    pub(super) fn admit(&self, from: IpAddr, now: Instant) -> Option<(Arc<ApiConnection>, oneshot::Receiver<()>)> {
         let (stay, gone) = oneshot::channel();
-        let number = self.book().admit(Guest { home: home(from), stage: Stage::Waiting, since: now, _stay: stay })?;
-        Some((Arc::new(Caller { lobby: self.clone(), number }), gone))
+        let number = self.book().admit(OpenConnection { home: home(from), stage: ConnectionStage::Waiting, since: now, _stay: stay })?;
+        Some((Arc::new(ApiConnection { lobby: self.clone(), number }), gone))
     }
 
     /// Ends the connections that take too long.
@@ -87,13 +87,13 @@ impl Lobby {
         self.book().guests.retain(|_, g| g.stage.limit().is_none_or(|limit| now.saturating_duration_since(g.since) < limit));
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, ConnectionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Book {
-    fn admit(&mut self, guest: Guest) -> Option<u64> {
+impl ConnectionTable {
+    fn admit(&mut self, guest: OpenConnection) -> Option<u64> {
         let has_share = self.of(guest.home).count() >= self.share();
         if has_share || self.guests.len() >= self.room {
             if self.told.take(guest.since).is_ok() {
@@ -103,7 +103,7 @@ impl Book {
                     "API: connections: {full}; each new one takes the place of the one that has waited longest without a request"
                 );
             }
-            let waits = |g: &Guest| g.stage == Stage::Waiting && (!has_share || g.home == guest.home);
+            let waits = |g: &OpenConnection| g.stage == ConnectionStage::Waiting && (!has_share || g.home == guest.home);
             let longest = self.guests.iter().filter(|(_, g)| waits(g)).min_by_key(|(_, g)| g.since).map(|(number, _)| *number)?;
             self.guests.remove(&longest);
         }
@@ -117,17 +117,17 @@ impl Book {
         self.room / SHARE
     }
 
-    fn of(&self, home: IpAddr) -> impl Iterator<Item = &Guest> {
+    fn of(&self, home: IpAddr) -> impl Iterator<Item = &OpenConnection> {
         self.guests.values().filter(move |g| g.home == home)
     }
 
     fn follow(&mut self, number: u64) -> Option<()> {
         let home = self.guests.get(&number)?.home;
         let viewers = self.of(home).filter(|g| g.stage.is_viewer()).count();
-        (viewers < self.share().div_ceil(2)).then(|| self.change(number, Stage::Following))
+        (viewers < self.share().div_ceil(2)).then(|| self.change(number, ConnectionStage::Following))
     }
 
-    fn change(&mut self, number: u64, stage: Stage) {
+    fn change(&mut self, number: u64, stage: ConnectionStage) {
         if let Some(guest) = self.guests.get_mut(&number) {
             (guest.stage, guest.since) = (stage, Instant::now());
         }
@@ -135,65 +135,65 @@ impl Book {
 }
 
 /// One connection; it leaves the lobby when this is dropped.
-pub(super) struct Caller {
-    lobby: Lobby,
+pub(super) struct ApiConnection {
+    lobby: ConnectionLimiter,
     number: u64,
 }
 
-impl Caller {
+impl ApiConnection {
     /// A request is at work until what this gives is dropped.
-    pub(super) fn work(self: &Arc<Self>) -> Working {
-        self.change(Stage::Working);
-        Working(Arc::clone(self))
+    pub(super) fn start_request(self: &Arc<Self>) -> ActiveRequest {
+        self.change(ConnectionStage::Working);
+        ActiveRequest(Arc::clone(self))
     }
 
     /// From now on it follows events, if there is room for one more viewer of its address.
-    pub(super) fn follow(self: &Arc<Self>) -> Option<Viewing> {
+    pub(super) fn start_following(self: &Arc<Self>) -> Option<EventViewer> {
         self.lobby.book().follow(self.number)?;
-        Some(Viewing(Arc::clone(self)))
+        Some(EventViewer(Arc::clone(self)))
     }
 
-    fn change(&self, stage: Stage) {
+    fn change(&self, stage: ConnectionStage) {
         self.lobby.book().change(self.number, stage);
     }
 }
 
-impl Drop for Caller {
+impl Drop for ApiConnection {
     fn drop(&mut self) {
         self.lobby.book().guests.remove(&self.number);
     }
 }
 
 /// A request at work.
-pub(super) struct Working(Arc<Caller>);
+pub(super) struct ActiveRequest(Arc<ApiConnection>);
 
-impl Drop for Working {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let mut book = self.0.lobby.book();
-        if book.guests.get(&self.0.number).is_some_and(|g| g.stage == Stage::Working) {
-            book.change(self.0.number, Stage::Waiting); // Not so where it made a viewer of the connection.
+        if book.guests.get(&self.0.number).is_some_and(|g| g.stage == ConnectionStage::Working) {
+            book.change(self.0.number, ConnectionStage::Waiting); // Not so where it made a viewer of the connection.
         }
     }
 }
 
 /// A viewer of events.
-pub(super) struct Viewing(Arc<Caller>);
+pub(super) struct EventViewer(Arc<ApiConnection>);
 
-impl Viewing {
+impl EventViewer {
     /// All it was given is on its way, and it may be given more.
-    pub(super) fn is_ready(&self) {
-        self.0.change(Stage::Following);
+    pub(super) fn mark_ready(&self) {
+        self.0.change(ConnectionStage::Following);
     }
 
     /// It was given an event, which it has to take in time.
-    pub(super) fn was_given(&self) {
-        self.0.change(Stage::Taking);
+    pub(super) fn mark_event_given(&self) {
+        self.0.change(ConnectionStage::Taking);
     }
 }
 
-impl Drop for Viewing {
+impl Drop for EventViewer {
     fn drop(&mut self) {
-        self.0.change(Stage::Waiting);
+        self.0.change(ConnectionStage::Waiting);
     }
 }
 
@@ -215,23 +215,23 @@ mod tests {
     const ALONE: usize = ROOM / SHARE;
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn lobby() -> (Lobby, Instant) {
-        (Lobby::new(2 * ROOM), Instant::now())
+    fn lobby() -> (ConnectionLimiter, Instant) {
+        (ConnectionLimiter::new(2 * ROOM), Instant::now())
     }
 
-    type Guest = (Arc<Caller>, oneshot::Receiver<()>);
+    type AdmittedConnection = (Arc<ApiConnection>, oneshot::Receiver<()>);
 
-    fn stays(guest: &mut Guest) -> bool {
+    fn stays(guest: &mut AdmittedConnection) -> bool {
         guest.1.try_recv() == Err(oneshot::error::TryRecvError::Empty)
     }
 
     /// Guests of one address that come one after the other.
-    fn come(lobby: &Lobby, from: &str, count: usize, start: Instant) -> Vec<Guest> {
+    fn come(lobby: &ConnectionLimiter, from: &str, count: usize, start: Instant) -> Vec<AdmittedConnection> {
         let at = |n: usize| start + Duration::from_micros(n as u64);
         (0..count).map(|n| lobby.admit(from.parse().unwrap(), at(n)).expect("room")).collect()
     }
 
-    fn staying(guests: &mut [Guest]) -> usize {
+    fn staying(guests: &mut [AdmittedConnection]) -> usize {
         guests.iter_mut().filter_map(|g| stays(g).then_some(())).count()
     }
 
@@ -248,8 +248,8 @@ mod tests {
     fn a_full_house_makes_room_and_keeps_requests_at_work_and_viewers() {
         let (lobby, now) = lobby();
         let mut busy = come(&lobby, "10.0.9.1", 2, now);
-        let (_work, _view) = (busy[0].0.work(), busy[1].0.follow().unwrap());
-        let mut flood: Vec<Guest> = (1..200).flat_map(|n| come(&lobby, &format!("10.0.1.{n}"), 2, now + n * SECOND)).collect();
+        let (_work, _view) = (busy[0].0.start_request(), busy[1].0.start_following().unwrap());
+        let mut flood: Vec<AdmittedConnection> = (1..200).flat_map(|n| come(&lobby, &format!("10.0.1.{n}"), 2, now + n * SECOND)).collect();
         assert_eq!((staying(&mut flood), staying(&mut busy)), (ROOM - 2, 2));
     }
 
@@ -257,7 +257,7 @@ mod tests {
     fn where_nobody_waits_the_new_one_is_sent_away_and_comes_in_when_one_left() {
         let (lobby, now) = lobby();
         let guests = come(&lobby, "::1", ALONE, now);
-        let work: Vec<Working> = guests.iter().map(|g| g.0.work()).collect();
+        let work: Vec<ActiveRequest> = guests.iter().map(|g| g.0.start_request()).collect();
         let again = || lobby.admit("::1".parse().unwrap(), now).is_some();
         assert!(!again());
         drop(work);
@@ -270,19 +270,19 @@ mod tests {
     fn half_of_an_address_may_follow_events() {
         let (lobby, now) = lobby();
         let guests = come(&lobby, "10.0.0.1", ALONE, now);
-        let viewers: Vec<_> = guests.iter().filter_map(|g| g.0.follow()).collect();
+        let viewers: Vec<_> = guests.iter().filter_map(|g| g.0.start_following()).collect();
         assert_eq!(viewers.len(), ALONE / 2);
         drop(viewers);
-        assert!(guests[0].0.follow().is_some());
+        assert!(guests[0].0.start_following().is_some());
     }
 
     #[test]
     fn every_stage_ends_but_following() {
         let (lobby, _) = lobby();
         let mut guests = come(&lobby, "10.0.0.1", 4, Instant::now());
-        let (_work, ready, given) = (guests[1].0.work(), guests[2].0.follow().unwrap(), guests[3].0.follow().unwrap());
-        ready.is_ready();
-        given.was_given();
+        let (_work, ready, given) = (guests[1].0.start_request(), guests[2].0.start_following().unwrap(), guests[3].0.start_following().unwrap());
+        ready.mark_ready();
+        given.mark_event_given();
         let now = Instant::now();
         let mut after = |time: Duration| {
             lobby.sweep(now + time);
@@ -298,7 +298,7 @@ mod tests {
     fn an_answer_that_is_given_leaves_the_connection_waiting() {
         let (lobby, now) = lobby();
         let mut guest = lobby.admit("10.0.0.1".parse().unwrap(), now).unwrap();
-        drop(guest.0.work());
+        drop(guest.0.start_request());
         lobby.sweep(Instant::now() + 11 * SECOND);
         assert!(!stays(&mut guest));
     }

@@ -3,16 +3,16 @@ use std::time::{Duration, Instant};
 
 /// One every `period` on average, up to `burst` at once.
 #[derive(Debug, Clone)]
-pub(super) struct Pace {
+pub(super) struct RateLimiter {
     period: Duration,
     burst: u32,
     /// When all that happened would have been paid for.
     due: Option<Instant>,
 }
 
-impl Pace {
-    pub(super) const fn new(period: Duration, burst: u32) -> Pace {
-        Pace { period, burst, due: None }
+impl RateLimiter {
+    pub(super) const fn new(period: Duration, burst: u32) -> RateLimiter {
+        RateLimiter { period, burst, due: None }
     }
 
     /// Lets one happen, or says how long to wait.
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn a_burst_passes_and_then_one_a_period() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
-        let mut pace = Pace::new(second, 3);
+        let mut pace = RateLimiter::new(second, 3);
         assert_eq!((0..4).map(|_| pace.take(start).is_ok()).collect::<Vec<_>>(), [true, true, true, false]);
         assert_eq!(pace.take(start + second / 2), Err(second / 2));
         assert!(pace.take(start + second).is_ok() && pace.take(start + second).is_err());

@@ -2,17 +2,17 @@
 //!
 //! Whatever a report says, it costs little: it is bounded in size, each host may send a few a second, and hosts the
 //! inventory does not list are told of and otherwise ignored. A host that falls silent is a failure as that of any device.
-use super::pace::Pace;
-use crate::clock::Clock;
-use crate::engine::{Event, Rota};
+use super::pace::RateLimiter;
+use crate::clock::SteadyClock;
+use crate::engine::{ControllerEvent, DirectionsByHost};
 use axum::Json;
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use inventory::host_report::{Directions, HostReport};
-use inventory::observation::{Fact, Observation, Source};
+use inventory::host_report::{ProbeDirections, HostReport};
+use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::collections::HashMap;
 use std::future::ready;
 use std::net::SocketAddr;
@@ -30,41 +30,41 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How often silence is looked for.
 const LOOK: Duration = Duration::from_secs(1);
 /// Reports of one host: two a second, ten at once.
-const REPORTS: Pace = Pace::new(Duration::from_millis(500), 10);
+const REPORTS: RateLimiter = RateLimiter::new(Duration::from_millis(500), 10);
 /// What is told of reports nobody asked for: one a second, ten at once.
-const STRANGERS: Pace = Pace::new(Duration::from_secs(1), 10);
+const STRANGERS: RateLimiter = RateLimiter::new(Duration::from_secs(1), 10);
 
 /// Where reports go.
 #[derive(Clone)]
-pub struct Intake {
-    clock: Clock,
-    events: mpsc::Sender<Event>,
-    rota: watch::Receiver<Arc<Rota>>,
-    doors: Arc<Mutex<Doors>>,
+pub struct ReportIntake {
+    clock: SteadyClock,
+    events: mpsc::Sender<ControllerEvent>,
+    rota: watch::Receiver<Arc<DirectionsByHost>>,
+    doors: Arc<Mutex<ReportLimits>>,
 }
 
-struct Doors {
-    hosts: HashMap<String, Door>,
-    strangers: Pace,
+struct ReportLimits {
+    hosts: HashMap<String, HostReportLimit>,
+    strangers: RateLimiter,
 }
 
-impl Doors {
-    fn host(&mut self, name: &str) -> &mut Door {
-        self.hosts.entry(name.to_owned()).or_insert(Door { pace: REPORTS, heard: None })
+impl ReportLimits {
+    fn host(&mut self, name: &str) -> &mut HostReportLimit {
+        self.hosts.entry(name.to_owned()).or_insert(HostReportLimit { pace: REPORTS, heard: None })
     }
 }
 
 /// A host's.
-struct Door {
-    pace: Pace,
+struct HostReportLimit {
+    pace: RateLimiter,
     /// When its last report came; `None` while it is silent.
     heard: Option<Instant>,
 }
 
-impl Intake {
+impl ReportIntake {
     /// Reports become events; `rota` says which hosts there are and what is wanted of each.
-    pub(crate) fn new(clock: Clock, events: mpsc::Sender<Event>, rota: watch::Receiver<Arc<Rota>>) -> Intake {
-        Intake { clock, events, rota, doors: Arc::new(Mutex::new(Doors { hosts: HashMap::new(), strangers: STRANGERS })) }
+    pub(crate) fn new(clock: SteadyClock, events: mpsc::Sender<ControllerEvent>, rota: watch::Receiver<Arc<DirectionsByHost>>) -> ReportIntake {
+        ReportIntake { clock, events, rota, doors: Arc::new(Mutex::new(ReportLimits { hosts: HashMap::new(), strangers: STRANGERS })) }
     }
 
     /// Tells of hosts that report no more, until the task is dropped.
@@ -74,7 +74,7 @@ impl Intake {
             every.tick().await;
             for (host, limit) in self.silent(Instant::now()) {
                 let problem = format!("no report for {} s", limit.as_secs());
-                self.tell(&host, Fact::Failed { table: None, problem }).await;
+                self.tell(&host, DeviceFact::Failed { table: None, problem }).await;
             }
         }
     }
@@ -97,55 +97,55 @@ impl Intake {
         over.collect()
     }
 
-    fn doors(&self) -> MutexGuard<'_, Doors> {
+    fn doors(&self) -> MutexGuard<'_, ReportLimits> {
         self.doors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn tell(&self, host: &str, fact: Fact) {
-        let observation = Observation { at: self.clock.now(), reporter: host.to_owned(), source: Source::Agent, fact };
-        let _ = self.events.send(Event::Observed(observation)).await; // The shell stops first, and this with it.
+    async fn tell(&self, host: &str, fact: DeviceFact) {
+        let observation = Observation { at: self.clock.now(), reporter: host.to_owned(), source: ObservationSource::Agent, fact };
+        let _ = self.events.send(ControllerEvent::Observed(observation)).await; // The shell stops first, and this with it.
     }
 
-    async fn refuse(&self, from: SocketAddr, problem: String) -> Refusal {
+    async fn refuse(&self, from: SocketAddr, problem: String) -> ReportRefusal {
         if self.doors().strangers.take(Instant::now()).is_ok() {
-            let _ = self.events.send(Event::ReportRefused { from: from.ip(), problem: problem.clone() }).await;
+            let _ = self.events.send(ControllerEvent::ReportRefused { from: from.ip(), problem: problem.clone() }).await;
         }
-        Refusal::Forbidden(problem)
+        ReportRefusal::Forbidden(problem)
     }
 
-    async fn take(&self, host: &str, from: SocketAddr, headers: &HeaderMap, body: Body) -> Result<Directions, Refusal> {
+    async fn take(&self, host: &str, from: SocketAddr, headers: &HeaderMap, body: Body) -> Result<ProbeDirections, ReportRefusal> {
         let Some(directions) = self.rota.borrow().get(host).cloned() else {
             let host: String = host.chars().take(64).collect();
             let problem = format!("host {host:?}: reports, but the inventory does not list it; add it to hosts: or stop its agent");
             return Err(self.refuse(from, problem).await);
         };
         if !headers.get(header::CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/json")) {
-            return Err(Refusal::NotJson);
+            return Err(ReportRefusal::NotJson);
         }
         // Known before any of it comes: no request here is of unknown length.
         if body.size_hint().exact().is_none_or(|length| length > LONGEST as u64) {
             // What it still sends is read, or the system would cut the answer off.
             let _ = tokio::time::timeout(PATIENCE, body.into_data_stream().for_each(|_| ready(()))).await;
-            return Err(Refusal::TooLarge);
+            return Err(ReportRefusal::TooLarge);
         }
-        let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await.map_err(|_| Refusal::TooSlow)?;
-        let body = body.map_err(|_| Refusal::Truncated)?;
-        let report: HostReport = serde_json::from_slice(&body).map_err(|e| Refusal::Unfit(e.to_string()))?;
-        report.check().map_err(Refusal::Unfit)?;
+        let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await.map_err(|_| ReportRefusal::TooSlow)?;
+        let body = body.map_err(|_| ReportRefusal::Truncated)?;
+        let report: HostReport = serde_json::from_slice(&body).map_err(|e| ReportRefusal::Unfit(e.to_string()))?;
+        report.check().map_err(ReportRefusal::Unfit)?;
         if report.host != host {
             let problem = format!("host \"{host}\": a report of it says it is {:?}; set the name its agent goes by", report.host);
             return Err(self.refuse(from, problem).await);
         }
         // Only reports that count use up what a host may send: nobody else's keep it from being heard.
-        self.doors().host(host).pace.take(Instant::now()).map_err(Refusal::TooOften)?;
+        self.doors().host(host).pace.take(Instant::now()).map_err(ReportRefusal::TooOften)?;
         self.heard(host, Instant::now());
-        self.tell(host, Fact::Host(report)).await;
+        self.tell(host, DeviceFact::Host(report)).await;
         Ok(directions)
     }
 }
 
 /// Why a report is not taken.
-enum Refusal {
+enum ReportRefusal {
     Forbidden(String),
     TooOften(Duration),
     NotJson,
@@ -155,22 +155,22 @@ enum Refusal {
     Unfit(String),
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ReportRefusal {
     fn into_response(self) -> Response {
         match self {
-            Refusal::Forbidden(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
-            Refusal::TooOften(wait) => {
+            ReportRefusal::Forbidden(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
+            ReportRefusal::TooOften(wait) => {
                 let after = [(header::RETRY_AFTER, wait.as_secs().max(1).to_string())];
                 (StatusCode::TOO_MANY_REQUESTS, after, "reports come too often; the answer to one says when the next is wanted\n")
                     .into_response()
             }
-            Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json\n").into_response(),
-            Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the report did not come in time\n").into_response(),
-            Refusal::TooLarge => {
+            ReportRefusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json\n").into_response(),
+            ReportRefusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the report did not come in time\n").into_response(),
+            ReportRefusal::TooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, format!("expected a report of at most {LONGEST} octets\n")).into_response()
             }
-            Refusal::Truncated => (StatusCode::BAD_REQUEST, "the report ended before its Content-Length\n").into_response(),
-            Refusal::Unfit(problem) => {
+            ReportRefusal::Truncated => (StatusCode::BAD_REQUEST, "the report ended before its Content-Length\n").into_response(),
+            ReportRefusal::Unfit(problem) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, format!("report: {problem}; agent and controller of different versions?\n"))
                     .into_response()
             }
@@ -180,11 +180,11 @@ impl IntoResponse for Refusal {
 
 /// The route's handler.
 pub(super) async fn post(
-    State(intake): State<Intake>,
+    State(intake): State<ReportIntake>,
     Path(host): Path<String>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Directions>, Response> {
+) -> Result<Json<ProbeDirections>, Response> {
     intake.take(&host, from, &headers, body).await.map(Json).map_err(IntoResponse::into_response)
 }

@@ -1,21 +1,21 @@
 //! The API over sockets.
 use super::*;
-use crate::clock::Clock;
-use crate::engine::{Event, Rota};
+use crate::clock::SteadyClock;
+use crate::engine::{ControllerEvent, DirectionsByHost};
 use inventory::Millis;
-use inventory::host_report::{Directions, HostReport, Peer};
-use inventory::observation::{Fact, Observation, Source};
+use inventory::host_report::{ProbeDirections, HostReport, ProbeTarget};
+use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::fs;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 /// A controller's API with hosts n0 and n1, without a controller.
-struct Served {
+struct ServedApi {
     address: SocketAddr,
-    shown: watch::Sender<Shown>,
-    events: mpsc::Receiver<Event>,
-    _rota: watch::Sender<Arc<Rota>>,
+    shown: watch::Sender<ServedSnapshot>,
+    events: mpsc::Receiver<ControllerEvent>,
+    _rota: watch::Sender<Arc<DirectionsByHost>>,
 }
 
 const FILES: usize = 1_024;
@@ -24,20 +24,20 @@ const LIMIT: Duration = Duration::from_secs(60);
 const VIEWERS: &str = "0123456789abcdef";
 const AGENTS: &str = "fedcba9876543210";
 
-async fn start(viewers: Option<&str>, agents: Option<&str>) -> Served {
-    let (shown, look) = watch::channel(Shown::new(Snapshot { at: Millis(1), ..Snapshot::default() }));
+async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
+    let (shown, look) = watch::channel(ServedSnapshot::new(Snapshot { at: Millis(1), ..Snapshot::default() }));
     let (tell, events) = mpsc::channel(64);
-    let peer = Peer { host: "n1".into(), address: "10.0.0.1".parse().unwrap() };
-    let rota = Rota::from([
-        ("n0".into(), Directions { peers: vec![peer], every_ms: 2_000 }),
-        ("n1".into(), Directions { peers: vec![], every_ms: 2_000 }),
+    let peer = ProbeTarget { host: "n1".into(), address: "10.0.0.1".parse().unwrap() };
+    let rota = DirectionsByHost::from([
+        ("n0".into(), ProbeDirections { peers: vec![peer], every_ms: 2_000 }),
+        ("n1".into(), ProbeDirections { peers: vec![], every_ms: 2_000 }),
     ]);
     let (_rota, directions) = watch::channel(Arc::new(rota));
-    let keys = Keys::new(viewers.map(Token::new), agents.map(Token::new)).unwrap();
+    let keys = ApiTokens::new(viewers.map(BearerToken::new), agents.map(BearerToken::new)).unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, None, Api { keys, shown: look, intake: Intake::new(Clock::default(), tell, directions) }, FILES));
-    Served { address, shown, events, _rota }
+    tokio::spawn(serve(listener, None, ApiState { keys, shown: look, intake: ReportIntake::new(SteadyClock::default(), tell, directions) }, FILES));
+    ServedApi { address, shown, events, _rota }
 }
 
 async fn send(address: SocketAddr, request: &str, headers: &str, body: &str) -> String {
@@ -72,7 +72,7 @@ fn of(host: &str) -> String {
 
 #[tokio::test]
 async fn serves_every_path_over_a_socket() {
-    let Served { address, .. } = start(None, None).await;
+    let ServedApi { address, .. } = start(None, None).await;
     let here = "Host: localhost:7171\r\n";
     for (path, part) in [
         ("/v1/snapshot", "\"directory\""),
@@ -97,7 +97,7 @@ async fn serves_every_path_over_a_socket() {
 
 #[tokio::test]
 async fn a_token_is_wanted_where_one_is_set() {
-    let Served { address, .. } = start(Some(VIEWERS), None).await;
+    let ServedApi { address, .. } = start(Some(VIEWERS), None).await;
     let with = |t: &str| format!("Host: head.cluster\r\nAuthorization: Bearer {t}\r\n");
     assert!(ask(address, "/v1/snapshot", "Host: x\r\n").await.starts_with("HTTP/1.1 401"));
     assert!(ask(address, "/metrics", &with("0123456789abcdee")).await.starts_with("HTTP/1.1 401"));
@@ -112,19 +112,19 @@ async fn a_token_is_wanted_where_one_is_set() {
 
 #[tokio::test]
 async fn listening_to_the_network_wants_a_token() {
-    let problem = bind("0.0.0.0:0".parse().unwrap(), &Keys::default()).await.unwrap_err().to_string();
+    let problem = bind("0.0.0.0:0".parse().unwrap(), &ApiTokens::default()).await.unwrap_err().to_string();
     assert!(problem.contains("--token-file"), "{problem}");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("token");
     fs::write(&file, "short\n").unwrap();
-    assert!(Token::read(&file).err().unwrap().to_string().contains("at least 16"));
+    assert!(BearerToken::read(&file).err().unwrap().to_string().contains("at least 16"));
     fs::write(&file, "0123456789abcdef\n").unwrap();
-    assert!(bind("0.0.0.0:0".parse().unwrap(), &Keys::new(Token::read(&file).ok(), None).unwrap()).await.is_ok());
+    assert!(bind("0.0.0.0:0".parse().unwrap(), &ApiTokens::new(BearerToken::read(&file).ok(), None).unwrap()).await.is_ok());
 }
 
 #[tokio::test]
 async fn events_follow_the_snapshots() {
-    let Served { address, shown, .. } = start(None, None).await;
+    let ServedApi { address, shown, .. } = start(None, None).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     let mut heard = String::new();
@@ -136,7 +136,7 @@ async fn events_follow_the_snapshots() {
             assert!(n > 0, "the stream ended after {heard}");
             heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
         }
-        shown.send(Shown::new(Snapshot { at: Millis(at + 1), ..Snapshot::default() })).unwrap();
+        shown.send(ServedSnapshot::new(Snapshot { at: Millis(at + 1), ..Snapshot::default() })).unwrap();
     }
     assert!(heard.contains("text/event-stream") && heard.contains("event: snapshot"), "{heard}");
 }
@@ -147,15 +147,15 @@ async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
     let answer = report(served.address, "n0", AGENTS, &of("n0")).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"every_ms":2000}"#), "{answer}");
-    let Some(Event::Observed(Observation { reporter, source, fact: Fact::Host(said), .. })) = served.events.recv().await else {
+    let Some(ControllerEvent::Observed(Observation { reporter, source, fact: DeviceFact::Host(said), .. })) = served.events.recv().await else {
         panic!("expected a report");
     };
-    assert_eq!((reporter.as_str(), source, said.slots), ("n0", Source::Agent, 2));
+    assert_eq!((reporter.as_str(), source, said.slots), ("n0", ObservationSource::Agent, 2));
 }
 
 #[tokio::test]
 async fn each_token_opens_its_own_door_only() {
-    let Served { address, events: _events, .. } = start(Some(VIEWERS), Some(AGENTS)).await;
+    let ServedApi { address, events: _events, .. } = start(Some(VIEWERS), Some(AGENTS)).await;
     for (token, status) in [(VIEWERS, 403), (AGENTS, 200), ("0123456789abcdee", 401), ("", 401)] {
         let answer = report(address, "n0", token, &of("n0")).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{token}: {answer}");
@@ -167,13 +167,13 @@ async fn each_token_opens_its_own_door_only() {
         assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("may report, and view nothing"), "{path}: {answer}");
     }
     assert!(ask(address, "/v1/topology", &with(VIEWERS)).await.starts_with("HTTP/1.1 200"));
-    assert!(matches!(Keys::new(Some(Token::new(VIEWERS)), Some(Token::new(VIEWERS))), Err(HttpError::OneToken)));
+    assert!(matches!(ApiTokens::new(Some(BearerToken::new(VIEWERS)), Some(BearerToken::new(VIEWERS))), Err(HttpError::OneToken)));
 }
 
 #[tokio::test]
 async fn nobody_reports_without_the_agents_token_on_loopback_either() {
     for viewers in [None, Some(VIEWERS)] {
-        let Served { address, mut events, .. } = start(viewers, None).await;
+        let ServedApi { address, mut events, .. } = start(viewers, None).await;
         for token in ["", VIEWERS, AGENTS] {
             let answer = report(address, "n0", token, &of("n0")).await;
             assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("--agent-token-file"), "{token}: {answer}");
@@ -183,12 +183,12 @@ async fn nobody_reports_without_the_agents_token_on_loopback_either() {
     let agents = start(None, Some(AGENTS)).await;
     assert!(report(agents.address, "n0", "", &of("n0")).await.starts_with("HTTP/1.1 401"));
     assert!(ask(agents.address, "/v1/topology", "Host: localhost\r\n").await.starts_with("HTTP/1.1 200"), "whoever is here may view");
-    assert!(bind("0.0.0.0:0".parse().unwrap(), &Keys::new(None, Some(Token::new(AGENTS))).unwrap()).await.is_err());
+    assert!(bind("0.0.0.0:0".parse().unwrap(), &ApiTokens::new(None, Some(BearerToken::new(AGENTS))).unwrap()).await.is_err());
 }
 
 #[tokio::test]
 async fn a_body_is_of_the_length_stated_before_it() {
-    let Served { address, mut events, .. } = start(None, Some(AGENTS)).await;
+    let ServedApi { address, mut events, .. } = start(None, Some(AGENTS)).await;
     let with = |more: &str| format!("Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {AGENTS}\r\n{more}");
     let post = "POST /v1/hosts/n0/report";
     for coded in ["Transfer-Encoding: chunked\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"] {
@@ -206,7 +206,7 @@ async fn a_body_is_of_the_length_stated_before_it() {
 
 #[tokio::test]
 async fn who_sends_no_whole_request_is_let_go_and_so_is_who_has_no_more() {
-    let Served { address, .. } = start(None, None).await;
+    let ServedApi { address, .. } = start(None, None).await;
     let mut open = Vec::new();
     for text in ["", "GET /healthz HTTP/1.1\r\nX-a: ", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -232,9 +232,9 @@ const VIEWERS_AT_ONCE: usize = FILES / 32;
 
 #[tokio::test]
 async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
-    let Served { address, shown, .. } = start(None, None).await;
+    let ServedApi { address, shown, .. } = start(None, None).await;
     let large = Snapshot { directory: "d".repeat(LARGE), ..Snapshot::default() };
-    shown.send_replace(Shown::new(large));
+    shown.send_replace(ServedSnapshot::new(large));
     let (one, other) = (shown.borrow().clone(), shown.borrow().clone());
     assert!(one.event().as_ptr() == other.event().as_ptr() && one.event().as_ptr_range().contains(&other.json().as_ptr()));
     let before = resident();
@@ -265,7 +265,7 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
         }
     });
     all.await.expect("it is let go");
-    shown.send_replace(Shown::new(Snapshot { at: Millis(77), ..Snapshot::default() }));
+    shown.send_replace(ServedSnapshot::new(Snapshot { at: Millis(77), ..Snapshot::default() }));
     let mut heard = String::new();
     while !heard.contains("\"at\":77,") {
         let n = reading.read(&mut buffer).await.unwrap();
@@ -276,7 +276,7 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
 
 #[tokio::test]
 async fn a_flood_of_half_requests_and_silent_handshakes_keeps_nobody_out() {
-    let Served { address, shown: _shown, .. } = start(None, None).await;
+    let ServedApi { address, shown: _shown, .. } = start(None, None).await;
     let mut viewer = TcpStream::connect(address).await.unwrap();
     viewer.write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     let mut buffer = [0; 4096];
@@ -296,7 +296,7 @@ async fn a_flood_of_half_requests_and_silent_handshakes_keeps_nobody_out() {
 
 #[tokio::test]
 async fn what_is_no_report_is_refused_with_the_reason() {
-    let Served { address, mut events, .. } = start(None, Some(AGENTS)).await;
+    let ServedApi { address, mut events, .. } = start(None, Some(AGENTS)).await;
     let large = format!("{{\"host\":\"{}\"}}", "n".repeat(1 << 20));
     for (host, body, status, reason) in [
         ("n0", "{", 422, "EOF while parsing"),
@@ -315,7 +315,7 @@ async fn what_is_no_report_is_refused_with_the_reason() {
     let plain = format!("Host: localhost\r\nContent-Type: text/plain\r\nAuthorization: Bearer {AGENTS}\r\n");
     assert!(send(address, "POST /v1/hosts/n0/report", &plain, &of("n0")).await.starts_with("HTTP/1.1 415"));
     for part in ["says it is", "does not list it"] {
-        let Some(Event::ReportRefused { from, problem }) = events.recv().await else { panic!("expected a refusal") };
+        let Some(ControllerEvent::ReportRefused { from, problem }) = events.recv().await else { panic!("expected a refusal") };
         assert!(from.is_loopback() && problem.contains(part), "{problem}");
     }
     assert!(events.try_recv().is_err(), "nothing else is taken");
@@ -323,7 +323,7 @@ async fn what_is_no_report_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn a_host_that_reports_without_end_is_held_back_alone() {
-    let Served { address, mut events, .. } = start(None, Some(AGENTS)).await;
+    let ServedApi { address, mut events, .. } = start(None, Some(AGENTS)).await;
     for unfit in [r#"{"host":"n0"}"#.to_owned(), of("n0").replace(":2", ":0"), of("n1")].iter().cycle().take(30) {
         assert!(report(address, "n0", AGENTS, unfit).await.starts_with("HTTP/1.1 4"), "{unfit}");
     }
@@ -344,8 +344,8 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
 #[tokio::test]
 async fn a_host_that_reports_no_more_has_failed_once() {
     let (tell, mut events) = mpsc::channel(64);
-    let (_rota, directions) = watch::channel(Arc::new(Rota::from([("n0".into(), Directions { peers: vec![], every_ms: 2_000 })])));
-    let intake = Intake::new(Clock::default(), tell, directions);
+    let (_rota, directions) = watch::channel(Arc::new(DirectionsByHost::from([("n0".into(), ProbeDirections { peers: vec![], every_ms: 2_000 })])));
+    let intake = ReportIntake::new(SteadyClock::default(), tell, directions);
     let heard = std::time::Instant::now();
     intake.heard("n0", heard);
     let second = std::time::Duration::from_secs(1);

@@ -19,20 +19,20 @@ const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nC
 
 /// A certificate with its key, read from files and again when they change.
 #[derive(Clone)]
-pub struct Tls {
+pub struct TlsCertificate {
     cert: PathBuf,
     key: PathBuf,
     config: Arc<RwLock<Arc<ServerConfig>>>,
 }
 
-impl Tls {
+impl TlsCertificate {
     /// Reads a chain of certificates, the server's first, and its key; both PEM.
     ///
     /// # Errors
     /// [`HttpError::Tls`] with the file and what is wrong with it, never its content.
-    pub fn read(cert: &Path, key: &Path) -> Result<Tls, HttpError> {
+    pub fn read(cert: &Path, key: &Path) -> Result<TlsCertificate, HttpError> {
         let config = Arc::new(RwLock::new(config(cert, key)?));
-        Ok(Tls { cert: cert.to_owned(), key: key.to_owned(), config })
+        Ok(TlsCertificate { cert: cert.to_owned(), key: key.to_owned(), config })
     }
 
     /// Reads the files again; connections from now on get the new certificate. Where they cannot be used, the former stays.
@@ -57,7 +57,7 @@ fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
         return Err(bad(cert, "no certificate in it; expected PEM".to_owned()));
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| bad(key, words(&e)))?;
-    if let Some(warning) = agent::secrets::exposed(key) {
+    if let Some(warning) = agent::secrets::exposure_warning(key) {
         tracing::warn!("{warning}");
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -79,7 +79,7 @@ fn words(error: &rustls::pki_types::pem::Error) -> String {
 }
 
 /// Takes a connection through the handshake.
-pub(super) async fn handshake(tls: &Tls, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn handshake(tls: &TlsCertificate, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [HANDSHAKE];
     stream.peek(&mut first).await?;
     if first != [HANDSHAKE] {

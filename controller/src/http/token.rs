@@ -20,31 +20,31 @@ const SHORTEST: usize = 16;
 
 /// What a client must show.
 #[derive(Clone)]
-pub struct Token(Arc<str>);
+pub struct BearerToken(Arc<str>);
 
-impl Token {
+impl BearerToken {
     /// Reads a token: the file's text without white space around it.
     ///
     /// # Errors
     /// [`HttpError::Token`] where it cannot be read, is short, or could not be sent in a header.
-    pub fn read(path: &Path) -> Result<Token, HttpError> {
+    pub fn read(path: &Path) -> Result<BearerToken, HttpError> {
         let bad = |problem: String| HttpError::Token { path: path.to_owned(), problem };
         let text = secrets::text(path).map_err(bad)?;
         match text.trim() {
             t if t.len() < SHORTEST => Err(bad(format!("expected at least {SHORTEST} characters, such as `openssl rand -hex 32` gives"))),
             t if !t.bytes().all(|b| b.is_ascii_graphic()) => Err(bad("expected printable ASCII without blanks".to_owned())),
             t => {
-                if let Some(warning) = secrets::exposed(path) {
+                if let Some(warning) = secrets::exposure_warning(path) {
                     tracing::warn!("{warning}");
                 }
-                Ok(Token(t.into()))
+                Ok(BearerToken(t.into()))
             }
         }
     }
 
     #[cfg(test)]
-    pub(super) fn new(text: &str) -> Token {
-        Token(text.into())
+    pub(super) fn new(text: &str) -> BearerToken {
+        BearerToken(text.into())
     }
 
     fn fits(&self, headers: &HeaderMap) -> bool {
@@ -57,20 +57,20 @@ impl Token {
 
 /// The tokens of an API.
 #[derive(Clone, Default)]
-pub struct Keys {
-    viewers: Option<Token>,
-    agents: Option<Token>,
+pub struct ApiTokens {
+    viewers: Option<BearerToken>,
+    agents: Option<BearerToken>,
 }
 
-impl Keys {
+impl ApiTokens {
     /// Each opens its own door only.
     ///
     /// # Errors
     /// [`HttpError::OneToken`] where they are the same.
-    pub fn new(viewers: Option<Token>, agents: Option<Token>) -> Result<Keys, HttpError> {
+    pub fn new(viewers: Option<BearerToken>, agents: Option<BearerToken>) -> Result<ApiTokens, HttpError> {
         match (&viewers, &agents) {
             (Some(v), Some(a)) if v.0 == a.0 => Err(HttpError::OneToken),
-            _ => Ok(Keys { viewers, agents }),
+            _ => Ok(ApiTokens { viewers, agents }),
         }
     }
 
@@ -85,12 +85,12 @@ impl Keys {
     }
 }
 
-fn opens(token: Option<&Token>, headers: &HeaderMap) -> bool {
+fn opens(token: Option<&BearerToken>, headers: &HeaderMap) -> bool {
     token.is_some_and(|t| t.fits(headers))
 }
 
 /// Lets those view who show the viewers' token.
-pub(super) async fn viewing(State(keys): State<Keys>, request: Request, next: Next) -> Response {
+pub(super) async fn viewing(State(keys): State<ApiTokens>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     match &keys.viewers {
         None if names_this_machine(&request) => next.run(request).await,
@@ -105,7 +105,7 @@ pub(super) async fn viewing(State(keys): State<Keys>, request: Request, next: Ne
 }
 
 /// Lets those report who show the agents' token.
-pub(super) async fn reporting(State(keys): State<Keys>, request: Request, next: Next) -> Response {
+pub(super) async fn reporting(State(keys): State<ApiTokens>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     match &keys.agents {
         Some(token) if token.fits(headers) => next.run(request).await,

@@ -1,9 +1,9 @@
 //! Notices that `heddle tune` has left new measurements in the shared directory.
 use super::stall::StallNotice;
-use crate::engine::{Event, StalledWork, TroubleArea};
+use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use directory::layout::TUNING;
 use directory::reading;
-use selection::tuning::Tuning;
+use selection::tuning::TuningRuns;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -13,20 +13,20 @@ use tokio::task::spawn_blocking;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What the file held when it was looked at last.
-pub(super) struct Measurements {
+pub(super) struct MeasurementWatcher {
     dir: PathBuf,
-    last: Result<Tuning, String>,
+    last: Result<TuningRuns, String>,
 }
 
-impl Measurements {
+impl MeasurementWatcher {
     /// Those of the current epoch are no news.
-    pub(super) fn new(dir: &Path) -> Measurements {
+    pub(super) fn new(dir: &Path) -> MeasurementWatcher {
         let last = reading::current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default();
-        Measurements { dir: dir.to_owned(), last: Ok(last) }
+        MeasurementWatcher { dir: dir.to_owned(), last: Ok(last) }
     }
 
     /// Tells of whatever is new, until nobody listens any more.
-    pub(super) async fn watch(mut self, events: Sender<Event>) {
+    pub(super) async fn watch(mut self, events: Sender<ControllerEvent>) {
         let mut every = tokio::time::interval(LOOK);
         loop {
             every.tick().await;
@@ -46,21 +46,21 @@ impl Measurements {
         }
     }
 
-    fn look(&mut self) -> Vec<Event> {
+    fn look(&mut self) -> Vec<ControllerEvent> {
         let now = reading::measurements(&self.dir).map_err(|e| e.to_string());
         if now == self.last {
             return Vec::new();
         }
         let problem = now.as_ref().err().map(|e| format!("{e}; the decision table stays as it is"));
-        let mut events = vec![Event::Trouble { about: TroubleArea::Measurements, problem }];
-        events.extend(now.as_ref().ok().map(|tuning| Event::Measured { what: what(tuning) }));
+        let mut events = vec![ControllerEvent::Trouble { about: TroubleArea::Measurements, problem }];
+        events.extend(now.as_ref().ok().map(|tuning| ControllerEvent::Measured { what: what(tuning) }));
         self.last = now;
         events
     }
 }
 
-fn what(tuning: &Tuning) -> String {
-    let of = |run: &selection::tuning::Run| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
+fn what(tuning: &TuningRuns) -> String {
+    let of = |run: &selection::tuning::TuningRun| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
     match tuning.runs.iter().map(of).collect::<Vec<_>>() {
         runs if runs.is_empty() => "measurements taken away: ways as measured elsewhere".to_owned(),
         runs => runs.join(", "),
@@ -74,16 +74,16 @@ mod tests {
     #[test]
     fn new_measurements_are_told_once_and_a_broken_file_as_a_trouble() {
         let dir = tempfile::tempdir().unwrap();
-        let mut measurements = Measurements::new(dir.path());
+        let mut measurements = MeasurementWatcher::new(dir.path());
         assert_eq!(measurements.look(), []);
         std::fs::write(dir.path().join("tuning.json"), "{").unwrap();
         let told = measurements.look();
-        assert!(matches!(&told[..], [Event::Trouble { problem: Some(p), .. }] if p.contains("tuning.json: no measurements")), "{told:?}");
+        assert!(matches!(&told[..], [ControllerEvent::Trouble { problem: Some(p), .. }] if p.contains("tuning.json: no measurements")), "{told:?}");
         assert_eq!(measurements.look(), []);
-        directory::publishing::put_measurements(dir.path(), &Tuning::default()).unwrap();
+        directory::publishing::write_measurements(dir.path(), &TuningRuns::default()).unwrap();
         let told = measurements.look();
         assert!(
-            matches!(&told[..], [Event::Trouble { problem: None, .. }, Event::Measured { what }] if what.contains("taken away")),
+            matches!(&told[..], [ControllerEvent::Trouble { problem: None, .. }, ControllerEvent::Measured { what }] if what.contains("taken away")),
             "{told:?}"
         );
         assert_eq!(measurements.look(), []);

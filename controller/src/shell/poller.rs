@@ -1,11 +1,11 @@
 //! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at once, as a thousand
 //! that all answer in the same moment would overrun the machine, and their time-outs would look like silence.
-use crate::clock::Clock;
-use crate::engine::Event;
-use crate::pace::{self, Rhythm};
-use agent::{Client, SWITCHES_AT_ONCE};
+use crate::clock::SteadyClock;
+use crate::engine::ControllerEvent;
+use crate::pace::{self, PulseTiming};
+use agent::{SnmpClient, SWITCHES_AT_ONCE};
 use futures_util::stream::{self, StreamExt};
-use inventory::observation::{Fact, Observation, Source, Table};
+use inventory::observation::{DeviceFact, Observation, ObservationSource, DeviceTable};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,36 +18,36 @@ const AT_ONCE: usize = 2;
 
 /// What a switch is to be asked, merged: asking twice before it is done reads once.
 #[derive(Debug, Default)]
-struct Wanted {
-    tables: Mutex<BTreeSet<Table>>,
+struct WantedReads {
+    tables: Mutex<BTreeSet<DeviceTable>>,
     read: Notify,
     poll: Notify,
 }
 
-impl Wanted {
-    fn take(&self) -> BTreeSet<Table> {
+impl WantedReads {
+    fn take(&self) -> BTreeSet<DeviceTable> {
         std::mem::take(&mut *self.tables.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// The tasks that ask switches.
 #[derive(Debug, Default)]
-pub(super) struct Pollers {
+pub(super) struct SwitchPollers {
     tasks: JoinSet<()>,
-    wanted: HashMap<String, Arc<Wanted>>,
+    wanted: HashMap<String, Arc<WantedReads>>,
 }
 
-impl Pollers {
+impl SwitchPollers {
     /// Replaces all tasks by one a client, each polling every `period` or as [`pace`] has it for so many.
-    pub(super) fn start(&mut self, clients: Vec<(String, Client)>, period: Duration, clock: &Clock, events: &mpsc::Sender<Event>) {
+    pub(super) fn start(&mut self, clients: Vec<(String, SnmpClient)>, period: Duration, clock: &SteadyClock, events: &mpsc::Sender<ControllerEvent>) {
         (self.tasks, self.wanted) = Default::default();
         let switches = clients.len();
         let turns = Arc::new(Semaphore::new(SWITCHES_AT_ONCE));
         for (number, (name, client)) in clients.into_iter().enumerate() {
             let rhythm = pace::pulse(switches, number, period);
-            let wanted = Arc::new(Wanted::default());
+            let wanted = Arc::new(WantedReads::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
-            let switch = Switch { name, client, wanted, turns: Arc::clone(&turns), clock: clock.clone(), events: events.clone() };
+            let switch = SwitchPoller { name, client, wanted, turns: Arc::clone(&turns), clock: clock.clone(), events: events.clone() };
             self.tasks.spawn(async move {
                 tokio::join!(switch.poll(rhythm), switch.read());
             });
@@ -62,7 +62,7 @@ impl Pollers {
     }
 
     /// Asks for tables.
-    pub(super) fn read(&self, switch: &str, tables: &[Table]) {
+    pub(super) fn read(&self, switch: &str, tables: &[DeviceTable]) {
         if let Some(wanted) = self.wanted.get(switch) {
             wanted.tables.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
             wanted.read.notify_one();
@@ -70,17 +70,17 @@ impl Pollers {
     }
 }
 
-struct Switch {
+struct SwitchPoller {
     name: String,
-    client: Client,
-    wanted: Arc<Wanted>,
+    client: SnmpClient,
+    wanted: Arc<WantedReads>,
     turns: Arc<Semaphore>,
-    clock: Clock,
-    events: mpsc::Sender<Event>,
+    clock: SteadyClock,
+    events: mpsc::Sender<ControllerEvent>,
 }
 
-impl Switch {
-    async fn poll(&self, rhythm: Rhythm) {
+impl SwitchPoller {
+    async fn poll(&self, rhythm: PulseTiming) {
         let mut every = tokio::time::interval_at(Instant::now() + rhythm.offset, rhythm.every);
         let mut count = 0;
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -100,9 +100,9 @@ impl Switch {
             let _turn = self.turns.acquire().await; // Never closed; held until what was wanted is read.
             let mut tables = self.wanted.take();
             // Every agent has a system group: where it gets no answer, nothing else needs to be waited for.
-            if tables.remove(&Table::System) {
-                let system = self.client.read(Table::System).await;
-                let mute = matches!(system, Fact::Failed { table: None, .. });
+            if tables.remove(&DeviceTable::System) {
+                let system = self.client.read(DeviceTable::System).await;
+                let mute = matches!(system, DeviceFact::Failed { table: None, .. });
                 self.tell(system).await;
                 if mute {
                     continue;
@@ -115,8 +115,8 @@ impl Switch {
         }
     }
 
-    async fn tell(&self, fact: Fact) {
-        let observation = Observation { at: self.clock.now(), reporter: self.name.clone(), source: Source::Snmp, fact };
-        let _ = self.events.send(Event::Observed(observation)).await; // The shell stops first, and this task with it.
+    async fn tell(&self, fact: DeviceFact) {
+        let observation = Observation { at: self.clock.now(), reporter: self.name.clone(), source: ObservationSource::Snmp, fact };
+        let _ = self.events.send(ControllerEvent::Observed(observation)).await; // The shell stops first, and this task with it.
     }
 }

@@ -1,7 +1,7 @@
 //! Tells the core of jobs' records, read on a thread of its own.
 use super::stall::StallNotice;
-use crate::engine::{Event, StalledWork, TroubleArea};
-use crate::spool::{Scan, Spool};
+use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
+use crate::spool::{JobScan, JobDirectory};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Sender;
@@ -15,19 +15,19 @@ const SAY: Duration = Duration::from_secs(60);
 
 /// What was told last.
 #[derive(Default)]
-struct ToldOfJobs {
+struct JobNotices {
     refused: Option<(usize, String)>,
     at: Option<Instant>,
     unread: usize,
 }
 
-impl ToldOfJobs {
-    fn events(&mut self, scan: Scan, now: Instant) -> Vec<Event> {
-        let mut events: Vec<Event> = scan.records.into_iter().map(Event::Job).collect();
-        events.extend(scan.gone.into_iter().map(|id| Event::JobGone { id }));
+impl JobNotices {
+    fn events(&mut self, scan: JobScan, now: Instant) -> Vec<ControllerEvent> {
+        let mut events: Vec<ControllerEvent> = scan.records.into_iter().map(ControllerEvent::Job).collect();
+        events.extend(scan.gone.into_iter().map(|id| ControllerEvent::JobGone { id }));
         if self.unread != scan.unread {
             self.unread = scan.unread;
-            events.push(Event::JobsUnread { count: scan.unread as u64 });
+            events.push(ControllerEvent::JobsUnread { count: scan.unread as u64 });
         }
         let lately = self.at.is_some_and(|at| now.saturating_duration_since(at) < SAY);
         let reworded = self.refused.is_some() && scan.refused.is_some();
@@ -37,17 +37,17 @@ impl ToldOfJobs {
             let problem = self.refused.as_ref().map(|(count, example)| {
                 format!("jobs/: {count} of its files are no job records and are ignored, one of them: {example}; remove them")
             });
-            events.push(Event::Trouble { about: TroubleArea::Jobs, problem });
+            events.push(ControllerEvent::Trouble { about: TroubleArea::Jobs, problem });
         }
         events
     }
 }
 
 /// Tells of jobs' records in the shared directory, until nobody listens any more.
-pub(super) async fn watch(dir: &Path, events: Sender<Event>) {
+pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
     let jobs = dir.join(directory::layout::JOBS);
-    let mut spool = Spool::new(&jobs);
-    let mut told = ToldOfJobs::default();
+    let mut spool = JobDirectory::new(&jobs);
+    let mut told = JobNotices::default();
     loop {
         let began = Instant::now();
         let scanning = spawn_blocking(move || {
@@ -70,14 +70,14 @@ pub(super) async fn watch(dir: &Path, events: Sender<Event>) {
 mod tests {
     use super::*;
 
-    fn troubles(told: &mut ToldOfJobs, refused: usize, at: Instant) -> usize {
+    fn troubles(told: &mut JobNotices, refused: usize, at: Instant) -> usize {
         let refused = (refused > 0).then(|| (refused, "x".to_owned()));
-        told.events(Scan { refused, ..Scan::default() }, at).len()
+        told.events(JobScan { refused, ..JobScan::default() }, at).len()
     }
 
     #[test]
     fn a_problem_that_changes_with_every_file_is_told_now_and_then_and_its_end_at_once() {
-        let (mut told, now) = (ToldOfJobs::default(), Instant::now());
+        let (mut told, now) = (JobNotices::default(), Instant::now());
         assert_eq!((1..100).map(|n| troubles(&mut told, n, now)).sum::<usize>(), 1);
         assert_eq!(troubles(&mut told, 100, now + SAY), 1);
         assert_eq!(troubles(&mut told, 0, now + SAY), 1);

@@ -1,6 +1,6 @@
 //! Work on the shared directory may never come back: its file system is frozen, or the server of it is away. Such work runs on a thread
 //! of its own, and who waits for it says so once.
-use crate::engine::{Event, StalledWork, TroubleArea};
+use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinError, JoinHandle};
@@ -40,14 +40,14 @@ impl StallNotice {
     }
 
     /// Waits for work, however long it takes.
-    pub(super) async fn wait<T>(self, events: &Sender<Event>, mut work: JoinHandle<T>) -> Result<T, JoinError> {
+    pub(super) async fn wait<T>(self, events: &Sender<ControllerEvent>, mut work: JoinHandle<T>) -> Result<T, JoinError> {
         if let Ok(done) = timeout(self.patience, &mut work).await {
             return done;
         }
         // Nobody listens any more once the shell stops.
-        let _ = events.send(Event::Trouble { about: TroubleArea::Stalled(self.work), problem: Some(self.problem) }).await;
+        let _ = events.send(ControllerEvent::Trouble { about: TroubleArea::Stalled(self.work), problem: Some(self.problem) }).await;
         let done = work.await;
-        let _ = events.send(Event::Trouble { about: TroubleArea::Stalled(self.work), problem: None }).await;
+        let _ = events.send(ControllerEvent::Trouble { about: TroubleArea::Stalled(self.work), problem: None }).await;
         done
     }
 }
@@ -64,13 +64,13 @@ mod tests {
         let (thaw, frozen) = oneshot::channel();
         let stall = StallNotice { patience: Duration::from_millis(10), ..StallNotice::new(StalledWork::Jobs, "/d", "all else goes on") };
         let waiting = tokio::spawn(async move { stall.wait(&events, tokio::spawn(frozen)).await });
-        let Some(Event::Trouble { about, problem: Some(problem) }) = told.recv().await else { panic!("not told") };
+        let Some(ControllerEvent::Trouble { about, problem: Some(problem) }) = told.recv().await else { panic!("not told") };
         assert_eq!(about, TroubleArea::Stalled(StalledWork::Jobs));
         assert!(problem.starts_with("/d: no answer of the file system for 5 s; all else goes on; "), "{problem}");
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(told.try_recv().is_err(), "told once");
         thaw.send(7).unwrap();
-        assert_eq!(told.recv().await, Some(Event::Trouble { about, problem: None }));
+        assert_eq!(told.recv().await, Some(ControllerEvent::Trouble { about, problem: None }));
         assert_eq!(waiting.await.unwrap().unwrap(), Ok(7));
     }
 

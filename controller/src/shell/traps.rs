@@ -2,13 +2,13 @@
 mod limit;
 mod senders;
 
-use crate::engine::{Event, TroubleArea};
+use crate::engine::{ControllerEvent, TroubleArea};
 use crate::pace;
-use crate::triggers::TrapKind;
-use agent::{Access, Traps};
+use crate::triggers::TrapTopic;
+use agent::{SnmpAccess, TrapReceiver};
 use inventory::inventory_file::{Credential, Inventory};
 use limit::{TrapLimit, TrapOrigin};
-use senders::{Refusals, TrapSenders, TrapVerdict};
+use senders::{RefusedTraps, TrapSenders, TrapVerdict};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -20,17 +20,17 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Where traps are heard, whose keys are known, and the task that does it.
 #[derive(Debug, Default)]
-pub(super) struct Ear {
+pub(super) struct TrapListener {
     listen: Option<SocketAddr>,
     credentials: Vec<Credential>,
     senders: TrapSenders,
     task: Option<JoinHandle<()>>,
 }
 
-impl Ear {
+impl TrapListener {
     /// From now on traps are heard where the inventory says, from its switches and users; a socket that is open there already for
     /// the same ones stays open.
-    pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<Event>) {
+    pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<ControllerEvent>) {
         let listen = inventory.traps.as_ref().map(|traps| traps.listen);
         let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
         let senders = TrapSenders::new(inventory);
@@ -56,7 +56,7 @@ impl Ear {
     }
 }
 
-async fn hear(listen: SocketAddr, users: &[Access], senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<Event>) {
+async fn hear(listen: SocketAddr, users: &[SnmpAccess], senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<ControllerEvent>) {
     let mut failures = 0_u64;
     loop {
         match agent::traps(listen, users).await {
@@ -78,8 +78,8 @@ async fn hear(listen: SocketAddr, users: &[Access], senders: &TrapSenders, pause
 }
 
 /// Passes on what is believed, as often as [`TrapLimit`] has it, until the socket breaks.
-async fn pass_on(mut traps: Traps, senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<Event>) {
-    let (mut limit, mut refusals) = (TrapLimit::new(pause), Refusals::default());
+async fn pass_on(mut traps: TrapReceiver, senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<ControllerEvent>) {
+    let (mut limit, mut refusals) = (TrapLimit::new(pause), RefusedTraps::default());
     loop {
         let trap = tokio::select! {
             trap = traps.next() => trap,
@@ -89,7 +89,7 @@ async fn pass_on(mut traps: Traps, senders: &TrapSenders, pause: Duration, event
                     hint(events, source, kind).await;
                 }
                 if refusals.end().is_some_and(|end| now >= end) {
-                    refusals = Refusals::default();
+                    refusals = RefusedTraps::default();
                     tell(events, None).await;
                 }
                 continue;
@@ -120,20 +120,20 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-async fn hint(events: &mpsc::Sender<Event>, source: IpAddr, kind: TrapKind) {
-    let _ = events.send(Event::Trap { source, kind }).await; // The shell stops first, and this task with it.
+async fn hint(events: &mpsc::Sender<ControllerEvent>, source: IpAddr, kind: TrapTopic) {
+    let _ = events.send(ControllerEvent::Trap { source, kind }).await; // The shell stops first, and this task with it.
 }
 
-async fn tell(events: &mpsc::Sender<Event>, problem: Option<String>) {
-    let _ = events.send(Event::Trouble { about: TroubleArea::Traps, problem }).await; // The shell stops first, and this task with it.
+async fn tell(events: &mpsc::Sender<ControllerEvent>, problem: Option<String>) {
+    let _ = events.send(ControllerEvent::Trouble { about: TroubleArea::Traps, problem }).await; // The shell stops first, and this task with it.
 }
 
-fn kind(kind: agent::TrapKind) -> TrapKind {
+fn kind(kind: agent::TrapKind) -> TrapTopic {
     match kind {
-        agent::TrapKind::LinkUp | agent::TrapKind::LinkDown => TrapKind::Link,
-        agent::TrapKind::LldpChange => TrapKind::Lldp,
-        agent::TrapKind::TopologyChange => TrapKind::Stp,
-        agent::TrapKind::Other => TrapKind::Other,
+        agent::TrapKind::LinkUp | agent::TrapKind::LinkDown => TrapTopic::Link,
+        agent::TrapKind::LldpChange => TrapTopic::Lldp,
+        agent::TrapKind::TopologyChange => TrapTopic::Stp,
+        agent::TrapKind::Other => TrapTopic::Other,
     }
 }
 
@@ -160,30 +160,30 @@ mod tests {
         Inventory::parse("i.yaml", &text).unwrap()
     }
 
-    fn trouble(event: Event) -> Option<String> {
+    fn trouble(event: ControllerEvent) -> Option<String> {
         match event {
-            Event::Trouble { about: TroubleArea::Traps, problem } => problem,
+            ControllerEvent::Trouble { about: TroubleArea::Traps, problem } => problem,
             other => panic!("{other}"),
         }
     }
 
-    async fn next(queue: &mut mpsc::Receiver<Event>) -> Event {
+    async fn next(queue: &mut mpsc::Receiver<ControllerEvent>) -> ControllerEvent {
         tokio::time::timeout(LIMIT, queue.recv()).await.expect("nothing came").unwrap()
     }
 
     /// Sends a real trap and waits until it is heard.
-    async fn assert_hears(port: u16, queue: &mut mpsc::Receiver<Event>) {
+    async fn assert_hears(port: u16, queue: &mut mpsc::Receiver<ControllerEvent>) {
         let to = format!("127.0.0.1:{port}");
         let sent = Command::new("snmptrap").args(["-v2c", "-c", "any", &to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
         let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
-        assert_eq!(next(queue).await, Event::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+        assert_eq!(next(queue).await, ControllerEvent::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
     }
 
     #[tokio::test]
     async fn an_inventory_read_again_goes_on_hearing_wherever_it_says() {
         let (events, mut queue) = mpsc::channel(16);
-        let (port, mut ear) = (port(), Ear::default());
+        let (port, mut ear) = (port(), TrapListener::default());
         // The same address again; the same port at another one, which cannot be had before the first is closed.
         for address in ["127.0.0.1", "127.0.0.1", "0.0.0.0", "0.0.0.0", "127.0.0.1"] {
             let inventory = at(Some(format!("{address}:{port}")));
@@ -207,7 +207,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_inform_of_a_user_the_inventory_gained_is_heard_and_acknowledged() {
         let (events, mut queue) = mpsc::channel(16);
-        let (port, mut ear) = (port(), Ear::default());
+        let (port, mut ear) = (port(), TrapListener::default());
         let mut inventory = at(Some(format!("127.0.0.1:{port}")));
         ear.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);
@@ -221,7 +221,7 @@ mod tests {
         let sent = Command::new("snmpinform").args(once).args(secure).args([&to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
         let sent = sent.expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
         assert!(sent.status.success(), "not acknowledged: {}", String::from_utf8_lossy(&sent.stderr));
-        assert_eq!(next(&mut queue).await, Event::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapKind::Link });
+        assert_eq!(next(&mut queue).await, ControllerEvent::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
     }
 
     #[tokio::test]
@@ -229,7 +229,7 @@ mod tests {
         let (events, mut queue) = mpsc::channel(16);
         let port = port();
         let other = UdpSocket::bind(("127.0.0.1", port)).unwrap();
-        let mut ear = Ear::default();
+        let mut ear = TrapListener::default();
         ear.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
         let problem = trouble(next(&mut queue).await).expect("the port is in use");
         assert!(problem.contains(&port.to_string()) && problem.contains("polls go on"), "{problem}");

@@ -28,24 +28,24 @@ fn names(dir: &Path) -> Vec<String> {
     all
 }
 
-fn ids(scan: &Scan) -> Vec<&str> {
+fn ids(scan: &JobScan) -> Vec<&str> {
     scan.records.iter().map(|r| r.id.as_str()).collect()
 }
 
 #[test]
 fn reads_what_changed_and_tells_what_is_gone() {
     let dir = tempfile::tempdir().unwrap();
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
-    assert_eq!(spool.scan(now), Scan::default());
+    assert_eq!(spool.scan(now), JobScan::default());
     write(dir.path(), "a.json", &json(&job("a", 1, 10, 1.0)));
     assert_eq!(spool.scan(now).records, [told("a", 1, 10, 1.0)]);
-    assert_eq!(spool.scan(now), Scan::default());
+    assert_eq!(spool.scan(now), JobScan::default());
     write(dir.path(), "a.json", &json(&job("a", 2, 11, 1.5)));
     assert_eq!(spool.scan(now).records, [told("a", 2, 11, 1.5)]);
     fs::remove_file(dir.path().join("a.json")).unwrap();
     assert_eq!(spool.scan(now).gone, ["a"]);
-    assert_eq!(spool.scan(now), Scan::default());
+    assert_eq!(spool.scan(now), JobScan::default());
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn refuses_whatever_else_lies_there() {
     std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link.json")).unwrap();
     nix::unistd::mkfifo(&dir.path().join("pipe.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     fs::create_dir(dir.path().join("dir.json")).unwrap();
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let scan = spool.scan(Instant::now());
     assert_eq!(ids(&scan), ["good"]);
     assert_eq!(scan.refused.as_ref().map(|r| r.0), Some(11), "{scan:?}");
@@ -84,7 +84,7 @@ fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
     write(dir.path(), "old.new", "{");
     write(dir.path(), "torn.json", "{");
     write(dir.path(), "notes.txt", "an operator's");
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     assert_eq!(spool.scan(now).records.len(), 3);
     assert_eq!(spool.scan(now + FINISHED).gone, [""; 0]);
@@ -115,7 +115,7 @@ fn times_that_somebody_set_make_nothing_older_or_younger() {
         fs::write(&name, json(&job(id, 1, 10, 1.0))).unwrap();
         fs::File::options().write(true).open(name).unwrap().set_modified(time).unwrap();
     }
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     assert_eq!(spool.scan(now).records.len(), 3);
     assert_eq!((spool.scan(now + OLD / 2).gone, names(dir.path()).len()), (Vec::new(), 3));
@@ -127,7 +127,7 @@ fn times_that_somebody_set_make_nothing_older_or_younger() {
 fn many_records_that_ended_hide_none_that_runs() {
     let dir = tempfile::tempdir().unwrap();
     (0..5000).for_each(|n| fs::write(dir.path().join(format!("e{n}.json")), finished(&format!("e{n}"))).unwrap());
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     let first = spool.scan(now);
     let share = jobs::FOLLOWED.each.things;
@@ -159,7 +159,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
         fs::write(&path, json(&JobRecord { user: "root".into(), hosts, ..job(&id, 1, 10, 1.0) })).unwrap();
         chown(path, Some(65_534), None).unwrap();
     }
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     let mut followed = HashMap::new();
     for _ in 0..30 {
@@ -173,7 +173,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
     assert!(!eves.is_empty() && eves.iter().all(|r| r.user == nobody), "a record is of who owns its file");
     assert!(eves.len() <= jobs::FOLLOWED.each.things, "{}", eves.len());
     assert!(eves.iter().map(|r| jobs::cost(r)).sum::<usize>() <= jobs::FOLLOWED.each.bytes);
-    assert_eq!(spool.scan(now), Scan { unread: 701 - followed.len(), ..Scan::default() }, "what is followed stays the same");
+    assert_eq!(spool.scan(now), JobScan { unread: 701 - followed.len(), ..JobScan::default() }, "what is followed stays the same");
 }
 
 /// Other names cost a bounded number of steps a scan, and hide no record.
@@ -181,7 +181,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
 fn other_names_without_number_only_delay() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "first.json", &json(&job("first", 1, 10, 1.0)));
-    let mut spool = Spool::new(dir.path());
+    let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     assert_eq!(ids(&spool.scan(now)), ["first"]);
     (0..3 * LISTED).for_each(|n| drop(fs::File::create(dir.path().join(format!("f{n}.txt"))).unwrap()));

@@ -1,9 +1,9 @@
 //! The files in an epoch's folder and the manifest that lists them.
 use crate::layout::{MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
-use crate::pointer::{Pointer, Sha, shortened};
+use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
-use selection::table::Table;
-use selection::tuning::Tuning;
+use selection::table::DecisionTable;
+use selection::tuning::TuningRuns;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -27,13 +27,13 @@ struct Manifest {
     heddle: String,
     files: Vec<ManifestEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    omitted: Vec<Omitted>,
+    omitted: Vec<OmittedFile>,
 }
 
 /// A file that an epoch does not have, though others do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Omitted {
+pub struct OmittedFile {
     /// The file's name.
     pub name: String,
     /// Why, and what to do without it.
@@ -53,12 +53,12 @@ pub(super) fn with_manifest(
     epoch: u64,
     at: Millis,
     mut files: Vec<(&'static str, Vec<u8>)>,
-    omitted: Vec<Omitted>,
+    omitted: Vec<OmittedFile>,
 ) -> Vec<(&'static str, Vec<u8>)> {
     let entry = |(name, bytes): &(&str, Vec<u8>)| ManifestEntry {
         name: (*name).to_owned(),
         bytes: bytes.len() as u64,
-        digest: Sha::of(bytes).to_string(),
+        digest: Sha256Digest::of(bytes).to_string(),
     };
     let heddle = env!("CARGO_PKG_VERSION").to_owned();
     let manifest = Manifest { epoch, at, heddle, files: files.iter().map(entry).collect(), omitted };
@@ -75,27 +75,27 @@ fn manifest(epoch: u64, read: &mut impl FnMut(&str, u64) -> io::Result<Vec<u8>>)
 }
 
 /// An epoch's folder with a manifest that matches its pointer, if there is one.
-pub(super) struct Folder<R> {
+pub(super) struct EpochFolder<R> {
     manifest: Manifest,
     read: R,
 }
 
-impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
-    pub(super) fn open(pointer: &Pointer, mut read: R) -> Result<Self, EpochError> {
+impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
+    pub(super) fn open(pointer: &EpochPointer, mut read: R) -> Result<Self, EpochError> {
         let bytes = manifest(pointer.number, &mut read)?;
-        let found = Sha::of(&bytes);
+        let found = Sha256Digest::of(&bytes);
         if found != pointer.digest {
             let problem =
                 format!("{} octets with {found}; the pointer says {}: cut, altered, or another epoch", bytes.len(), pointer.digest);
             return Err(EpochError { epoch: pointer.number, file: MANIFEST.to_owned(), problem });
         }
-        Folder::of(pointer.number, &bytes, read)
+        EpochFolder::of(pointer.number, &bytes, read)
     }
 
     /// A folder to which `current` does not point: its manifest is taken at its word.
     pub(super) fn open_former(number: u64, mut read: R) -> Result<Self, EpochError> {
         let bytes = manifest(number, &mut read)?;
-        Folder::of(number, &bytes, read)
+        EpochFolder::of(number, &bytes, read)
     }
 
     fn of(number: u64, bytes: &[u8], read: R) -> Result<Self, EpochError> {
@@ -104,7 +104,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
         if manifest.epoch != number {
             return Err(error(format!("it is that of epoch {}", manifest.epoch)));
         }
-        Ok(Folder { manifest, read })
+        Ok(EpochFolder { manifest, read })
     }
 
     /// When the epoch was made.
@@ -113,7 +113,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
     }
 
     /// The files that are left out on purpose.
-    pub(super) fn omitted(&self) -> &[Omitted] {
+    pub(super) fn omitted(&self) -> &[OmittedFile] {
         &self.manifest.omitted
     }
 
@@ -140,7 +140,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
             let more = if bytes.len() as u64 > length { "more than " } else { "only " };
             return Err(self.error(name, format!("{more}{} of {length} octets: cut or altered", length.min(bytes.len() as u64))));
         }
-        let found = Sha::of(&bytes);
+        let found = Sha256Digest::of(&bytes);
         if found.to_string() != digest {
             return Err(self.error(name, format!("{found}; {MANIFEST} says {}: altered", shortened(&digest))));
         }
@@ -163,15 +163,15 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> Folder<R> {
         })
     }
 
-    pub(super) fn table(&mut self) -> Result<Table, EpochError> {
-        self.parsed(TABLE, |bytes| Table::from_json(bytes).map_err(|e| e.to_string()))
+    pub(super) fn table(&mut self) -> Result<DecisionTable, EpochError> {
+        self.parsed(TABLE, |bytes| DecisionTable::from_json(bytes).map_err(|e| e.to_string()))
     }
 
     /// What was measured; epochs before anybody did have no such file.
-    pub(super) fn tuning(&mut self) -> Result<Tuning, EpochError> {
+    pub(super) fn tuning(&mut self) -> Result<TuningRuns, EpochError> {
         if !self.manifest.files.iter().any(|entry| entry.name == TUNING) {
-            return Ok(Tuning::default());
+            return Ok(TuningRuns::default());
         }
-        self.parsed(TUNING, |bytes| Tuning::from_json(bytes).map_err(|e| e.to_string()))
+        self.parsed(TUNING, |bytes| TuningRuns::from_json(bytes).map_err(|e| e.to_string()))
     }
 }

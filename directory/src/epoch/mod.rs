@@ -23,24 +23,24 @@ mod tests;
 mod verified;
 
 use crate::layout::{ALLGATHER, ALLTOALL, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
-use crate::pointer::Pointer;
-pub use files::{EpochError, Omitted};
-use files::{Folder, with_manifest};
+use crate::pointer::EpochPointer;
+pub use files::{EpochError, OmittedFile};
+use files::{EpochFolder, with_manifest};
 use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
 pub use outline::EpochOutline;
-use schedules::allgather::{self, Allgather};
-use schedules::alltoall::{self, Algorithm, Alltoall};
-use schedules::bound::{self, Bound};
+use schedules::allgather::{self, AllgatherSchedule};
+use schedules::alltoall::{self, AlltoallAlgorithm, AlltoallSchedule};
+use schedules::bound::{self, PhaseBound};
 use schedules::json;
 use schedules::sync::SyncKind;
-use schedules::sync::scheme::Scheme;
-use schedules::verify::{self, Violation};
-use selection::table::{Table, Way};
-use selection::tuning::Tuning;
+use schedules::sync::scheme::SyncScheme;
+use schedules::verify::{self, ScheduleViolation};
+use selection::table::{DecisionTable, Way};
+use selection::tuning::TuningRuns;
 use serde::Deserialize;
 use std::io;
-pub use verified::Verified;
+pub use verified::VerifiedEpoch;
 
 /// More hosts get no all-to-all of all of them. Its messages grow with the square of the hosts, and a change of the tree would
 /// wait for it: at this size 0.4 s to 1.6 s to plan and verify, at 2,048 hosts up to 10 s (docs/scaling.md). Ranks plan for
@@ -59,15 +59,15 @@ pub struct Epoch {
     /// The network as discovered.
     pub network: Topology,
     /// What no all-to-all of all hosts can stay below.
-    pub bound: Bound,
+    pub bound: PhaseBound,
     /// The all-to-all of all hosts; `None` beyond [`MOST_PLANNED`].
-    pub alltoall: Option<Alltoall>,
+    pub alltoall: Option<AlltoallSchedule>,
     /// The allgather of all hosts.
-    pub allgather: Allgather,
+    pub allgather: AllgatherSchedule,
     /// Which way at which size.
-    pub table: Table,
+    pub table: DecisionTable,
     /// What it follows from.
-    pub tuning: Tuning,
+    pub tuning: TuningRuns,
 }
 
 /// Why there is no epoch for a topology.
@@ -81,7 +81,7 @@ pub enum PlanError {
     TooLarge(u32),
     /// The verifier refused the schedule. This is a defect of heddle; nothing is published.
     #[error("planned schedule is refused by the verifier: {0}; please report this with the topology")]
-    Refused(#[from] Violation),
+    Refused(#[from] ScheduleViolation),
 }
 
 impl Epoch {
@@ -90,7 +90,7 @@ impl Epoch {
     ///
     /// # Errors
     /// [`PlanError`].
-    pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, tuning: Tuning) -> Result<Epoch, PlanError> {
+    pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, tuning: TuningRuns) -> Result<Epoch, PlanError> {
         let tree = topology.tree()?;
         if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
@@ -115,13 +115,13 @@ impl Epoch {
     }
 
     /// What a reader may look for and not find, and why.
-    fn omitted(&self) -> Vec<Omitted> {
+    fn omitted(&self) -> Vec<OmittedFile> {
         let hosts = self.allgather.hosts.len();
         let reason = format!(
             "{hosts} hosts: the all-to-all of all of them is written up to {MOST_PLANNED} hosts; restrict {TOPOLOGY} to the hosts in \
              question and plan on that, as `heddle schedule alltoall --topology {TOPOLOGY} --hosts ...` does"
         );
-        let omitted = Omitted { name: ALLTOALL.to_owned(), reason };
+        let omitted = OmittedFile { name: ALLTOALL.to_owned(), reason };
         if self.alltoall.is_none() { vec![omitted] } else { vec![] }
     }
 
@@ -129,8 +129,8 @@ impl Epoch {
     ///
     /// # Errors
     /// [`EpochError`] naming the file that is missing, cut, altered, too long, or does not fit the others.
-    pub fn open(pointer: &Pointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Epoch, EpochError> {
-        let mut folder = Folder::open(pointer, read)?;
+    pub fn open(pointer: &EpochPointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Epoch, EpochError> {
+        let mut folder = EpochFolder::open(pointer, read)?;
         let topology = folder.topology()?;
         let hosts: Vec<String> = topology.hosts.keys().cloned().collect();
         let network = folder.network()?;
@@ -150,37 +150,37 @@ impl Epoch {
 }
 
 /// The bound of the algorithm that fits the tree.
-fn bound_of(tree: &Tree) -> Bound {
-    bound::bound(tree, &Algorithm::fitting(tree).capacities(tree))
+fn bound_of(tree: &Tree) -> PhaseBound {
+    bound::bound(tree, &AlltoallAlgorithm::faster_for(tree).capacities(tree))
 }
 
 /// The all-to-all of all hosts, verified.
-fn whole(tree: &Tree, table: &Table) -> Result<Alltoall, Violation> {
+fn whole(tree: &Tree, table: &DecisionTable) -> Result<AlltoallSchedule, ScheduleViolation> {
     let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync, .. } = entry.way { Some(sync) } else { None });
-    let plan = plan_file::in_file_order(alltoall::plan(tree, told.map_or(SyncKind::Receiver, Scheme::tokens)));
+    let plan = plan_file::in_file_order(alltoall::plan(tree, told.map_or(SyncKind::Receiver, SyncScheme::tokens)));
     verify::alltoall(tree, &plan)?;
     Ok(plan)
 }
 
 /// What a rank needs of an epoch: it plans for its own communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lean {
+pub struct LeanEpoch {
     /// The epoch's number.
     pub number: u64,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,
     /// Which way at which size.
-    pub table: Table,
+    pub table: DecisionTable,
 }
 
-impl Lean {
+impl LeanEpoch {
     /// Reads these parts of an epoch. `read` is described at the top of this module.
     ///
     /// # Errors
     /// As [`Epoch::open`], for the files it reads.
-    pub fn open(pointer: &Pointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Lean, EpochError> {
-        let mut folder = Folder::open(pointer, read)?;
-        Ok(Lean { number: pointer.number, topology: folder.topology()?, table: folder.table()? })
+    pub fn open(pointer: &EpochPointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<LeanEpoch, EpochError> {
+        let mut folder = EpochFolder::open(pointer, read)?;
+        Ok(LeanEpoch { number: pointer.number, topology: folder.topology()?, table: folder.table()? })
     }
 
     /// For a broadcast among ranks of one heddle version.
@@ -193,21 +193,21 @@ impl Lean {
     ///
     /// # Errors
     /// [`EpochError`] if it is anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Lean, EpochError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<LeanEpoch, EpochError> {
         let error = |problem: String| EpochError { epoch: 0, file: "broadcast".to_owned(), problem };
         if bytes.len() as u64 > limit(TOPOLOGY) + limit(TABLE) {
             return Err(error(format!("{} octets are too many", bytes.len())));
         }
         let (number, topology, table): (u64, String, String) = read_postcard(bytes).map_err(error)?;
-        let table = Table::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
+        let table = DecisionTable::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
         let topology = TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;
-        Ok(Lean { number, topology, table })
+        Ok(LeanEpoch { number, topology, table })
     }
 }
 
-impl From<&Epoch> for Lean {
-    fn from(epoch: &Epoch) -> Lean {
-        Lean { number: epoch.number, topology: epoch.topology.clone(), table: epoch.table.clone() }
+impl From<&Epoch> for LeanEpoch {
+    fn from(epoch: &Epoch) -> LeanEpoch {
+        LeanEpoch { number: epoch.number, topology: epoch.topology.clone(), table: epoch.table.clone() }
     }
 }
 

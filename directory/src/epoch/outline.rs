@@ -1,8 +1,8 @@
 //! An epoch without its plans: those of a thousand hosts take megabytes.
-use super::files::Folder;
-use super::{EpochError, Omitted};
+use super::files::EpochFolder;
+use super::{EpochError, OmittedFile};
 use inventory::{Millis, Topology, TopologyFile};
-use selection::table::Table;
+use selection::table::DecisionTable;
 use std::io;
 
 /// What the history shows of an epoch.
@@ -11,13 +11,13 @@ pub struct EpochOutline {
     /// When it was made.
     pub at: Millis,
     /// The files that it does not have, though others do.
-    pub omitted: Vec<Omitted>,
+    pub omitted: Vec<OmittedFile>,
     /// The network as discovered.
     pub network: Topology,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,
     /// Which way at which size.
-    pub table: Table,
+    pub table: DecisionTable,
 }
 
 impl EpochOutline {
@@ -27,7 +27,7 @@ impl EpochOutline {
     /// # Errors
     /// As [`super::Epoch::open`], for the files it reads.
     pub fn open(number: u64, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<EpochOutline, EpochError> {
-        let mut folder = Folder::open_former(number, read)?;
+        let mut folder = EpochFolder::open_former(number, read)?;
         Ok(EpochOutline {
             at: folder.at(),
             omitted: folder.omitted().to_vec(),

@@ -28,10 +28,10 @@
 //! order of the messages that wait: the same schedule, whatever order the planner had found them in.
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Decompress, FlushDecompress, Status};
-use schedules::alltoall::Alltoall;
-use schedules::bound::Bound;
+use schedules::alltoall::AlltoallSchedule;
+use schedules::bound::PhaseBound;
 use schedules::json::MAX_HOSTS;
-use schedules::message::{Message, Sync};
+use schedules::message::{Message, Synchronization};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -44,11 +44,11 @@ const MAX_HEAD: u64 = 1 << 20;
 const MAX_TOKENS: u64 = 1 << 27;
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct PlanHeader {
     algorithm: String,
     scheme: String,
     hosts: Vec<String>,
-    bound: Bound,
+    bound: PhaseBound,
     phases: u64,
     messages: u64,
     tokens: u64,
@@ -58,8 +58,8 @@ struct Head {
 ///
 /// # Panics
 /// If a message names a host number beyond `hosts`; planners and readers never make such a plan.
-pub(super) fn write(plan: &Alltoall) -> Vec<u8> {
-    let head = Head {
+pub(super) fn write(plan: &AlltoallSchedule) -> Vec<u8> {
+    let head = PlanHeader {
         algorithm: plan.algorithm.name().to_owned(),
         scheme: plan.scheme.to_string(),
         hosts: plan.hosts.clone(),
@@ -91,18 +91,18 @@ pub(super) fn write(plan: &Alltoall) -> Vec<u8> {
 }
 
 /// The same schedule in the order in which a file brings it back.
-pub(super) fn in_file_order(plan: Alltoall) -> Alltoall {
+pub(super) fn in_file_order(plan: AlltoallSchedule) -> AlltoallSchedule {
     let (mut messages, mut syncs) = (Vec::with_capacity(plan.messages()), Vec::with_capacity(plan.syncs.len()));
-    for Sender { number: src, sends, awaits } in senders(&plan) {
+    for HostMessages { number: src, sends, awaits } in senders(&plan) {
         messages.extend(sends.iter().map(|&(phase, dst)| (phase, Message { src, dst })));
         syncs.extend(awaits.iter().map(|&(own, place)| (sends[own as usize].0, plan.syncs[place as usize])));
     }
     let count = plan.phases.len();
-    Alltoall { phases: by_phase(count, &messages), syncs: by_phase(count, &syncs).concat(), ..plan }
+    AlltoallSchedule { phases: by_phase(count, &messages), syncs: by_phase(count, &syncs).concat(), ..plan }
 }
 
 /// What one host sends and awaits.
-struct Sender {
+struct HostMessages {
     number: u32,
     /// Phase and destination, in its order.
     sends: Vec<(u32, u32)>,
@@ -110,10 +110,10 @@ struct Sender {
     awaits: Vec<(u32, u32)>,
 }
 
-fn senders(plan: &Alltoall) -> Vec<Sender> {
+fn senders(plan: &AlltoallSchedule) -> Vec<HostMessages> {
     let hosts = plan.hosts.len();
-    let sender = |number| Sender { number, sends: Vec::with_capacity(hosts.saturating_sub(1)), awaits: Vec::new() };
-    let mut senders: Vec<Sender> = (0..hosts as u32).map(sender).collect();
+    let sender = |number| HostMessages { number, sends: Vec::with_capacity(hosts.saturating_sub(1)), awaits: Vec::new() };
+    let mut senders: Vec<HostMessages> = (0..hosts as u32).map(sender).collect();
     let mut sent_before = vec![u32::MAX; hosts * hosts];
     for (messages, phase) in plan.phases.iter().zip(0..) {
         for m in messages {
@@ -130,7 +130,7 @@ fn senders(plan: &Alltoall) -> Vec<Sender> {
     senders
 }
 
-impl Sender {
+impl HostMessages {
     fn write_sends(&self, out: &mut Vec<u8>) {
         put(out, self.sends.len() as u64);
         let mut former = (0, 0);
@@ -141,11 +141,11 @@ impl Sender {
         }
     }
 
-    fn write_awaits(&self, plan: &Alltoall, out: &mut Vec<u8>) {
+    fn write_awaits(&self, plan: &AlltoallSchedule, out: &mut Vec<u8>) {
         put(out, self.awaits.len() as u64);
         let mut former = (0, 0);
         for &(own, place) in &self.awaits {
-            let Sync { after, before, from, .. } = plan.syncs[place as usize];
+            let Synchronization { after, before, from, .. } = plan.syncs[place as usize];
             let aside = difference(after.src, self.number);
             put(out, u64::from(own - former.0) << 1 | u64::from(from != after.src));
             put_signed(out, aside - former.1);
@@ -176,11 +176,11 @@ fn put_signed(out: &mut Vec<u8>, number: i64) {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub(super) fn read(bytes: &[u8]) -> Result<Alltoall, String> {
+pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
     let Some(stream) = bytes.strip_prefix(MARK) else {
         return Err(format!("made by another version of heddle, or no plan: it does not begin with {:?}", String::from_utf8_lossy(MARK)));
     };
-    let mut numbers = Numbers::new(stream);
+    let mut numbers = NumberStream::new(stream);
     let head = numbers.head()?;
     let hosts = head.hosts.len() as u32;
     let (mut messages, mut own, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
@@ -198,13 +198,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Alltoall, String> {
     }
     let phases = by_phase(head.phases as usize, &messages);
     let syncs = by_phase(head.phases as usize, &syncs).concat();
-    let algorithm = head.algorithm.parse().map_err(|e: schedules::alltoall::UnknownAlgorithm| e.to_string())?;
-    let scheme = head.scheme.parse().map_err(|e: schedules::sync::scheme::SchemeError| e.to_string())?;
-    Ok(Alltoall { algorithm, hosts: head.hosts, bound: head.bound, phases, scheme, syncs })
+    let algorithm = head.algorithm.parse().map_err(|e: schedules::alltoall::UnknownAlltoallAlgorithm| e.to_string())?;
+    let scheme = head.scheme.parse().map_err(|e: schedules::sync::scheme::SyncSchemeError| e.to_string())?;
+    Ok(AlltoallSchedule { algorithm, hosts: head.hosts, bound: head.bound, phases, scheme, syncs })
 }
 
 /// Appends the messages of `src`, each with its phase.
-fn read_sends(numbers: &mut Numbers<'_>, src: u32, head: &Head, messages: &mut Vec<(u32, Message)>) -> Result<(), String> {
+fn read_sends(numbers: &mut NumberStream<'_>, src: u32, head: &PlanHeader, messages: &mut Vec<(u32, Message)>) -> Result<(), String> {
     let hosts = head.hosts.len() as u64;
     let count = numbers.below(hosts, || format!("messages of host {src}"))?;
     let (mut phase, mut dst) = (0, 0);
@@ -217,7 +217,7 @@ fn read_sends(numbers: &mut Numbers<'_>, src: u32, head: &Head, messages: &mut V
 }
 
 /// Appends the tokens that the sender of `own` awaits, each with the phase of the message that waits.
-fn read_awaits(numbers: &mut Numbers<'_>, own: &[(u32, Message)], head: &Head, syncs: &mut Vec<(u32, Sync)>) -> Result<(), String> {
+fn read_awaits(numbers: &mut NumberStream<'_>, own: &[(u32, Message)], head: &PlanHeader, syncs: &mut Vec<(u32, Synchronization)>) -> Result<(), String> {
     let hosts = head.hosts.len() as u64;
     let count = numbers.below(head.tokens + 1 - syncs.len() as u64, || "number of tokens".to_owned())?;
     let (mut at, mut aside) = (0, 0);
@@ -231,7 +231,7 @@ fn read_awaits(numbers: &mut Numbers<'_>, own: &[(u32, Message)], head: &Head, s
         let dst = numbers.beside(u64::from(before.dst), hosts, || "a token after a message that is not there".to_owned())?;
         let after = Message { src, dst: dst as u32 };
         let from = if step & 1 == 0 { after.src } else { after.dst };
-        syncs.push((phase, Sync { after, before, from, to: before.src }));
+        syncs.push((phase, Synchronization { after, before, from, to: before.src }));
     }
     Ok(())
 }
@@ -246,7 +246,7 @@ fn by_phase<T: Copy>(phases: usize, found: &[(u32, T)]) -> Vec<Vec<T>> {
 }
 
 /// The numbers of a compressed stream, one after the other: nothing is decompressed before it is asked for.
-struct Numbers<'a> {
+struct NumberStream<'a> {
     compressed: &'a [u8],
     stream: Decompress,
     ended: bool,
@@ -254,15 +254,15 @@ struct Numbers<'a> {
     at: usize,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> NumberStream<'a> {
     fn new(compressed: &'a [u8]) -> Self {
-        Numbers { compressed, stream: Decompress::new(true), ended: false, plain: Vec::with_capacity(64 << 10), at: 0 }
+        NumberStream { compressed, stream: Decompress::new(true), ended: false, plain: Vec::with_capacity(64 << 10), at: 0 }
     }
 
-    fn head(&mut self) -> Result<Head, String> {
+    fn head(&mut self) -> Result<PlanHeader, String> {
         let length = self.below(MAX_HEAD, || "length of the head".to_owned())?;
         let head = (0..length).map(|_| self.octet()).collect::<Result<Vec<u8>, String>>()?;
-        let head: Head = super::read_postcard(&head)?;
+        let head: PlanHeader = super::read_postcard(&head)?;
         let hosts = head.hosts.len() as u64;
         if hosts == 0 || hosts > MAX_HOSTS as u64 {
             return Err(format!("{hosts} hosts; expected 1 to {MAX_HOSTS}"));
@@ -346,12 +346,12 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
     use schedules::alltoall::plan_reduced;
-    use schedules::sync::{Reduction, SyncKind};
+    use schedules::sync::{SyncReduction, SyncKind};
     use schedules::verify;
     use std::io::Read;
 
-    fn small() -> Alltoall {
-        in_file_order(plan_reduced(&topology(&star_text(&[2, 1])), SyncKind::Receiver, Reduction::Minimal))
+    fn small() -> AlltoallSchedule {
+        in_file_order(plan_reduced(&topology(&star_text(&[2, 1])), SyncKind::Receiver, SyncReduction::Minimal))
     }
 
     fn unpacked(file: &[u8]) -> Vec<u8> {
@@ -374,7 +374,7 @@ mod tests {
         let file = write(&small());
         assert!(file.starts_with(b"heddle alltoall plan, version 2\n"));
         let plain = unpacked(&file);
-        let head: Head = postcard::from_bytes(&plain[1..=plain[0] as usize]).unwrap();
+        let head: PlanHeader = postcard::from_bytes(&plain[1..=plain[0] as usize]).unwrap();
         assert_eq!((head.algorithm.as_str(), head.hosts.len(), head.phases, head.messages, head.tokens), ("aapc", 3, 2, 6, 3));
         assert_eq!(plain[1 + plain[0] as usize..], SMALL);
     }
@@ -431,9 +431,9 @@ mod tests {
 
     #[test]
     fn refuses_heads_that_promise_too_much() {
-        let with = |change: fn(&mut Head)| {
+        let with = |change: fn(&mut PlanHeader)| {
             let plain = unpacked(&write(&small()));
-            let mut head: Head = postcard::from_bytes(&plain[1..=plain[0] as usize]).unwrap();
+            let mut head: PlanHeader = postcard::from_bytes(&plain[1..=plain[0] as usize]).unwrap();
             change(&mut head);
             let head = postcard::to_stdvec(&head).unwrap();
             let mut stream = Vec::new();
@@ -467,7 +467,7 @@ mod tests {
         for side in if cfg!(debug_assertions) { vec![8, 16] } else { vec![8, 16, 32] } {
             let (star, row) = (topology(&star_text(&vec![side; side as usize])), row(side * side));
             let both = |reduction| format!("{}, {}", octets(&star, reduction), octets(&row, reduction));
-            let (chain, minimal) = (both(Reduction::Chain), both(Reduction::Minimal));
+            let (chain, minimal) = (both(SyncReduction::Chain), both(SyncReduction::Minimal));
             let hosts = if side == 32 { "1,024".to_owned() } else { (side * side).to_string() };
             let line = format!("//! | {hosts} | {chain} | {minimal} |");
             assert!(description.contains(&line.as_str()), "{line}");
@@ -479,7 +479,7 @@ mod tests {
         #[test]
         fn round_trip(text in any_tree_text(1..=24, 20), kind in select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]), chain in any::<bool>()) {
             let tree = topology(&text);
-            let plan = plan_reduced(&tree, kind, if chain { Reduction::Chain } else { Reduction::Minimal });
+            let plan = plan_reduced(&tree, kind, if chain { SyncReduction::Chain } else { SyncReduction::Minimal });
             let read = read(&write(&plan)).unwrap();
             verify::alltoall(&tree, &read).unwrap();
             prop_assert_eq!((read.phases.len(), read.messages(), read.syncs.len()), (plan.phases.len(), plan.messages(), plan.syncs.len()));
@@ -491,7 +491,7 @@ mod tests {
         #[test]
         fn any_order_of_senders_and_several_messages_a_phase(hosts in 2..9u32, phases in 1..5usize, at in prop::collection::vec(any::<(Index, Index, bool)>(), 64)) {
             let pairs = (0..hosts).flat_map(|src| (0..hosts).filter(move |&dst| dst != src).map(move |dst| Message { src, dst }));
-            let mut plan = Alltoall { hosts: (0..hosts).map(|h| format!("n{h}")).collect(), phases: vec![Vec::new(); phases], ..small() };
+            let mut plan = AlltoallSchedule { hosts: (0..hosts).map(|h| format!("n{h}")).collect(), phases: vec![Vec::new(); phases], ..small() };
             let mut messages: Vec<Message> = pairs.collect();
             for (which, phase, _) in &at {
                 if !messages.is_empty() {
@@ -503,7 +503,7 @@ mod tests {
             let sent: Vec<Message> = plan.phases.concat();
             let sync = |&(after, before, by_sender): &(Index, Index, bool)| {
                 let (after, before) = (*after.get(&sent), *before.get(&sent));
-                Sync { after, before, from: if by_sender { after.src } else { after.dst }, to: before.src }
+                Synchronization { after, before, from: if by_sender { after.src } else { after.dst }, to: before.src }
             };
             plan.syncs = at.iter().map(sync).collect();
             plan.syncs.sort_by_key(|s| sent.iter().position(|&m| m == s.before));
@@ -515,7 +515,7 @@ mod tests {
             text in any_tree_text(2..=8, 20), at in prop::collection::vec(any::<(Index, u8)>(), 1..4), cut in any::<Option<Index>>()
         ) {
             let tree = topology(&text);
-            let plan = plan_reduced(&tree, SyncKind::Receiver, Reduction::Minimal);
+            let plan = plan_reduced(&tree, SyncKind::Receiver, SyncReduction::Minimal);
             let good = unpacked(&write(&plan));
             let mut bad = good.clone();
             at.iter().for_each(|(at, value)| bad[at.index(good.len())] = *value);

@@ -6,22 +6,22 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::HashMap;
 
-type Files = HashMap<String, Vec<u8>>;
+type EpochFiles = HashMap<String, Vec<u8>>;
 
 fn epoch(text: &str) -> Epoch {
     let topology = TopologyFile::parse("t.yaml", text).unwrap();
-    Epoch::plan(41, Millis(1_700_000_000_000), topology, Topology::default(), Tuning::default()).unwrap()
+    Epoch::plan(41, Millis(1_700_000_000_000), topology, Topology::default(), TuningRuns::default()).unwrap()
 }
 
-fn published(epoch: &Epoch) -> (Pointer, Files) {
+fn published(epoch: &Epoch) -> (EpochPointer, EpochFiles) {
     let files = epoch.files();
     assert_eq!(files.last().unwrap().0, MANIFEST);
-    let pointer = Pointer::new(epoch.number, &files.last().unwrap().1);
+    let pointer = EpochPointer::new(epoch.number, &files.last().unwrap().1);
     (pointer, files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
 }
 
 /// A reader as the module asks for: it stops one octet after the limit.
-fn reader(files: &Files) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> + '_ {
+fn reader(files: &EpochFiles) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> + '_ {
     |name, limit| match files.get(name) {
         Some(bytes) => Ok(bytes[..bytes.len().min(limit as usize + 1)].to_vec()),
         None => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
@@ -30,7 +30,7 @@ fn reader(files: &Files) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> + '_ {
 
 #[test]
 fn pointer_text() {
-    let pointer = Pointer::new(41, b"");
+    let pointer = EpochPointer::new(41, b"");
     let text = "41 sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(pointer.to_string(), text);
     assert_eq!(pointer.folder(), "epochs/00000041");
@@ -49,17 +49,17 @@ fn pointer_text() {
         &upper,
         &format!("{text} "),
     ] {
-        assert!(bad.parse::<Pointer>().is_err(), "{bad:?}");
+        assert!(bad.parse::<EpochPointer>().is_err(), "{bad:?}");
     }
-    assert!("41 sha1:x".parse::<Pointer>().unwrap_err().to_string().contains("expected an epoch number"));
+    assert!("41 sha1:x".parse::<EpochPointer>().unwrap_err().to_string().contains("expected an epoch number"));
 }
 
 #[test]
 fn every_file_cut_altered_longer_or_missing_is_named() {
     let epoch = epoch(&star_text(&[2, 2]));
     let (pointer, files) = published(&epoch);
-    type Damage = (&'static str, fn(&mut Files, &str));
-    let damages: [Damage; 4] = [
+    type EpochDamage = (&'static str, fn(&mut EpochFiles, &str));
+    let damages: [EpochDamage; 4] = [
         ("missing", |files, name| drop(files.remove(name))),
         ("empty", |files, name| files.get_mut(name).unwrap().clear()),
         ("altered", |files, name| files.get_mut(name).unwrap()[3] ^= 1),
@@ -73,7 +73,7 @@ fn every_file_cut_altered_longer_or_missing_is_named() {
             assert_eq!(&error.file, name, "{damage}");
             assert!(error.to_string().starts_with(&format!("epoch 41, {name}: ")), "{error}");
             let lean_reads = [MANIFEST, TOPOLOGY, TABLE].contains(&name.as_str());
-            assert_eq!(Lean::open(&pointer, reader(&damaged)).is_err(), lean_reads, "{damage} {name}");
+            assert_eq!(LeanEpoch::open(&pointer, reader(&damaged)).is_err(), lean_reads, "{damage} {name}");
         }
     }
 }
@@ -120,7 +120,7 @@ fn an_outline_needs_no_pointer_and_names_what_is_altered() {
 #[test]
 fn a_manifest_of_another_epoch_is_refused() {
     let (_, files) = published(&epoch(&star_text(&[2])));
-    let stolen = Pointer::new(42, &files[MANIFEST]);
+    let stolen = EpochPointer::new(42, &files[MANIFEST]);
     assert!(Epoch::open(&stolen, reader(&files)).unwrap_err().to_string().contains("it is that of epoch 41"));
 }
 
@@ -142,7 +142,7 @@ fn of_very_many_hosts_no_plan_is_written_and_the_manifest_says_so() {
     assert!(!files.contains_key(ALLTOALL));
     let manifest = String::from_utf8(files[MANIFEST].clone()).unwrap();
     assert!(manifest.contains("\"name\": \"alltoall.plan\"") && manifest.contains("1025 hosts: the all-to-all of all"), "{manifest}");
-    assert_eq!(Lean::open(&pointer, reader(&files)), Ok(Lean::from(&many)));
+    assert_eq!(LeanEpoch::open(&pointer, reader(&files)), Ok(LeanEpoch::from(&many)));
     assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(many));
 }
 
@@ -152,15 +152,15 @@ fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
     let (_, files) = published(&epoch);
     assert!(!String::from_utf8_lossy(&files[MANIFEST]).contains("omitted"), "nothing is, and older readers know no such word");
     let silent = String::from_utf8(files[MANIFEST].clone()).unwrap().replace("alltoall.plan", "another.file");
-    let silent: Files = files.into_iter().chain([(MANIFEST.to_owned(), silent.into_bytes())]).collect();
-    let error = Epoch::open(&Pointer::new(41, &silent[MANIFEST]), reader(&silent)).unwrap_err().to_string();
+    let silent: EpochFiles = files.into_iter().chain([(MANIFEST.to_owned(), silent.into_bytes())]).collect();
+    let error = Epoch::open(&EpochPointer::new(41, &silent[MANIFEST]), reader(&silent)).unwrap_err().to_string();
     assert!(error.contains("alltoall.plan: manifest.json does not list it"), "{error}");
 }
 
 #[test]
 fn refuses_what_is_no_tree() {
     let apart = TopologyFile::parse("t.yaml", "switches: [a, b]\nhosts: {x: {switch: a}, y: {switch: b}}").unwrap();
-    let error = Epoch::plan(1, Millis(0), apart, Topology::default(), Tuning::default()).unwrap_err();
+    let error = Epoch::plan(1, Millis(0), apart, Topology::default(), TuningRuns::default()).unwrap_err();
     assert!(error.to_string().contains("two parts"));
 }
 
@@ -170,29 +170,29 @@ proptest! {
     fn round_trip(text in any_tree_text(1..=16, 6)) {
         let epoch = epoch(&text);
         let (pointer, files) = published(&epoch);
-        let lean = Lean::from(&epoch);
-        prop_assert_eq!(Lean::open(&pointer, reader(&files)), Ok(lean.clone()));
-        prop_assert_eq!(Lean::from_bytes(&lean.to_bytes()), Ok(lean));
+        let lean = LeanEpoch::from(&epoch);
+        prop_assert_eq!(LeanEpoch::open(&pointer, reader(&files)), Ok(lean.clone()));
+        prop_assert_eq!(LeanEpoch::from_bytes(&lean.to_bytes()), Ok(lean));
         prop_assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(epoch));
     }
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), text in ".*") {
-        let _ = Lean::from_bytes(&bytes);
-        let _ = text.parse::<Pointer>();
+        let _ = LeanEpoch::from_bytes(&bytes);
+        let _ = text.parse::<EpochPointer>();
         // As a manifest and as every file it could name.
-        let pointer = Pointer::new(1, &bytes);
+        let pointer = EpochPointer::new(1, &bytes);
         let _ = Epoch::open(&pointer, |_, _| Ok(bytes.clone()));
     }
 
     #[test]
     fn mutated_broadcasts_are_read_or_refused(text in any_tree_text(1..=6, 3), at in any::<Index>(), byte in any::<u8>(), cut in any::<bool>()) {
-        let mut bytes = Lean::from(&epoch(&text)).to_bytes();
+        let mut bytes = LeanEpoch::from(&epoch(&text)).to_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;
         if cut {
             bytes.truncate(at);
         }
-        let _ = Lean::from_bytes(&bytes);
+        let _ = LeanEpoch::from_bytes(&bytes);
     }
 }

@@ -141,7 +141,7 @@ impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selection::table::Carrier;
+    use selection::table::DataCarrier;
 
     #[test]
     fn what_another_version_named_is_read_and_written_as_it_stands() {
@@ -149,7 +149,7 @@ mod tests {
         let record: JobRecord = serde_json::from_str(json).unwrap();
         assert_eq!(record.mpi.unknown(), Some("mvapich"));
         assert_eq!(record.calls[0].collective.known(), Some(&Collective::Alltoall));
-        assert_eq!(record.calls[0].way.known(), Some(&Way::Ring { over: Carrier::Tcp }));
+        assert_eq!(record.calls[0].way.known(), Some(&Way::Ring { over: DataCarrier::Tcp }));
         assert_eq!((record.calls[1].collective.unknown(), record.calls[1].way.unknown()), (Some("bcast"), Some("aapc receiver")));
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }

@@ -19,7 +19,7 @@ const MAX_CALLS: usize = 1024;
 
 /// What tells a file from the one read before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStamp {
+pub struct JobFileStamp {
     inode: u64,
     /// Seconds and nanoseconds. Its owner can set the time of its last writing to anything, but not this one.
     pub changed: (i64, i64),
@@ -29,24 +29,24 @@ pub struct FileStamp {
 
 /// A file's stamp and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStat {
+pub struct JobFileStat {
     /// Tells it from the one read before.
-    pub stamp: FileStamp,
+    pub stamp: JobFileStamp,
     /// The number of the user it belongs to.
     pub owner: u32,
 }
 
-impl From<&Metadata> for FileStat {
-    fn from(meta: &Metadata) -> FileStat {
-        let stamp = FileStamp { inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()), bytes: meta.len() };
-        FileStat { stamp, owner: meta.uid() }
+impl From<&Metadata> for JobFileStat {
+    fn from(meta: &Metadata) -> JobFileStat {
+        let stamp = JobFileStamp { inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()), bytes: meta.len() };
+        JobFileStat { stamp, owner: meta.uid() }
     }
 }
 
-impl FileStat {
+impl JobFileStat {
     /// `None` where there is no such file.
-    pub fn of(path: &Path) -> Option<FileStat> {
-        fs::symlink_metadata(path).ok().map(|meta| FileStat::from(&meta))
+    pub fn of(path: &Path) -> Option<JobFileStat> {
+        fs::symlink_metadata(path).ok().map(|meta| JobFileStat::from(&meta))
     }
 
     /// Bytes of it that are read at most.
@@ -59,7 +59,7 @@ impl FileStat {
 ///
 /// # Errors
 /// Why there is no job record of this id in it.
-pub fn read(path: &Path, id: &str, seen: &FileStat) -> Result<JobRecord, String> {
+pub fn read(path: &Path, id: &str, seen: &JobFileStat) -> Result<JobRecord, String> {
     // A link may lead to somewhere else.
     let (file, meta) = bounded::open(path, OFlag::O_NOFOLLOW).map_err(|e| e.to_string())?;
     if meta.nlink() > 1 {
@@ -84,7 +84,7 @@ pub fn beginning_with(dir: &Path, begin: &str) -> io::Result<impl Iterator<Item 
         let name = entry.file_name();
         let id = record_id(name.to_str()?).filter(|id| id.starts_with(begin))?;
         let path = entry.path();
-        read(&path, id, &FileStat::of(&path)?).ok()
+        read(&path, id, &JobFileStat::of(&path)?).ok()
     }))
 }
 

@@ -96,12 +96,12 @@ pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publishing::Store;
+    use crate::publishing::EpochStore;
     use std::fs;
     use std::process::Command;
 
     fn refused(dir: &Path) -> String {
-        Store::open(dir, 1).unwrap_err().to_string()
+        EpochStore::open(dir, 1).unwrap_err().to_string()
     }
 
     /// The number of a process that has ended.
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn one_publisher_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Store::open(dir.path(), 1).unwrap();
+        let first = EpochStore::open(dir.path(), 1).unwrap();
         let said = refused(dir.path());
         assert!(said.contains(&format!("(pid {})", std::process::id())) && said.contains("stop it or"), "{said}");
         drop(first);
-        Store::open(dir.path(), 1).unwrap();
+        EpochStore::open(dir.path(), 1).unwrap();
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
                 fs::write(&path, "4711\n").unwrap();
                 fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             }
-            let _store = Store::open(dir.path(), 1).unwrap();
+            let _store = EpochStore::open(dir.path(), 1).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600, "{made:?}");
         }
     }

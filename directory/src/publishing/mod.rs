@@ -14,13 +14,13 @@ mod lock;
 pub use lock::LockHolder;
 
 use crate::bounded;
-use crate::epoch::Verified;
+use crate::epoch::VerifiedEpoch;
 use crate::layout::{CURRENT, EPOCHS, JOBS, TUNING, folder_name};
-use crate::pointer::Pointer;
+use crate::pointer::EpochPointer;
 use crate::reading::{current, numbers};
 use durable::{make_dir, replace, sync_dir, write_folder};
 use nix::fcntl::Flock;
-use selection::tuning::Tuning;
+use selection::tuning::TuningRuns;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,24 +84,24 @@ fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Pub
 
 /// The one publisher of a shared directory; dropping it lets the next one in.
 #[derive(Debug)]
-pub struct Store {
+pub struct EpochStore {
     dir: PathBuf,
     keep: u64,
     _lock: Flock<File>,
 }
 
-impl Store {
+impl EpochStore {
     /// Takes the directory for publishing: makes what is missing of it, removes what a crash left.
     ///
     /// # Errors
     /// [`PublishError::Locked`] while another process has it, [`PublishError::Io`] where the system refuses.
-    pub fn open(dir: &Path, keep: u64) -> Result<Store, PublishError> {
+    pub fn open(dir: &Path, keep: u64) -> Result<EpochStore, PublishError> {
         make_dir(dir, 0o755)?;
         let lock = lock::take(dir)?;
         let epochs = dir.join(EPOCHS);
         make_dir(&epochs, 0o755)?;
         make_dir(&dir.join(JOBS), 0o1777)?;
-        let store = Store { dir: dir.to_owned(), keep: keep.max(1), _lock: lock };
+        let store = EpochStore { dir: dir.to_owned(), keep: keep.max(1), _lock: lock };
         store.sweep()?;
         Ok(store)
     }
@@ -130,11 +130,11 @@ impl Store {
     /// # Errors
     /// [`PublishError::Taken`] where the number holds other content, [`PublishError::Io`] where the system
     /// refuses; `current` then points where it did before.
-    pub fn publish(&self, verified: &Verified) -> Result<Pointer, PublishError> {
+    pub fn publish(&self, verified: &VerifiedEpoch) -> Result<EpochPointer, PublishError> {
         let epoch = verified.epoch();
         let files = epoch.files();
         let manifest = files.last().map_or(&[][..], |(_, bytes)| bytes);
-        let pointer = Pointer::new(epoch.number, manifest);
+        let pointer = EpochPointer::new(epoch.number, manifest);
         self.put(epoch.number, &files, &format!("{pointer}\n"))?;
         Ok(pointer)
     }
@@ -192,7 +192,7 @@ impl Store {
 ///
 /// # Errors
 /// [`PublishError::Io`] where the system refuses.
-pub fn put_measurements(dir: &Path, tuning: &Tuning) -> Result<(), PublishError> {
+pub fn write_measurements(dir: &Path, tuning: &TuningRuns) -> Result<(), PublishError> {
     replace(dir, TUNING, tuning.to_json().as_bytes())
 }
 
@@ -209,8 +209,8 @@ mod tests {
         vec![("manifest.json", text.into()), ("topology.yaml", b"switches: []".to_vec())]
     }
 
-    fn put(store: &Store, number: u64, text: &str) -> Result<(), PublishError> {
-        store.put(number, &files(text), &format!("{}\n", Pointer::new(number, text.as_bytes())))
+    fn put(store: &EpochStore, number: u64, text: &str) -> Result<(), PublishError> {
+        store.put(number, &files(text), &format!("{}\n", EpochPointer::new(number, text.as_bytes())))
     }
 
     fn dir() -> tempfile::TempDir {
@@ -220,11 +220,11 @@ mod tests {
     #[test]
     fn publishes_whole_folders_and_points_to_the_last() {
         let dir = dir();
-        let store = Store::open(dir.path(), KEEP).unwrap();
+        let store = EpochStore::open(dir.path(), KEEP).unwrap();
         assert_eq!((store.highest().unwrap(), current(dir.path()).unwrap()), (0, None));
         put(&store, 1, "a").unwrap();
         put(&store, 2, "b").unwrap();
-        assert_eq!(current(dir.path()).unwrap(), Some(Pointer::new(2, b"b")));
+        assert_eq!(current(dir.path()).unwrap(), Some(EpochPointer::new(2, b"b")));
         assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [1, 2]);
         assert_eq!(fs::read(dir.path().join("epochs/00000001/manifest.json")).unwrap(), b"a");
         let mode = |p: &str| fs::metadata(dir.path().join(p)).unwrap().permissions().mode() & 0o7777;
@@ -236,8 +236,8 @@ mod tests {
     fn a_published_epoch_reads_back_whole_and_an_altered_one_is_told() {
         let dir = dir();
         let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
-        let verified = Verified::plan(3, Millis(5), file, Topology::default(), Tuning::default()).unwrap();
-        let pointer = Store::open(dir.path(), KEEP).unwrap().publish(&verified).unwrap();
+        let verified = VerifiedEpoch::plan(3, Millis(5), file, Topology::default(), TuningRuns::default()).unwrap();
+        let pointer = EpochStore::open(dir.path(), KEEP).unwrap().publish(&verified).unwrap();
         assert_eq!(current(dir.path()).unwrap(), Some(pointer));
         assert_eq!(current_epoch(dir.path()).unwrap().as_ref(), Some(verified.epoch()));
         fs::write(dir.path().join("epochs/00000003/network.json"), "{}").unwrap();
@@ -248,23 +248,23 @@ mod tests {
     #[test]
     fn a_number_is_never_used_for_other_content() {
         let dir = dir();
-        let store = Store::open(dir.path(), KEEP).unwrap();
+        let store = EpochStore::open(dir.path(), KEEP).unwrap();
         put(&store, 7, "a").unwrap();
         put(&store, 7, "a").unwrap();
         let refused = put(&store, 7, "b").unwrap_err().to_string();
         assert!(refused.contains("above 7"), "{refused}");
-        assert_eq!(current(dir.path()).unwrap(), Some(Pointer::new(7, b"a")));
+        assert_eq!(current(dir.path()).unwrap(), Some(EpochPointer::new(7, b"a")));
     }
 
     #[test]
     fn sweeps_what_a_crash_left_and_passes_over_an_epoch_without_pointer() {
         let dir = dir();
-        drop(Store::open(dir.path(), KEEP).unwrap());
+        drop(EpochStore::open(dir.path(), KEEP).unwrap());
         fs::create_dir(dir.path().join("epochs/.new-00000003")).unwrap();
         fs::write(dir.path().join("epochs/.new-00000003/manifest.json"), "ha").unwrap();
         fs::write(dir.path().join("current.new"), "3 sha").unwrap();
         fs::create_dir(dir.path().join("epochs/00000002")).unwrap();
-        let store = Store::open(dir.path(), KEEP).unwrap();
+        let store = EpochStore::open(dir.path(), KEEP).unwrap();
         assert_eq!(store.highest().unwrap(), 2);
         assert_eq!(fs::read_dir(dir.path().join("epochs")).unwrap().count(), 1);
         assert!(!dir.path().join("current.new").exists());
@@ -275,12 +275,12 @@ mod tests {
     #[test]
     fn the_highest_number_has_no_next() {
         let dir = dir();
-        let store = Store::open(dir.path(), 3).unwrap();
+        let store = EpochStore::open(dir.path(), 3).unwrap();
         put(&store, 1, "a").unwrap();
         fs::create_dir(dir.path().join("epochs/18446744073709551614")).unwrap();
         assert_eq!(store.next().unwrap(), u64::MAX);
         put(&store, u64::MAX, "z").unwrap();
-        assert_eq!(current(dir.path()).unwrap(), Some(Pointer::new(u64::MAX, b"z")));
+        assert_eq!(current(dir.path()).unwrap(), Some(EpochPointer::new(u64::MAX, b"z")));
         let problem = store.next().unwrap_err().to_string();
         assert!(problem.contains("18446744073709551615 has the highest number") && problem.contains("stays"), "{problem}");
         put(&store, u64::MAX, "z").unwrap();
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn keeps_the_last_epochs_and_always_the_current_one() {
         let dir = dir();
-        let store = Store::open(dir.path(), 3).unwrap();
+        let store = EpochStore::open(dir.path(), 3).unwrap();
         (1..=9).for_each(|n| put(&store, n, &n.to_string()).unwrap());
         assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [7, 8, 9]);
     }
@@ -303,7 +303,7 @@ mod tests {
             let _ = fs::remove_file(&path);
             nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         };
-        let store = Store::open(dir.path(), KEEP).unwrap();
+        let store = EpochStore::open(dir.path(), KEEP).unwrap();
         put(&store, 1, "a").unwrap();
         pipe("epochs/00000001/manifest.json");
         let problem = current_epoch(dir.path()).unwrap_err().to_string();

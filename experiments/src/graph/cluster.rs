@@ -9,8 +9,8 @@
 //! Deviations: the paper gives neither GT-ITM's method nor its parameters. A graph of a thousand switches with independent
 //! links and mean degree four has about twenty switches without any; here each switch is linked to an earlier one first, and the
 //! other links follow until the number of links is right.
-use super::Random;
-use inventory::topology_file::{Host, Link};
+use super::SplitMix64;
+use inventory::topology_file::{TopologyHost, TopologyCable};
 use inventory::{BitsPerSec, TopologyFile};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -24,16 +24,16 @@ pub const REACH: f64 = 0.2;
 
 /// A cluster of `switches` s0, s1, ... and `hosts` n0, n1, ..., all links of one rate. It has loops: see
 /// [`super::spanning_tree`]. Where the mean degree asks for more links than there are pairs, all pairs are linked.
-pub fn random_cluster(switches: usize, hosts: usize, random: &mut Random) -> TopologyFile {
+pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) -> TopologyFile {
     let name = |s: usize| format!("s{s}");
-    let host = |random: &mut Random| Host {
+    let host = |random: &mut SplitMix64| TopologyHost {
         switch: name(random.below(switches)),
         rate: BitsPerSec::GIGABIT,
         delay: Duration::ZERO,
         ranks: 1,
         address: None,
     };
-    let link = |(a, b): (usize, usize)| Link { a: name(a), b: name(b), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, state: None };
+    let link = |(a, b): (usize, usize)| TopologyCable { a: name(a), b: name(b), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, state: None };
     let links = waxman(switches, random);
     TopologyFile {
         switches: (0..switches).map(name).collect(),
@@ -44,9 +44,9 @@ pub fn random_cluster(switches: usize, hosts: usize, random: &mut Random) -> Top
 }
 
 /// The links among `switches`, each with the greater end first.
-fn waxman(switches: usize, random: &mut Random) -> Vec<(usize, usize)> {
+fn waxman(switches: usize, random: &mut SplitMix64) -> Vec<(usize, usize)> {
     let place: Vec<(f64, f64)> = (0..switches).map(|_| (random.unit(), random.unit())).collect();
-    let taken = |a: usize, b: usize, random: &mut Random| {
+    let taken = |a: usize, b: usize, random: &mut SplitMix64| {
         let distance = (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
         random.unit() < (-distance / (REACH * std::f64::consts::SQRT_2)).exp()
     };
@@ -79,26 +79,26 @@ mod tests {
 
     #[test]
     fn is_as_the_paper_says() {
-        let cluster = random_cluster(200, 1000, &mut Random::new(11));
+        let cluster = random_cluster(200, 1000, &mut SplitMix64::new(11));
         assert_eq!((cluster.switches.len(), cluster.hosts.len(), cluster.links.len()), (200, 1000, 400));
         assert_eq!(TopologyFile::parse("cluster", &cluster.to_yaml()).unwrap(), cluster);
         let at_first = cluster.hosts.values().filter(|host| host.switch == "s0").count();
         assert!((0..20).contains(&at_first));
-        assert_ne!(cluster, random_cluster(200, 1000, &mut Random::new(12)));
+        assert_ne!(cluster, random_cluster(200, 1000, &mut SplitMix64::new(12)));
     }
 
     #[test]
     fn small_ones_have_all_the_links_there_can_be() {
-        let links = |switches| random_cluster(switches, 5, &mut Random::new(1)).links.len();
+        let links = |switches| random_cluster(switches, 5, &mut SplitMix64::new(1)).links.len();
         assert_eq!([0, 1, 2, 3, 4, 5, 6].map(links), [0, 0, 1, 3, 6, 10, 12]);
-        assert!(random_cluster(0, 5, &mut Random::new(1)).hosts.is_empty());
+        assert!(random_cluster(0, 5, &mut SplitMix64::new(1)).hosts.is_empty());
     }
 
     #[test]
     fn near_switches_are_linked_more_often() {
-        let mut random = Random::new(5);
+        let mut random = SplitMix64::new(5);
         let links = waxman(400, &mut random);
-        let mut again = Random::new(5);
+        let mut again = SplitMix64::new(5);
         let place: Vec<(f64, f64)> = (0..400).map(|_| (again.unit(), again.unit())).collect();
         let distance = |&(a, b): &(usize, usize)| (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
         let mean = links.iter().map(distance).sum::<f64>() / links.len() as f64;

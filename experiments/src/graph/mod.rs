@@ -12,11 +12,11 @@ use inventory::topology::LinkState;
 use std::collections::{HashMap, VecDeque};
 
 pub use cluster::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, random_cluster};
-pub use schedules::random::Random;
+pub use schedules::random::SplitMix64;
 
 /// How a spanning tree is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Construction {
+pub enum TreeConstruction {
     /// From a random switch to the nearest first: low trees.
     BreadthFirst,
     /// From a random switch always onwards from the last one found: tall trees.
@@ -27,13 +27,13 @@ pub enum Construction {
 
 /// The same network with every forwarding link that is not in the tree set to `blocked`. Links that are blocked already stay
 /// so and take no part. The switch that the tree was grown from comes first, so [`TopologyFile::tree`] hangs it from there.
-pub fn spanning_tree(network: &TopologyFile, construction: Construction, random: &mut Random) -> TopologyFile {
-    let graph = Graph::new(network);
-    let root = if construction == Construction::Random { 0 } else { random.below(graph.near.len()) };
+pub fn spanning_tree(network: &TopologyFile, construction: TreeConstruction, random: &mut SplitMix64) -> TopologyFile {
+    let graph = SwitchGraph::new(network);
+    let root = if construction == TreeConstruction::Random { 0 } else { random.below(graph.near.len()) };
     let in_tree = match construction {
-        Construction::BreadthFirst => graph.breadth_first(root),
-        Construction::DepthFirst => graph.depth_first(root),
-        Construction::Random => graph.at_random(random),
+        TreeConstruction::BreadthFirst => graph.breadth_first(root),
+        TreeConstruction::DepthFirst => graph.depth_first(root),
+        TreeConstruction::Random => graph.at_random(random),
     };
     let mut tree = network.clone();
     for (number, &(link, ..)) in graph.links.iter().enumerate() {
@@ -48,15 +48,15 @@ pub fn spanning_tree(network: &TopologyFile, construction: Construction, random:
 }
 
 /// Switches and forwarding links by number.
-struct Graph {
+struct SwitchGraph {
     /// Place in the file, and the two ends.
     links: Vec<(usize, usize, usize)>,
     /// By switch: the switch next to it, and the link's number here.
     near: Vec<Vec<(usize, usize)>>,
 }
 
-impl Graph {
-    fn new(network: &TopologyFile) -> Graph {
+impl SwitchGraph {
+    fn new(network: &TopologyFile) -> SwitchGraph {
         let number: HashMap<&str, usize> = network.switches.iter().zip(0..).map(|(name, number)| (name.as_str(), number)).collect();
         let forwarding = network.links.iter().enumerate().filter(|(_, link)| link.state != Some(LinkState::Blocked));
         let ends = |name: &String| number.get(name.as_str()).copied();
@@ -66,7 +66,7 @@ impl Graph {
             near[a].push((b, link));
             near[b].push((a, link));
         }
-        Graph { links, near }
+        SwitchGraph { links, near }
     }
 
     /// The root, then the other switches, which matter only where they are not connected to it.
@@ -111,7 +111,7 @@ impl Graph {
         in_tree
     }
 
-    fn at_random(&self, random: &mut Random) -> Vec<bool> {
+    fn at_random(&self, random: &mut SplitMix64) -> Vec<bool> {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         random.shuffle(&mut order);
         // Each switch with the next one towards the first of its part; that one with itself.
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Construction; 3] = [Construction::BreadthFirst, Construction::DepthFirst, Construction::Random];
+    const ALL: [TreeConstruction; 3] = [TreeConstruction::BreadthFirst, TreeConstruction::DepthFirst, TreeConstruction::Random];
 
     fn forwarding(file: &TopologyFile) -> Vec<String> {
         let links = file.links.iter().filter(|link| link.state != Some(LinkState::Blocked));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     /// By switch: those on the way to it from the root of a tree, the root first.
-    fn ways(tree: &Graph, root: usize) -> Vec<Vec<usize>> {
+    fn ways(tree: &SwitchGraph, root: usize) -> Vec<Vec<usize>> {
         let mut ways = vec![Vec::new(); tree.near.len()];
         let mut ahead = vec![(root, root)];
         while let Some((at, from)) = ahead.pop() {
@@ -164,13 +164,13 @@ mod tests {
         let ring = TopologyFile::parse("ring", text).unwrap();
         assert!(ring.tree().is_err());
         for construction in ALL {
-            let tree = spanning_tree(&ring, construction, &mut Random::new(1));
+            let tree = spanning_tree(&ring, construction, &mut SplitMix64::new(1));
             assert_eq!(tree.links.len(), 6);
             assert_eq!(forwarding(&tree).len(), 4);
             assert_eq!(tree.tree().unwrap().nodes(), 6);
         }
         let mut roots: Vec<_> =
-            (0..40).map(|seed| forwarding(&spanning_tree(&ring, Construction::BreadthFirst, &mut Random::new(seed)))).collect();
+            (0..40).map(|seed| forwarding(&spanning_tree(&ring, TreeConstruction::BreadthFirst, &mut SplitMix64::new(seed)))).collect();
         roots.sort();
         roots.dedup();
         assert_eq!(roots.len(), 5, "each switch is the root of another tree");
@@ -181,34 +181,34 @@ mod tests {
         let text = "switches: [a, b, c, d]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, {a: b, b: c, state: blocked}, {a: c, b: d}, {a: d, b: c}]";
         let parts = TopologyFile::parse("parts", text).unwrap();
         for construction in ALL {
-            let tree = spanning_tree(&parts, construction, &mut Random::new(3));
+            let tree = spanning_tree(&parts, construction, &mut SplitMix64::new(3));
             assert_eq!(forwarding(&tree).len(), 2);
             assert!(tree.tree().unwrap_err().to_string().contains("two parts"));
         }
         let none = TopologyFile::default();
         for construction in ALL {
-            assert_eq!(spanning_tree(&none, construction, &mut Random::new(3)), none);
+            assert_eq!(spanning_tree(&none, construction, &mut SplitMix64::new(3)), none);
         }
     }
 
     proptest! {
         #[test]
         fn every_construction_gives_a_tree_of_its_shape(switches in 1..60usize, seed in any::<u64>()) {
-            let network = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut Random::new(seed));
+            let network = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut SplitMix64::new(seed));
             for construction in ALL {
-                let tree = spanning_tree(&network, construction, &mut Random::new(seed));
-                prop_assert_eq!(&tree, &spanning_tree(&network, construction, &mut Random::new(seed)));
+                let tree = spanning_tree(&network, construction, &mut SplitMix64::new(seed));
+                prop_assert_eq!(&tree, &spanning_tree(&network, construction, &mut SplitMix64::new(seed)));
                 prop_assert_eq!(tree.tree().unwrap().nodes() as usize, switches * (HOSTS_PER_SWITCH + 1));
-                let graph = Graph::new(&network);
+                let graph = SwitchGraph::new(&network);
                 let root = network.switches.iter().position(|name| *name == tree.switches[0]).unwrap();
-                let ways = ways(&Graph::new(&TopologyFile { switches: network.switches.clone(), ..tree }), root);
+                let ways = ways(&SwitchGraph::new(&TopologyFile { switches: network.switches.clone(), ..tree }), root);
                 for &(_, a, b) in &graph.links {
                     match construction {
                         // No link leads more than one level on.
-                        Construction::BreadthFirst => prop_assert!(ways[a].len().abs_diff(ways[b].len()) <= 1),
+                        TreeConstruction::BreadthFirst => prop_assert!(ways[a].len().abs_diff(ways[b].len()) <= 1),
                         // Every link leads to a switch further up the same way.
-                        Construction::DepthFirst => prop_assert!(ways[a].contains(&b) || ways[b].contains(&a)),
-                        Construction::Random => {}
+                        TreeConstruction::DepthFirst => prop_assert!(ways[a].contains(&b) || ways[b].contains(&a)),
+                        TreeConstruction::Random => {}
                     }
                 }
             }

@@ -1,23 +1,23 @@
 //! Plan against network. What is found ambiguous is never a difference by itself; what is inferred is told as such.
-use super::found::{Found, Network, network};
+use super::found::{FoundCable, CabledNetwork, network};
 use super::pairing::pair;
-use super::report::{Finding, Kind, Report, counted};
-use super::{Cable, End, Plan, fits};
-use inventory::topology::{Grade, LinkState, NodeKind, Topology};
+use super::report::{CablingFinding, FindingKind, CablingReport, counted};
+use super::{Cable, CableEnd, CablingPlan, fits};
+use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, HashSet};
 
 /// How the network differs from the plan. Of a plan that names no host of the network only the other cables are
 /// compared. Where a plan states no state, one cable of every planned loop may be blocked.
-pub fn compare(plan: &Plan, topology: &Topology) -> Report {
-    if plan.plain { compare_named(plan, &topology.plainly_named()) } else { compare_named(plan, topology) }
+pub fn compare(plan: &CablingPlan, topology: &Topology) -> CablingReport {
+    if plan.plain { compare_named(plan, &topology.with_plain_names()) } else { compare_named(plan, topology) }
 }
 
 /// The same where both have names for the nodes alike.
-fn compare_named(plan: &Plan, topology: &Topology) -> Report {
-    let Network { cables: found, unplanned_hosts } = network(plan, topology);
+fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
+    let CabledNetwork { cables: found, unplanned_hosts } = network(plan, topology);
     let pairs = pair(&plan.cables, &found);
-    let mut report = Report { planned: plan.cables.len(), ..Report::default() };
+    let mut report = CablingReport { planned: plan.cables.len(), ..CablingReport::default() };
     let spare = spare(&plan.cables, &found, &pairs);
     for (planned, pair) in plan.cables.iter().zip(&pairs) {
         let Some(i) = *pair else { continue };
@@ -26,7 +26,7 @@ fn compare_named(plan: &Plan, topology: &Topology) -> Report {
         report.as_planned += usize::from(report.differences.len() == before);
     }
     let paired: HashSet<usize> = pairs.iter().flatten().copied().collect();
-    let mut rest = Rest::new(
+    let mut rest = UnmatchedCables::new(
         topology,
         plan.cables.iter().zip(&pairs).filter(|(_, pair)| pair.is_none()).map(|(cable, _)| cable).collect(),
         found.iter().enumerate().filter(|(i, _)| !paired.contains(i)).map(|(_, f)| f).collect(),
@@ -37,7 +37,7 @@ fn compare_named(plan: &Plan, topology: &Topology) -> Report {
     rest.extra(&mut report);
     if unplanned_hosts > 0 {
         let text = format!("the plan names no host of the network; {} of hosts not compared", counted(unplanned_hosts, "cable"));
-        report.notes.push(Finding { kind: Kind::Unconfirmed, grade: Grade::Certain, planned: vec![], found: vec![], text });
+        report.notes.push(CablingFinding { kind: FindingKind::Unconfirmed, grade: LinkGrade::Certain, planned: vec![], found: vec![], text });
     }
     report.differences.sort_by_key(|f| f.kind);
     report.notes.sort_by_key(|f| f.kind);
@@ -46,7 +46,7 @@ fn compare_named(plan: &Plan, topology: &Topology) -> Report {
 
 /// The found cables that are blocked while the other planned ones still hold their ends together: where the plan has a
 /// loop, spanning tree has to block one cable of it, and which one is its choice.
-fn spare(planned: &[Cable], found: &[Found], pairs: &[Option<usize>]) -> HashSet<usize> {
+fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> HashSet<usize> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for cable in planned {
         for (node, _) in cable.ends() {
@@ -64,60 +64,60 @@ fn spare(planned: &[Cable], found: &[Found], pairs: &[Option<usize>]) -> HashSet
 }
 
 /// What is to say of a planned cable that is there.
-fn judge(planned: &Cable, found: &Found, spare: bool, report: &mut Report) {
+fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingReport) {
     let cable = &found.cable;
-    let finding = |kind, text: String| Finding {
+    let finding = |kind, text: String| CablingFinding {
         kind,
         grade: found.grade,
         planned: vec![planned.clone()],
         found: vec![cable.clone()],
         text: format!("{cable}: {text}"),
     };
-    if found.grade == Grade::Ambiguous {
-        report.notes.push(finding(Kind::Unconfirmed, "planned, and one of several readings of what is found".to_owned()));
+    if found.grade == LinkGrade::Ambiguous {
+        report.notes.push(finding(FindingKind::Unconfirmed, "planned, and one of several readings of what is found".to_owned()));
         return;
     }
     for (end, there) in planned.ends().into_iter().zip(cable.ends()) {
         if !end.1.is_empty() && there.1.is_empty() {
-            report.notes.push(finding(Kind::Unconfirmed, format!("planned at {} ({}), found at a port nobody names", end.0, end.1)));
+            report.notes.push(finding(FindingKind::Unconfirmed, format!("planned at {} ({}), found at a port nobody names", end.0, end.1)));
         }
     }
     match (planned.rate_bps, cable.rate_bps) {
         (Some(wanted), Some(rate)) if rate < wanted => {
-            report.differences.push(finding(Kind::Slower, format!("planned {wanted}, found {rate}")));
+            report.differences.push(finding(FindingKind::Slower, format!("planned {wanted}, found {rate}")));
         }
         (Some(wanted), Some(rate)) if rate > wanted => {
-            report.notes.push(finding(Kind::Faster, format!("planned {wanted}, found {rate}")));
+            report.notes.push(finding(FindingKind::Faster, format!("planned {wanted}, found {rate}")));
         }
         (Some(wanted), None) => {
-            report.notes.push(finding(Kind::Unconfirmed, format!("planned {wanted}, found at a rate neither end says")))
+            report.notes.push(finding(FindingKind::Unconfirmed, format!("planned {wanted}, found at a rate neither end says")))
         }
         _ => {}
     }
     match (planned.state, cable.state) {
         (Some(LinkState::Forwarding), Some(LinkState::Blocked)) => {
-            report.differences.push(finding(Kind::Blocked, "planned forwarding, found blocked".to_owned()));
+            report.differences.push(finding(FindingKind::Blocked, "planned forwarding, found blocked".to_owned()));
         }
         (None, Some(LinkState::Blocked)) if spare => {
-            report.notes.push(finding(Kind::Blocked, "planned in a loop, found blocked by spanning tree".to_owned()));
+            report.notes.push(finding(FindingKind::Blocked, "planned in a loop, found blocked by spanning tree".to_owned()));
         }
         (None, Some(LinkState::Blocked)) => {
             let text = "planned forwarding, as no other planned cable takes its place, found blocked";
-            report.differences.push(finding(Kind::Blocked, text.to_owned()));
+            report.differences.push(finding(FindingKind::Blocked, text.to_owned()));
         }
         (Some(LinkState::Blocked), Some(LinkState::Forwarding)) => {
-            report.differences.push(finding(Kind::Forwarding, "planned blocked, found forwarding".to_owned()));
+            report.differences.push(finding(FindingKind::Forwarding, "planned blocked, found forwarding".to_owned()));
         }
         _ => {}
     }
 }
 
 /// Planned cables that are not there, and found ones that nobody planned.
-struct Rest<'a> {
+struct UnmatchedCables<'a> {
     topology: &'a Topology,
     hosts: HashSet<&'a str>,
     planned: Vec<&'a Cable>,
-    found: Vec<&'a Found>,
+    found: Vec<&'a FoundCable>,
     /// Which of either are told already.
     told_planned: Vec<bool>,
     told_found: Vec<bool>,
@@ -125,9 +125,9 @@ struct Rest<'a> {
     found_at: HashMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Rest<'a> {
-    fn new(topology: &'a Topology, planned: Vec<&'a Cable>, found: Vec<&'a Found>) -> Self {
-        let mut rest = Rest {
+impl<'a> UnmatchedCables<'a> {
+    fn new(topology: &'a Topology, planned: Vec<&'a Cable>, found: Vec<&'a FoundCable>) -> Self {
+        let mut rest = UnmatchedCables {
             topology,
             hosts: topology.of(NodeKind::Host).collect(),
             told_planned: vec![false; planned.len()],
@@ -147,33 +147,33 @@ impl<'a> Rest<'a> {
     }
 
     /// Untold planned cables with an end that may be this one, each with its other end.
-    fn planned_with<'s>(&'s self, end: End<'s>) -> impl Iterator<Item = (usize, End<'a>)> + 's {
+    fn planned_with<'s>(&'s self, end: CableEnd<'s>) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
         let at = self.planned_at.get(end.0).into_iter().flatten();
         at.filter(|&&i| !self.told_planned[i]).filter_map(move |&i| Some((i, across(self.planned[i], end)?)))
     }
 
     /// Untold found cables, none of them ambiguous, with an end that may be this one, each with its other end.
-    fn found_with<'s>(&'s self, end: End<'s>) -> impl Iterator<Item = (usize, End<'a>)> + 's {
+    fn found_with<'s>(&'s self, end: CableEnd<'s>) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
         let at = self.found_at.get(end.0).into_iter().flatten();
-        let open = at.filter(|&&i| !self.told_found[i] && self.found[i].grade != Grade::Ambiguous);
+        let open = at.filter(|&&i| !self.told_found[i] && self.found[i].grade != LinkGrade::Ambiguous);
         open.filter_map(move |&i| Some((i, across(&self.found[i].cable, end)?)))
     }
 
-    fn tell(&mut self, kind: Kind, planned: &[usize], found: &[usize], report: &mut Report) {
+    fn tell(&mut self, kind: FindingKind, planned: &[usize], found: &[usize], report: &mut CablingReport) {
         planned.iter().for_each(|&i| self.told_planned[i] = true);
         found.iter().for_each(|&i| self.told_found[i] = true);
         let planned: Vec<Cable> = planned.iter().map(|&i| self.planned[i].clone()).collect();
-        let grade = found.iter().map(|&i| self.found[i].grade).max().unwrap_or(Grade::Certain);
+        let grade = found.iter().map(|&i| self.found[i].grade).max().unwrap_or(LinkGrade::Certain);
         let found: Vec<Cable> = found.iter().map(|&i| self.found[i].cable.clone()).collect();
         let text = format!("planned {}; found {}", listed(&planned, " and "), listed(&found, " and "));
-        report.differences.push(Finding { kind, grade, planned, found, text });
+        report.differences.push(CablingFinding { kind, grade, planned, found, text });
     }
 
     /// Two planned cables between whose ends there are two others.
-    fn swapped(&mut self, report: &mut Report) {
+    fn swapped(&mut self, report: &mut CablingReport) {
         for p in 0..self.planned.len() {
             if let Some((q, f, g)) = self.swap_of(p) {
-                self.tell(Kind::Swapped, &[p, q], &[f.min(g), f.max(g)], report);
+                self.tell(FindingKind::Swapped, &[p, q], &[f.min(g), f.max(g)], report);
             }
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Rest<'a> {
         }
         // A swap is seen from each of its ends: the one with fewer cables is looked at.
         let [x, y] = self.planned[p].ends();
-        let cables = |end: End<'_>| self.found_at.get(end.0).map_or(0, Vec::len);
+        let cables = |end: CableEnd<'_>| self.found_at.get(end.0).map_or(0, Vec::len);
         let (kept, lost) = if cables(x) <= cables(y) { (x, y) } else { (y, x) };
         for (f, other) in self.found_with(kept) {
             for (q, far) in self.planned_with(other).filter(|(q, _)| *q != p) {
@@ -198,7 +198,7 @@ impl<'a> Rest<'a> {
 
     /// One end is as planned, at its host or named port, and the other is elsewhere; else the same two nodes are
     /// connected by other ports.
-    fn moved(&mut self, report: &mut Report) {
+    fn moved(&mut self, report: &mut CablingReport) {
         for p in 0..self.planned.len() {
             if self.told_planned[p] {
                 continue;
@@ -211,12 +211,12 @@ impl<'a> Rest<'a> {
             });
             let between = || self.found_with((x.0, "")).find(|(_, other)| other.0 == y.0);
             if let Some((f, _)) = anchored.or_else(between) {
-                self.tell(Kind::Moved, &[p], &[f], report);
+                self.tell(FindingKind::Moved, &[p], &[f], report);
             }
         }
     }
 
-    fn missing(&self, report: &mut Report) {
+    fn missing(&self, report: &mut CablingReport) {
         let nodes: HashMap<&str, bool> = self.topology.nodes.iter().map(|n| (n.name.as_str(), n.stale)).collect();
         for (_, cable) in self.planned.iter().enumerate().filter(|(p, _)| !self.told_planned[*p]) {
             let perhaps = self.readings(cable);
@@ -224,14 +224,14 @@ impl<'a> Rest<'a> {
             let silent = cable.ends().into_iter().map(|(node, _)| node).find(|n| nodes.get(n) == Some(&true));
             let rate = cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
             let (why, grade) = match (unknown, silent) {
-                _ if !perhaps.is_empty() => (format!("nothing certain; perhaps {}", listed(&perhaps, " or ")), Grade::Ambiguous),
-                (Some(node), _) => (format!("no \"{node}\" in the network"), Grade::Certain),
-                (None, Some(node)) => (format!("none, but \"{node}\" does not answer"), Grade::Ambiguous),
-                (None, None) => ("none".to_owned(), Grade::Certain),
+                _ if !perhaps.is_empty() => (format!("nothing certain; perhaps {}", listed(&perhaps, " or ")), LinkGrade::Ambiguous),
+                (Some(node), _) => (format!("no \"{node}\" in the network"), LinkGrade::Certain),
+                (None, Some(node)) => (format!("none, but \"{node}\" does not answer"), LinkGrade::Ambiguous),
+                (None, None) => ("none".to_owned(), LinkGrade::Certain),
             };
             let text = format!("planned {cable}{rate}; found {why}");
             let planned = vec![(*cable).clone()];
-            report.differences.push(Finding { kind: Kind::Missing, grade, planned, found: perhaps, text });
+            report.differences.push(CablingFinding { kind: FindingKind::Missing, grade, planned, found: perhaps, text });
         }
     }
 
@@ -240,7 +240,7 @@ impl<'a> Rest<'a> {
         let mut readings: Vec<Cable> = Vec::new();
         for end in missing.ends().into_iter().filter(|end| self.hosts.contains(end.0) || !end.1.is_empty()) {
             let at = self.found_at.get(end.0).into_iter().flatten().map(|&i| self.found[i]);
-            let fitting = at.filter(|f| f.grade == Grade::Ambiguous && across(&f.cable, end).is_some()).map(|f| &f.cable);
+            let fitting = at.filter(|f| f.grade == LinkGrade::Ambiguous && across(&f.cable, end).is_some()).map(|f| &f.cable);
             for cable in fitting {
                 if !readings.contains(cable) {
                     readings.push(cable.clone());
@@ -250,12 +250,12 @@ impl<'a> Rest<'a> {
         readings
     }
 
-    fn extra(&self, report: &mut Report) {
+    fn extra(&self, report: &mut CablingReport) {
         for (_, &found) in self.found.iter().enumerate().filter(|(i, _)| !self.told_found[*i]) {
             let rate = found.cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
-            let finding = |text| Finding { kind: Kind::Extra, grade: found.grade, planned: vec![], found: vec![found.cable.clone()], text };
+            let finding = |text| CablingFinding { kind: FindingKind::Extra, grade: found.grade, planned: vec![], found: vec![found.cable.clone()], text };
             match found.grade {
-                Grade::Ambiguous => report.notes.push(finding(format!("perhaps {}{rate}; not planned", found.cable))),
+                LinkGrade::Ambiguous => report.notes.push(finding(format!("perhaps {}{rate}; not planned", found.cable))),
                 _ => report.differences.push(finding(format!("found {}{rate}; not planned", found.cable))),
             }
         }
@@ -263,7 +263,7 @@ impl<'a> Rest<'a> {
 }
 
 /// The other end of a cable that has this end; `None` where it does not.
-fn across<'c>(cable: &'c Cable, end: End<'_>) -> Option<End<'c>> {
+fn across<'c>(cable: &'c Cable, end: CableEnd<'_>) -> Option<CableEnd<'c>> {
     let [x, y] = cable.ends();
     match () {
         () if fits(x, end) => Some(y),

@@ -4,54 +4,54 @@
 //! Source: the DOT language (graphviz.org/doc/info/lang.html); the Cumulus Linux manual, "Prescriptive Topology Manager".
 //! Deviations: a subgraph is no end of a cable, and settings of and in it are the whole graph's; `#` starts a comment anywhere between
 //! words, as in PTM's own examples.
-use super::ptm::Settings;
-use super::{Cable, Planned};
+use super::ptm::DotAttributes;
+use super::{Cable, PlannedCable};
 use inventory::plain::{LABEL, is_label};
-use inventory::topology_file::FileError;
+use inventory::topology_file::InputFileError;
 
 /// Whether a text starts as a Graphviz file does. No other form of a plan starts with these words.
 pub(super) fn is_dot(text: &str) -> bool {
-    let mut words = Words::new(text);
+    let mut words = DotLexer::new(text);
     words.next().is_ok_and(|w| w.is_keyword("strict") || w.is_keyword("graph") || w.is_keyword("digraph"))
-        && !words.next().is_ok_and(|w| w == Word::Sign(':'))
+        && !words.next().is_ok_and(|w| w == DotToken::Sign(':'))
 }
 
 /// The cables of a Graphviz file, each with the line of its second end.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
     let mut reader =
-        Reader { words: Words::new(text), ahead: None, line: 1, cables: Vec::new(), settings: Settings::new(), edges: Settings::new() };
+        DotReader { words: DotLexer::new(text), ahead: None, line: 1, cables: Vec::new(), settings: DotAttributes::new(), edges: DotAttributes::new() };
     let read = reader.graph();
-    let Reader { line, cables, settings, .. } = reader;
-    let content = |line, problem| FileError::Content { file: file.to_owned(), line: Some(line), problem };
+    let DotReader { line, cables, settings, .. } = reader;
+    let content = |line, problem| InputFileError::Content { file: file.to_owned(), line: Some(line), problem };
     match read {
         // A template may stand behind the cable that names it.
         Ok(()) => cables
             .into_iter()
             .map(|(line, cable, own)| match settings.naming(&own) {
-                Ok(naming) => Ok(Planned { line: Some(line), cable, naming }),
+                Ok(naming) => Ok(PlannedCable { line: Some(line), cable, naming }),
                 Err(problem) => Err(content(line, problem)),
             })
             .collect(),
-        Err(problem) => Err(FileError::Syntax { file: file.to_owned(), line: Some(line), problem }),
+        Err(problem) => Err(InputFileError::Syntax { file: file.to_owned(), line: Some(line), problem }),
     }
 }
 
 /// Reads statements; a problem is on the line of the last word taken.
-struct Reader<'a> {
-    words: Words<'a>,
+struct DotReader<'a> {
+    words: DotLexer<'a>,
     /// A word looked at but not taken, and its line.
-    ahead: Option<(Word, usize)>,
+    ahead: Option<(DotToken, usize)>,
     line: usize,
     /// Each with its line and what its attributes say.
-    cables: Vec<(usize, Cable, Settings)>,
+    cables: Vec<(usize, Cable, DotAttributes)>,
     /// The graph's attributes.
-    settings: Settings,
+    settings: DotAttributes,
     /// Those of every cable from here on.
-    edges: Settings,
+    edges: DotAttributes,
 }
 
-impl Reader<'_> {
-    fn next(&mut self) -> Result<Word, String> {
+impl DotReader<'_> {
+    fn next(&mut self) -> Result<DotToken, String> {
         let (word, line) = match self.ahead.take() {
             Some(ahead) => ahead,
             None => self.read()?,
@@ -60,7 +60,7 @@ impl Reader<'_> {
         Ok(word)
     }
 
-    fn peek(&mut self) -> Result<&Word, String> {
+    fn peek(&mut self) -> Result<&DotToken, String> {
         let ahead = match self.ahead.take() {
             Some(ahead) => ahead,
             None => self.read()?,
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Ok(&self.ahead.insert(ahead).0)
     }
 
-    fn read(&mut self) -> Result<(Word, usize), String> {
+    fn read(&mut self) -> Result<(DotToken, usize), String> {
         let word = self.words.next();
         if word.is_err() {
             self.line = self.words.start;
@@ -78,7 +78,7 @@ impl Reader<'_> {
 
     /// Takes the next word if it is this sign.
     fn skip(&mut self, sign: char) -> Result<bool, String> {
-        let there = *self.peek()? == Word::Sign(sign);
+        let there = *self.peek()? == DotToken::Sign(sign);
         if there {
             self.next()?;
         }
@@ -87,7 +87,7 @@ impl Reader<'_> {
 
     fn expect(&mut self, sign: char) -> Result<(), String> {
         match self.next()? {
-            Word::Sign(found) if found == sign => Ok(()),
+            DotToken::Sign(found) if found == sign => Ok(()),
             other => Err(format!("expected \"{sign}\", found {}", other.show())),
         }
     }
@@ -100,21 +100,21 @@ impl Reader<'_> {
         if !head.is_keyword("graph") && !head.is_keyword("digraph") {
             return Err(format!("expected \"graph\", found {}", head.show()));
         }
-        if matches!(self.peek()?, Word::Id { .. }) {
+        if matches!(self.peek()?, DotToken::Id { .. }) {
             self.next()?;
         }
         self.expect('{')?;
         let mut depth = 1_usize;
         while depth > 0 {
             match self.next()? {
-                Word::Sign('}') => {
+                DotToken::Sign('}') => {
                     depth -= 1;
                     self.no_edge()?;
                 }
-                Word::Sign('{') => depth += 1,
-                Word::Sign(';' | ',') => {}
+                DotToken::Sign('{') => depth += 1,
+                DotToken::Sign(';' | ',') => {}
                 word if word.is_keyword("subgraph") => {
-                    if matches!(self.peek()?, Word::Id { .. }) {
+                    if matches!(self.peek()?, DotToken::Id { .. }) {
                         self.next()?;
                     }
                     self.expect('{')?;
@@ -129,19 +129,19 @@ impl Reader<'_> {
                     self.edges.extend(more);
                 }
                 word if word.is_keyword("node") => drop(self.attributes()?),
-                Word::Id { text, .. } => self.statement(text)?,
+                DotToken::Id { text, .. } => self.statement(text)?,
                 other => return Err(format!("expected a cable like \"s0\":\"swp1\" -- \"s1\":\"swp1\", found {}", other.show())),
             }
         }
         match self.next()? {
-            Word::End => Ok(()),
+            DotToken::End => Ok(()),
             other => Err(format!("expected nothing behind the graph, found {}", other.show())),
         }
     }
 
     fn no_edge(&mut self) -> Result<(), String> {
         match self.peek()? {
-            Word::Edge => Err("a group is no end of a cable; write each cable by itself".to_owned()),
+            DotToken::Edge => Err("a group is no end of a cable; write each cable by itself".to_owned()),
             _ => Ok(()),
         }
     }
@@ -155,9 +155,9 @@ impl Reader<'_> {
         }
         let first = self.cables.len();
         let mut from = self.end(name)?;
-        while *self.peek()? == Word::Edge {
+        while *self.peek()? == DotToken::Edge {
             self.next()?;
-            if matches!(self.peek()?, Word::Sign('{')) || self.peek()?.is_keyword("subgraph") {
+            if matches!(self.peek()?, DotToken::Sign('{')) || self.peek()?.is_keyword("subgraph") {
                 return Err("a group is no end of a cable; write each cable by itself".to_owned());
             }
             let name = self.id()?;
@@ -186,10 +186,10 @@ impl Reader<'_> {
 
     fn id(&mut self) -> Result<String, String> {
         match self.next()? {
-            Word::Id { mut text, quoted } => {
+            DotToken::Id { mut text, quoted } => {
                 while quoted && self.skip('+')? {
                     match self.next()? {
-                        Word::Id { text: more, quoted: true } => text.push_str(&more),
+                        DotToken::Id { text: more, quoted: true } => text.push_str(&more),
                         other => return Err(format!("expected a quoted text behind \"+\", found {}", other.show())),
                     }
                 }
@@ -201,8 +201,8 @@ impl Reader<'_> {
         }
     }
 
-    fn attributes(&mut self) -> Result<Settings, String> {
-        let mut read = Settings::new();
+    fn attributes(&mut self) -> Result<DotAttributes, String> {
+        let mut read = DotAttributes::new();
         while self.skip('[')? {
             while !self.skip(']')? {
                 let name = self.id()?;
@@ -217,7 +217,7 @@ impl Reader<'_> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Word {
+enum DotToken {
     Id {
         text: String,
         quoted: bool,
@@ -228,23 +228,23 @@ enum Word {
     End,
 }
 
-impl Word {
+impl DotToken {
     fn is_keyword(&self, keyword: &str) -> bool {
-        matches!(self, Word::Id { text, quoted: false } if text.eq_ignore_ascii_case(keyword))
+        matches!(self, DotToken::Id { text, quoted: false } if text.eq_ignore_ascii_case(keyword))
     }
 
     fn show(&self) -> String {
         match self {
-            Word::Id { text, .. } => format!("{:?}", text.chars().take(40).collect::<String>()),
-            Word::Edge => "\"--\"".to_owned(),
-            Word::Sign(sign) => format!("{:?}", sign.to_string()),
-            Word::End => "the end of the file".to_owned(),
+            DotToken::Id { text, .. } => format!("{:?}", text.chars().take(40).collect::<String>()),
+            DotToken::Edge => "\"--\"".to_owned(),
+            DotToken::Sign(sign) => format!("{:?}", sign.to_string()),
+            DotToken::End => "the end of the file".to_owned(),
         }
     }
 }
 
 /// Cuts a text into words.
-struct Words<'a> {
+struct DotLexer<'a> {
     rest: &'a str,
     /// Where `rest` begins, from 1.
     line: usize,
@@ -252,9 +252,9 @@ struct Words<'a> {
     start: usize,
 }
 
-impl<'a> Words<'a> {
+impl<'a> DotLexer<'a> {
     fn new(text: &'a str) -> Self {
-        Words { rest: text.trim_start_matches('\u{feff}'), line: 1, start: 1 }
+        DotLexer { rest: text.trim_start_matches('\u{feff}'), line: 1, start: 1 }
     }
 
     /// Takes `octets` octets.
@@ -265,17 +265,17 @@ impl<'a> Words<'a> {
         taken
     }
 
-    fn next(&mut self) -> Result<Word, String> {
+    fn next(&mut self) -> Result<DotToken, String> {
         self.blanks()?;
         self.start = self.line;
-        let Some(first) = self.rest.chars().next() else { return Ok(Word::End) };
+        let Some(first) = self.rest.chars().next() else { return Ok(DotToken::End) };
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
         match first {
             '"' => self.quoted(),
             '<' => self.markup(),
             '-' if self.rest.starts_with("--") || self.rest.starts_with("->") => {
                 self.take(2);
-                Ok(Word::Edge)
+                Ok(DotToken::Edge)
             }
             '-' | '.' | '0'..='9' => {
                 let sign = usize::from(first == '-');
@@ -284,7 +284,7 @@ impl<'a> Words<'a> {
             c if in_name(c) => self.plain(self.rest.find(|c| !in_name(c)).unwrap_or(self.rest.len())),
             '{' | '}' | '[' | ']' | ';' | ',' | '=' | ':' | '+' => {
                 self.take(1);
-                Ok(Word::Sign(first))
+                Ok(DotToken::Sign(first))
             }
             other => Err(format!("unexpected {other:?}; names with other signs than letters, digits and \"_\" need quotes")),
         }
@@ -309,27 +309,27 @@ impl<'a> Words<'a> {
     }
 
     /// A name or number without quotes. Graphviz takes `leaf-1` for the names `leaf` and `-1`; nobody means that.
-    fn plain(&mut self, octets: usize) -> Result<Word, String> {
+    fn plain(&mut self, octets: usize) -> Result<DotToken, String> {
         let text = self.take(octets).to_owned();
         let ends = self.rest.starts_with("--")
             || self.rest.starts_with("->")
             || self.rest.starts_with(|c: char| c.is_whitespace() || "{}[];,=:+#".contains(c))
             || self.rest.is_empty();
         match ends && text.chars().any(|c| c.is_alphanumeric() || c == '_') {
-            true => Ok(Word::Id { text, quoted: false }),
+            true => Ok(DotToken::Id { text, quoted: false }),
             false => Err(format!("{text:?} goes on with a sign that needs quotes; names of letters, digits and \"_\" need none")),
         }
     }
 
     /// A text in quotes. Only `\"` and `\\` stand for something else, and a line break behind `\` for nothing.
-    fn quoted(&mut self) -> Result<Word, String> {
+    fn quoted(&mut self) -> Result<DotToken, String> {
         let mut text = String::new();
         let mut signs = self.rest.char_indices().skip(1).peekable();
         while let Some((at, sign)) = signs.next() {
             match sign {
                 '"' => {
                     self.take(at + 1);
-                    return Ok(Word::Id { text, quoted: true });
+                    return Ok(DotToken::Id { text, quoted: true });
                 }
                 '\\' => match signs.next_if(|(_, next)| ['"', '\\', '\n'].contains(next)) {
                     Some((_, '\n')) => {}
@@ -343,7 +343,7 @@ impl<'a> Words<'a> {
     }
 
     /// A text in angle brackets, as it stands.
-    fn markup(&mut self) -> Result<Word, String> {
+    fn markup(&mut self) -> Result<DotToken, String> {
         let mut depth = 0_usize;
         for (at, sign) in self.rest.char_indices() {
             match sign {
@@ -353,7 +353,7 @@ impl<'a> Words<'a> {
             }
             if depth == 0 {
                 let text = self.take(at + 1);
-                return Ok(Word::Id { text: text[1..at].to_owned(), quoted: true });
+                return Ok(DotToken::Id { text: text[1..at].to_owned(), quoted: true });
             }
         }
         Err("\"<\" without its \">\"".to_owned())

@@ -4,7 +4,7 @@ mod slurm;
 pub use slurm::{slurm, slurm_yaml};
 
 use inventory::order::natural;
-use inventory::topology::{Grade, Link, LinkState, NodeKind, Topology};
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind, Topology};
 use slurm::hostlist;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// The network as a tree drawing: switches from the root bridge down over links that carry frames, each line with
 /// port, rate and name; then the links that carry none, then hosts that are nowhere.
 pub fn text(topology: &Topology) -> String {
-    let mut drawing = Drawing { topology, out: String::new(), drawn: HashSet::new(), used: HashSet::new() };
+    let mut drawing = TreeDrawing { topology, out: String::new(), drawn: HashSet::new(), used: HashSet::new() };
     let inner = topology.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
     let roots = topology.root_bridge.iter().chain(&topology.further_root_bridges).map(String::as_str);
     for name in roots.chain(inner) {
@@ -21,7 +21,7 @@ pub fn text(topology: &Topology) -> String {
             drawing.below(name, "");
         }
     }
-    let Drawing { mut out, used, drawn, .. } = drawing;
+    let TreeDrawing { mut out, used, drawn, .. } = drawing;
     let others: Vec<&Link> = topology.links.iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, l)| l).collect();
     for (i, link) in others.iter().enumerate() {
         let head = if i == 0 { "\nnot in the tree\n" } else { "" };
@@ -44,16 +44,16 @@ pub fn text(topology: &Topology) -> String {
 }
 
 /// A tree drawing under way.
-struct Drawing<'a> {
+struct TreeDrawing<'a> {
     topology: &'a Topology,
     out: String,
     drawn: HashSet<&'a str>,
     used: HashSet<usize>,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> TreeDrawing<'a> {
     fn below(&mut self, name: &'a str, indent: &str) {
-        let links = self.topology.links.iter().enumerate().filter(|(_, l)| l.carries());
+        let links = self.topology.links.iter().enumerate().filter(|(_, l)| l.carries_frames());
         let mut down: Vec<(usize, &str, &str, &str)> = links
             .filter_map(|(i, l)| match () {
                 () if l.a == name => Some((i, l.a_port.as_str(), l.b.as_str(), l.b_port.as_str())),
@@ -72,7 +72,7 @@ impl<'a> Drawing<'a> {
             let last = n + 1 == down.len();
             let (branch, deeper) = if last { ("└─", "   ") } else { ("├─", "│  ") };
             let link = &self.topology.links[*i];
-            let sure = if link.grade == Grade::Inferred { "  inferred" } else { "" };
+            let sure = if link.grade == LinkGrade::Inferred { "  inferred" } else { "" };
             let _ =
                 writeln!(self.out, "{indent}{branch} {port:width$} {:>5}  {}{}{sure}", link.rate_bps, end(other, far), self.remark(other));
             self.below(other, &format!("{indent}{deeper}"));
@@ -98,7 +98,7 @@ fn end(name: &str, port: &str) -> String {
 
 fn why_not(link: &Link) -> &'static str {
     match (link.grade, link.state) {
-        (Grade::Ambiguous, _) => "ambiguous",
+        (LinkGrade::Ambiguous, _) => "ambiguous",
         (_, LinkState::Blocked) => "blocked",
         (_, LinkState::Unknown) => "STP state unknown",
         (_, LinkState::Forwarding) => "closes a loop",
@@ -117,7 +117,7 @@ pub fn dot(topology: &Topology) -> String {
     for link in &topology.links {
         let end = |name: &str, port: &str| if port.is_empty() { quoted(name) } else { format!("{}:{}", quoted(name), quoted(port)) };
         let style = match () {
-            () if link.carries() => "solid",
+            () if link.carries_frames() => "solid",
             () if link.state == LinkState::Blocked => "dotted",
             () => "dashed",
         };
@@ -148,7 +148,7 @@ pub(super) mod tests {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: if b == "n3" { Grade::Inferred } else { Grade::Certain },
+            grade: if b == "n3" { LinkGrade::Inferred } else { LinkGrade::Certain },
             evidence: vec![],
         };
         let mut nodes: Vec<Node> = ["s0", "s1", "s2"].map(|s| node(s, NodeKind::Switch)).into();

@@ -1,23 +1,23 @@
 //! The cables of the network as a plan would list them.
-use super::{Cable, Plan};
+use super::{Cable, CablingPlan};
 use inventory::BitsPerSec;
-use inventory::topology::{self, Grade, Link, NodeKind, Topology};
+use inventory::topology::{self, LinkGrade, Link, NodeKind, Topology};
 use std::collections::{HashMap, HashSet};
 
 /// A cable of the network.
-pub(super) struct Found {
+pub(super) struct FoundCable {
     pub(super) cable: Cable,
-    pub(super) grade: Grade,
+    pub(super) grade: LinkGrade,
 }
 
 /// What of the network is compared.
-pub(super) struct Network {
-    pub(super) cables: Vec<Found>,
+pub(super) struct CabledNetwork {
+    pub(super) cables: Vec<FoundCable>,
     /// How many hosts' cables are left out: the plan names none of them, it is one of trunks.
     pub(super) unplanned_hosts: usize,
 }
 
-pub(super) fn network(plan: &Plan, topology: &Topology) -> Network {
+pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork {
     let hosts: HashSet<&str> = topology.of(NodeKind::Host).collect();
     let planned: Vec<_> = plan.cables.iter().map(Cable::ends).collect();
     let with_hosts = planned.iter().flatten().any(|(node, _)| hosts.contains(node));
@@ -35,7 +35,7 @@ pub(super) fn network(plan: &Plan, topology: &Topology) -> Network {
         !link.members.is_empty() && (named || (!whole && wanted.get(&pair) > there.get(&pair)))
     };
     let cables = links.iter().flat_map(|link| if as_cables(link) { members(link) } else { vec![whole(link)] }).collect();
-    Network { cables, unplanned_hosts: left_out.len() }
+    CabledNetwork { cables, unplanned_hosts: left_out.len() }
 }
 
 /// How many links there are between each two nodes.
@@ -52,8 +52,8 @@ fn sorted(mut pair: [&str; 2]) -> [&str; 2] {
     pair
 }
 
-fn whole(link: &Link) -> Found {
-    Found {
+fn whole(link: &Link) -> FoundCable {
+    FoundCable {
         cable: Cable {
             a: link.a.clone(),
             a_port: link.a_port.clone(),
@@ -67,9 +67,9 @@ fn whole(link: &Link) -> Found {
 }
 
 /// The cables of an aggregate share its rate.
-fn members(link: &Link) -> Vec<Found> {
-    let Found { cable, grade } = whole(link);
+fn members(link: &Link) -> Vec<FoundCable> {
+    let FoundCable { cable, grade } = whole(link);
     let rate_bps = cable.rate_bps.map(|rate| BitsPerSec(rate.0 / link.members.len() as u64));
-    let of = |m: &topology::Member| Cable { a_port: m.a_port.clone(), b_port: m.b_port.clone(), rate_bps, ..cable.clone() };
-    link.members.iter().map(|m| Found { cable: of(m), grade }).collect()
+    let of = |m: &topology::AggregateMember| Cable { a_port: m.a_port.clone(), b_port: m.b_port.clone(), rate_bps, ..cable.clone() };
+    link.members.iter().map(|m| FoundCable { cable: of(m), grade }).collect()
 }

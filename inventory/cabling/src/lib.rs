@@ -37,23 +37,23 @@ mod report;
 mod yaml;
 
 pub use compare::compare;
-pub use ptm::Naming;
-pub use report::{Finding, Kind, Report};
+pub use ptm::PtmNaming;
+pub use report::{CablingFinding, FindingKind, CablingReport};
 
 use inventory::BitsPerSec;
 use inventory::topology::LinkState;
-use inventory::topology_file::FileError;
+use inventory::topology_file::InputFileError;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
 
 /// How things are meant to be connected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct CablingPlan {
     /// In the order of the file. No port is in two of them.
     pub cables: Vec<Cable>,
     /// By what names each of them goes, in the same order.
-    pub naming: Vec<Naming>,
+    pub naming: Vec<PtmNaming>,
     /// Whether its nodes are named as in topology files, where some characters cannot stand.
     pub plain: bool,
 }
@@ -78,40 +78,40 @@ pub struct Cable {
 }
 
 /// A cable as it stands in a plan.
-struct Planned {
+struct PlannedCable {
     /// Where, as far as that is known.
     line: Option<usize>,
     cable: Cable,
-    naming: Naming,
+    naming: PtmNaming,
 }
 
 /// An end of a cable: node and port.
-type End<'a> = (&'a str, &'a str);
+type CableEnd<'a> = (&'a str, &'a str);
 
-impl Plan {
+impl CablingPlan {
     /// Reads a plan in either form; `file` is only for messages.
     ///
     /// # Errors
     /// [`FileError`] for anything that is neither form or contradicts itself, with the line where it is known.
-    pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
+    pub fn parse(file: &str, text: &str) -> Result<CablingPlan, InputFileError> {
         let plain = !dot::is_dot(text);
         let cables = if plain { yaml::read(file, text)? } else { dot::read(file, text)? };
         let mut taken = HashSet::new();
-        for Planned { line, cable, .. } in &cables {
+        for PlannedCable { line, cable, .. } in &cables {
             let twice = cable.ends().into_iter().find(|end| !end.1.is_empty() && !taken.insert(*end));
             if let Some((node, port)) = twice {
                 let problem = format!("port {port} of \"{node}\" is planned for two cables; a port holds one");
-                return Err(FileError::Content { file: file.to_owned(), line: *line, problem });
+                return Err(InputFileError::Content { file: file.to_owned(), line: *line, problem });
             }
         }
         let (cables, naming) = cables.into_iter().map(|p| (p.cable, p.naming)).unzip();
-        Ok(Plan { cables, naming, plain })
+        Ok(CablingPlan { cables, naming, plain })
     }
 }
 
 impl Cable {
     /// Its ends in an order that does not depend on how it is written.
-    fn ends(&self) -> [End<'_>; 2] {
+    fn ends(&self) -> [CableEnd<'_>; 2] {
         let mut ends = [(self.a.as_str(), self.a_port.as_str()), (self.b.as_str(), self.b_port.as_str())];
         ends.sort_unstable();
         ends
@@ -119,7 +119,7 @@ impl Cable {
 }
 
 /// Whether two ends may be one: the same node, and no two ports.
-fn fits(one: End<'_>, other: End<'_>) -> bool {
+fn fits(one: CableEnd<'_>, other: CableEnd<'_>) -> bool {
     one.0 == other.0 && (one.1.is_empty() || other.1.is_empty() || one.1 == other.1)
 }
 

@@ -1,6 +1,6 @@
 //! Which found cable is which planned one.
-use super::found::Found;
-use super::{Cable, End, fits};
+use super::found::FoundCable;
+use super::{Cable, CableEnd, fits};
 use inventory::BitsPerSec;
 use inventory::topology::LinkState;
 use std::cmp::Reverse;
@@ -8,18 +8,18 @@ use std::collections::HashMap;
 
 /// What has to be equal in one round: the ends, each without its port where the round does not ask for it, and, in
 /// rounds that ask for them, state and rate.
-type Key<'a> = ([End<'a>; 2], Option<(LinkState, Option<BitsPerSec>)>);
+type PairingKey<'a> = ([CableEnd<'a>; 2], Option<(LinkState, Option<BitsPerSec>)>);
 
 /// For each planned cable the found one that it is, if any. Those that agree in more ports are paired first, then those
 /// that agree in state and rate: parallel cables without named ports are told apart by nothing else.
-pub(super) fn pair(planned: &[Cable], found: &[Found]) -> Vec<Option<usize>> {
+pub(super) fn pair(planned: &[Cable], found: &[FoundCable]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; planned.len()];
     let mut taken = vec![false; found.len()];
     let mut fastest_first: Vec<usize> = (0..planned.len()).collect();
     fastest_first.sort_by_key(|&p| Reverse(planned[p].rate_bps));
     for ports in [[true, true], [true, false], [false, true], [false, false]] {
         for exact in [true, false] {
-            let mut offers: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
+            let mut offers: HashMap<PairingKey<'_>, Vec<usize>> = HashMap::new();
             let mut free: Vec<usize> = (0..found.len()).filter(|&i| !taken[i]).collect();
             free.sort_by_key(|&i| found[i].cable.rate_bps);
             for i in free {
@@ -44,7 +44,7 @@ pub(super) fn pair(planned: &[Cable], found: &[Found]) -> Vec<Option<usize>> {
 }
 
 /// `None` where a port the round asks for has no name.
-fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<Key<'_>> {
+fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<PairingKey<'_>> {
     let [a, b] = cable.ends();
     let of = |(node, port), asked: bool| match (asked, port) {
         (true, "") => None,

@@ -4,25 +4,25 @@
 //! `LLDP="match_type=ifname|portdescr,match_hostname=hostname|fqdn"`, or `LLDP="lldptmpl=NAME"` with an attribute NAME of the graph that has
 //! the like. Source: ptmd(8), "Supported parameters and values".
 //! Deviations: PTM on a switch takes its own port by name and only its neighbour's by description; here both ends may be either.
-use super::{Cable, Plan};
-use inventory::descriptions::Descriptions;
+use super::{Cable, CablingPlan};
+use inventory::descriptions::PortDescriptions;
 use inventory::topology::Topology;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// By what names a plan calls the ends of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Naming {
+pub struct PtmNaming {
     /// Ports go by their LLDP port description (IEEE 802.1AB 8.5.5), too.
     pub described: bool,
     /// Of a node that is not found by its whole name, the part before the first point decides.
     pub short: bool,
 }
 
-impl Plan {
+impl CablingPlan {
     /// The same plan, its ends called as the network calls them. An end that the network does not have keeps its name.
     #[must_use]
-    pub fn in_names_of(&self, topology: &Topology, descriptions: &Descriptions) -> Plan {
+    pub fn in_names_of(&self, topology: &Topology, descriptions: &PortDescriptions) -> CablingPlan {
         let nodes = self.nodes(topology);
         let mut plan = self.clone();
         for (cable, naming) in plan.cables.iter_mut().zip(&self.naming) {
@@ -65,11 +65,11 @@ fn first_part(name: &str) -> &str {
 
 /// Attributes by name, of a graph or an edge.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Settings(BTreeMap<String, String>);
+pub(super) struct DotAttributes(BTreeMap<String, String>);
 
-impl Settings {
-    pub(super) fn new() -> Settings {
-        Settings::default()
+impl DotAttributes {
+    pub(super) fn new() -> DotAttributes {
+        DotAttributes::default()
     }
 
     pub(super) fn set(&mut self, name: String, value: String) {
@@ -77,14 +77,14 @@ impl Settings {
     }
 
     /// Takes those of others, which go before its own.
-    pub(super) fn extend(&mut self, others: Settings) {
+    pub(super) fn extend(&mut self, others: DotAttributes) {
         self.0.extend(others.0);
     }
 
     /// How a cable's ends are named: `self` is the graph's, `own` the edge's.
-    pub(super) fn naming(&self, own: &Settings) -> Result<Naming, String> {
+    pub(super) fn naming(&self, own: &DotAttributes) -> Result<PtmNaming, String> {
         let host = self.0.get("hostnametype").map_or("", String::as_str);
-        let mut naming = Naming { described: false, short: one_of("hostnametype", host, ["fqdn", "hostname"])?.unwrap_or(true) };
+        let mut naming = PtmNaming { described: false, short: one_of("hostnametype", host, ["fqdn", "hostname"])?.unwrap_or(true) };
         for parameters in [self, own].into_iter().filter_map(|s| s.0.get("LLDP")) {
             let parameters = match parameter(parameters, "lldptmpl") {
                 Some(name) => self.0.get(name).ok_or_else(|| format!("LLDP template {name:?}: the graph has no attribute of this name"))?,
@@ -118,10 +118,10 @@ mod tests {
     use super::super::compare;
     use super::*;
     use inventory::BitsPerSec;
-    use inventory::topology::{Grade, Link, LinkState, Node, NodeKind};
+    use inventory::topology::{LinkGrade, Link, LinkState, Node, NodeKind};
 
     /// `core.lab (swp1) - leaf.lab (swp7)`, where core's port is described as "to leaf" and leaf's as "up".
-    fn network() -> (Topology, Descriptions) {
+    fn network() -> (Topology, PortDescriptions) {
         let node = |name: &str| Node::new(name, NodeKind::Switch);
         let link = Link {
             a: "core.lab".into(),
@@ -131,23 +131,23 @@ mod tests {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state: LinkState::Forwarding,
-            grade: Grade::Certain,
+            grade: LinkGrade::Certain,
             evidence: vec![],
         };
-        let mut described = Descriptions::default();
+        let mut described = PortDescriptions::default();
         for (node, text, port) in [("core.lab", "to leaf", "swp1"), ("leaf.lab", "up", "swp7"), ("leaf.lab", "", "swp8")] {
             described.add(node, text, port);
         }
         (Topology { nodes: ["core.lab", "leaf.lab"].map(node).into(), links: vec![link], ..Topology::default() }, described)
     }
 
-    fn plan(text: &str) -> Plan {
-        Plan::parse("topology.dot", &format!("graph G {{\n{text}\n}}")).unwrap()
+    fn plan(text: &str) -> CablingPlan {
+        CablingPlan::parse("topology.dot", &format!("graph G {{\n{text}\n}}")).unwrap()
     }
 
     fn fits(text: &str) -> bool {
         let (topology, described) = network();
-        compare(&plan(text).in_names_of(&topology, &described), &topology).equal()
+        compare(&plan(text).in_names_of(&topology, &described), &topology).is_as_planned()
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_description_of_several_ports_is_none() {
-        let mut described = Descriptions::default();
+        let mut described = PortDescriptions::default();
         for port in ["swp1", "swp1", "swp2"] {
             described.add("s0", "up", port);
             assert_eq!(described.port("s0", "up"), (port == "swp1").then_some("swp1"));
@@ -212,7 +212,7 @@ mod tests {
             ("hostnametype=short\na -- b", "topology.dot:3: hostnametype \"short\": expected fqdn or hostname"),
             ("a -- b [LLDP=\"lldptmpl=L9\"]", "topology.dot:2: LLDP template \"L9\": the graph has no attribute of this name"),
         ] {
-            let said = Plan::parse("topology.dot", &format!("graph G {{\n{text}\n}}")).unwrap_err().to_string();
+            let said = CablingPlan::parse("topology.dot", &format!("graph G {{\n{text}\n}}")).unwrap_err().to_string();
             assert!(said.starts_with(expected), "{said}");
         }
     }

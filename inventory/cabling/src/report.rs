@@ -1,29 +1,29 @@
 //! What a comparison of plan and network says.
 use super::Cable;
-use inventory::topology::Grade;
+use inventory::topology::LinkGrade;
 use serde::Serialize;
 use std::fmt;
 
 /// The outcome of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Report {
+pub struct CablingReport {
     /// How many cables are planned.
     pub planned: usize,
     /// How many of them are there and as planned.
     pub as_planned: usize,
     /// Where network and plan differ, by kind, then in the order of the plan.
-    pub differences: Vec<Finding>,
+    pub differences: Vec<CablingFinding>,
     /// What is no difference but worth knowing.
-    pub notes: Vec<Finding>,
+    pub notes: Vec<CablingFinding>,
 }
 
 /// One thing found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct CablingFinding {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// How sure the network's side of it is.
-    pub grade: Grade,
+    pub grade: LinkGrade,
     /// The planned cables it is about.
     pub planned: Vec<Cable>,
     /// The found ones: where nothing certain is there, those that are possible.
@@ -35,7 +35,7 @@ pub struct Finding {
 /// Kinds of findings, in the order they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FindingKind {
     /// Two cables whose ends are exchanged.
     Swapped,
     /// A cable has one end elsewhere, or both at other ports of the same nodes.
@@ -57,15 +57,15 @@ pub enum Kind {
     Unconfirmed,
 }
 
-impl Report {
+impl CablingReport {
     /// Whether the network is cabled as planned.
-    pub fn equal(&self) -> bool {
+    pub fn is_as_planned(&self) -> bool {
         self.differences.is_empty()
     }
 }
 
 /// A line each: differences, notes, and how many cables are as planned.
-impl fmt::Display for Report {
+impl fmt::Display for CablingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.differences {
             writeln!(f, "{finding}")?;
@@ -73,7 +73,7 @@ impl fmt::Display for Report {
         for finding in &self.notes {
             writeln!(f, "note: {finding}")?;
         }
-        match self.equal() {
+        match self.is_as_planned() {
             true => writeln!(f, "ok: {} as planned", counted(self.planned, "cable")),
             false => writeln!(
                 f,
@@ -91,25 +91,25 @@ pub(super) fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CablingFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sure = if self.grade == Grade::Certain { String::new() } else { format!(" ({})", self.grade) };
+        let sure = if self.grade == LinkGrade::Certain { String::new() } else { format!(" ({})", self.grade) };
         write!(f, "{}{sure}: {}", self.kind, self.text)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Kind::Swapped => "swapped",
-            Kind::Moved => "moved",
-            Kind::Missing => "missing",
-            Kind::Extra => "extra",
-            Kind::Slower => "slower",
-            Kind::Blocked => "blocked",
-            Kind::Forwarding => "forwarding",
-            Kind::Faster => "faster",
-            Kind::Unconfirmed => "unconfirmed",
+            FindingKind::Swapped => "swapped",
+            FindingKind::Moved => "moved",
+            FindingKind::Missing => "missing",
+            FindingKind::Extra => "extra",
+            FindingKind::Slower => "slower",
+            FindingKind::Blocked => "blocked",
+            FindingKind::Forwarding => "forwarding",
+            FindingKind::Faster => "faster",
+            FindingKind::Unconfirmed => "unconfirmed",
         })
     }
 }

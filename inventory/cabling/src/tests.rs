@@ -1,7 +1,7 @@
 use super::*;
 use crate::export;
 use inventory::evidence::{AssumedRate, Evidence};
-use inventory::topology::{Grade, Link, Member, Node, NodeKind, Topology};
+use inventory::topology::{LinkGrade, Link, AggregateMember, Node, NodeKind, Topology};
 use proptest::prelude::*;
 
 /// A network from lines of the form `s0 swp1 s1 swp1`, `-` for a port nobody knows, all certain, forwarding and at 1G.
@@ -24,14 +24,14 @@ fn network(lines: &[&str]) -> Topology {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state: LinkState::Forwarding,
-            grade: Grade::Certain,
+            grade: LinkGrade::Certain,
             evidence: vec![],
         });
     }
     topology
 }
 
-fn dot_plan(lines: &[&str]) -> Plan {
+fn dot_plan(lines: &[&str]) -> CablingPlan {
     let edges: String = lines
         .iter()
         .map(|line| {
@@ -39,14 +39,14 @@ fn dot_plan(lines: &[&str]) -> Plan {
             format!("\"{a}\":\"{p}\" -- \"{b}\":\"{q}\"\n").replace(":\"-\"", "")
         })
         .collect();
-    Plan::parse("plan.dot", &format!("graph G {{\n{edges}}}\n")).unwrap()
+    CablingPlan::parse("plan.dot", &format!("graph G {{\n{edges}}}\n")).unwrap()
 }
 
-fn yaml_plan(text: &str) -> Plan {
-    Plan::parse("plan.yaml", text).unwrap()
+fn yaml_plan(text: &str) -> CablingPlan {
+    CablingPlan::parse("plan.yaml", text).unwrap()
 }
 
-fn lines(report: &Report) -> Vec<String> {
+fn lines(report: &CablingReport) -> Vec<String> {
     let shown = report.to_string();
     shown.lines().map(str::to_owned).collect()
 }
@@ -102,7 +102,7 @@ fn exchanged_ends_are_one_swap() {
 #[test]
 fn swaps_are_seen_between_two_switches_and_without_ports() {
     let crossed = compare(&dot_plan(&["s0 swp1 s1 swp1", "s0 swp2 s1 swp2"]), &network(&["s0 swp1 s1 swp2", "s0 swp2 s1 swp1"]));
-    assert_eq!(crossed.differences.iter().map(|d| d.kind).collect::<Vec<_>>(), [Kind::Swapped]);
+    assert_eq!(crossed.differences.iter().map(|d| d.kind).collect::<Vec<_>>(), [FindingKind::Swapped]);
     let plan = yaml_plan("switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s1}}\nlinks: [{a: s0, b: s1}]\n");
     let hosts = compare(&plan, &network(&["s0 swp1 s1 swp1", "s0 swp3 n1 eth0", "s1 swp3 n0 eth0"]));
     assert_eq!(lines(&hosts)[0], "swapped: planned s0 - n0 and s1 - n1; found s0 (swp3) - n1 (eth0) and s1 (swp3) - n0 (eth0)");
@@ -138,7 +138,7 @@ fn slower_is_a_difference_and_faster_a_note() {
     );
     found.links[0].evidence.push(Evidence::Rate(AssumedRate::Gigabit));
     let unsure = compare(&plan, &found);
-    assert!(unsure.equal(), "a rate nobody said is no difference: {unsure}");
+    assert!(unsure.is_as_planned(), "a rate nobody said is no difference: {unsure}");
     assert_eq!(unsure.notes[1].text, "s0 (swp1) - s1 (swp1): planned 10G, found at a rate neither end says");
 }
 
@@ -147,7 +147,7 @@ fn parallel_cables_without_ports_are_told_apart_by_rate() {
     let plan = yaml_plan("switches: [s0, s1]\nhosts: {}\nlinks: [{a: s0, b: s1, rate: 1G}, {a: s0, b: s1, rate: 10G}]\n");
     let mut found = network(&["s0 swp1 s1 swp1", "s0 swp2 s1 swp2"]);
     found.links[0].rate_bps = BitsPerSec(10_000_000_000);
-    assert!(compare(&plan, &found).equal());
+    assert!(compare(&plan, &found).is_as_planned());
     found.links.remove(0);
     assert_eq!(lines(&compare(&plan, &found))[0], "missing: planned s0 - s1, 10G; found none");
 }
@@ -160,7 +160,7 @@ fn blocked_is_unexpected_where_the_plan_has_no_other_way() {
     let mut found = network(&["s0 swp1 s1 swp1", "s1 swp2 s2 swp2", "s0 swp2 s2 swp1"]);
     found.links[1].state = LinkState::Blocked;
     let free = compare(&ring(""), &found);
-    assert!(free.equal(), "the plan leaves the loop to spanning tree: {free}");
+    assert!(free.is_as_planned(), "the plan leaves the loop to spanning tree: {free}");
     assert_eq!(free.notes[0].to_string(), "blocked: s1 (swp2) - s2 (swp2): planned in a loop, found blocked by spanning tree");
     assert_eq!(
         lines(&compare(&ring(", state: blocked"), &found)),
@@ -178,10 +178,10 @@ fn blocked_is_unexpected_where_the_plan_has_no_other_way() {
 #[test]
 fn an_aggregate_is_planned_whole_or_cable_by_cable() {
     let mut found = network(&["s0 bond0 s1 bond1"]);
-    found.links[0].members = [1, 2].map(|i| Member { a_port: format!("swp{i}"), b_port: format!("swp{}", i + 10) }).into();
+    found.links[0].members = [1, 2].map(|i| AggregateMember { a_port: format!("swp{i}"), b_port: format!("swp{}", i + 10) }).into();
     found.links[0].rate_bps = BitsPerSec(20_000_000_000);
     let cables = dot_plan(&["s0 swp1 s1 swp11", "s0 swp2 s1 swp12"]);
-    assert!(compare(&cables, &found).equal());
+    assert!(compare(&cables, &found).is_as_planned());
     let head = "switches: [s0, s1]\nhosts: {}\nlinks: ";
     for whole in [
         "[{a: s0, b: s1, rate: 20G}]",
@@ -189,7 +189,7 @@ fn an_aggregate_is_planned_whole_or_cable_by_cable() {
         "[{a: s0, b: s1, rate: 10G}, {a: s0, b: s1, rate: 10G}]",
     ] {
         let report = compare(&yaml_plan(&format!("{head}{whole}")), &found);
-        assert!(report.equal() && report.notes.is_empty(), "{whole}: {report}");
+        assert!(report.is_as_planned() && report.notes.is_empty(), "{whole}: {report}");
     }
     found.links[0].members.remove(1);
     let lost = compare(&cables, &found);
@@ -199,13 +199,13 @@ fn an_aggregate_is_planned_whole_or_cable_by_cable() {
 #[test]
 fn nothing_ambiguous_is_a_difference_by_itself() {
     let mut found = network(&["s0 swp1 s1 swp1", "s0 swp3 n0 -", "s1 swp4 n0 -"]);
-    found.links[1].grade = Grade::Ambiguous;
-    found.links[2].grade = Grade::Ambiguous;
+    found.links[1].grade = LinkGrade::Ambiguous;
+    found.links[2].grade = LinkGrade::Ambiguous;
     let fits = compare(&dot_plan(&["s0 swp1 s1 swp1", "s1 swp4 n0 eth0"]), &found);
-    assert!(fits.equal(), "{fits}");
+    assert!(fits.is_as_planned(), "{fits}");
     assert_eq!(
         fits.notes.iter().map(|n| (n.kind, n.grade)).collect::<Vec<_>>(),
-        [(Kind::Extra, Grade::Ambiguous), (Kind::Unconfirmed, Grade::Ambiguous)]
+        [(FindingKind::Extra, LinkGrade::Ambiguous), (FindingKind::Unconfirmed, LinkGrade::Ambiguous)]
     );
     let elsewhere = compare(&dot_plan(&["s0 swp1 s1 swp1", "s1 swp5 n0 eth0"]), &found);
     assert_eq!(
@@ -217,7 +217,7 @@ fn nothing_ambiguous_is_a_difference_by_itself() {
 #[test]
 fn what_is_inferred_or_silent_is_told_as_such() {
     let mut found = network(&["s0 swp1 s1 swp1", "s0 swp2 s2 swp1"]);
-    found.links[1].grade = Grade::Inferred;
+    found.links[1].grade = LinkGrade::Inferred;
     let plan = dot_plan(&["s0 swp1 s1 swp1"]);
     assert_eq!(lines(&compare(&plan, &found))[0], "extra (inferred): found s0 (swp2) - s2 (swp1), 1G; not planned");
     found.links.remove(0);
@@ -254,9 +254,9 @@ fn names_that_no_topology_file_takes_are_found_under_their_plain_form() {
         *name = name.replace("s0", "core/0");
     }
     assert!(
-        compare(&yaml_plan("switches: [core-0, s1, s2]\nhosts: {}\nlinks: [{a: core-0, b: s1}, {a: core-0, b: s2}]\n"), &found).equal()
+        compare(&yaml_plan("switches: [core-0, s1, s2]\nhosts: {}\nlinks: [{a: core-0, b: s1}, {a: core-0, b: s2}]\n"), &found).is_as_planned()
     );
-    assert!(compare(&Plan::parse("drawing.dot", &export::dot(&found)).unwrap(), &found).equal());
+    assert!(compare(&CablingPlan::parse("drawing.dot", &export::dot(&found)).unwrap(), &found).is_as_planned());
 }
 
 #[test]
@@ -277,7 +277,7 @@ graph G {
 7" -- leaf5 [label=<<b>x</b>>] } }
 }
 "#;
-    let cables: Vec<String> = Plan::parse("topology.dot", text).unwrap().cables.iter().map(Cable::to_string).collect();
+    let cables: Vec<String> = CablingPlan::parse("topology.dot", text).unwrap().cables.iter().map(Cable::to_string).collect();
     assert_eq!(
         cables,
         [
@@ -292,7 +292,7 @@ graph G {
 
 #[test]
 fn refuses_with_the_line() {
-    let refused = |text: &str| Plan::parse("p", text).unwrap_err().to_string();
+    let refused = |text: &str| CablingPlan::parse("p", text).unwrap_err().to_string();
     for (text, expected) in [
         ("graph {\n s0:1 -- s1:1\n s0:1 -- s2:1\n}", "p:3: port 1 of \"s0\" is planned for two cables; a port holds one; file ignored"),
         ("graph {\n\n leaf-1:swp1 -- s1", "p:3: \"leaf\" goes on"),
@@ -336,7 +336,7 @@ fn networks() -> impl Strategy<Value = Topology> {
             link.rate_bps = rates[drawn.2];
             link.state = states[drawn.3];
             if drawn.4 > 1 {
-                let member = |i: usize| Member { a_port: format!("{}.{i}", link.a_port), b_port: format!("{}.{i}", link.b_port) };
+                let member = |i: usize| AggregateMember { a_port: format!("{}.{i}", link.a_port), b_port: format!("{}.{i}", link.b_port) };
                 link.members = (0..drawn.4).map(member).collect();
             }
         }
@@ -353,41 +353,41 @@ proptest! {
     #[test]
     fn a_network_is_as_its_own_topology_file_plans(network in networks()) {
         let report = compare(&yaml_plan(&network.to_file().to_yaml()), &network);
-        prop_assert!(report.equal() && report.as_planned == network.links.len(), "{report}");
+        prop_assert!(report.is_as_planned() && report.as_planned == network.links.len(), "{report}");
     }
 
     #[test]
     fn a_network_is_as_its_own_drawing_plans(mut network in networks()) {
         // A drawing states nothing of what STP should do: whatever is in no loop has to forward.
         network.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);
-        let plan = Plan::parse("drawing.dot", &export::dot(&network)).unwrap();
+        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
         let report = compare(&plan, &network);
-        prop_assert!(report.equal() && report.notes.is_empty() && report.as_planned == network.links.len(), "{report}");
+        prop_assert!(report.is_as_planned() && report.notes.is_empty() && report.as_planned == network.links.len(), "{report}");
     }
 
     #[test]
     fn one_cable_taken_away_is_one_difference(network in networks(), which in any::<prop::sample::Index>()) {
         prop_assume!(!network.links.is_empty());
-        let plan = Plan::parse("drawing.dot", &export::dot(&network)).unwrap();
+        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
         let mut less = network.clone();
         let gone = less.links.remove(which.index(network.links.len()));
         less.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);
         let report = compare(&plan, &less);
-        prop_assert_eq!(report.differences.iter().map(|d| d.kind).collect::<Vec<_>>(), [Kind::Missing], "{}", report);
+        prop_assert_eq!(report.differences.iter().map(|d| d.kind).collect::<Vec<_>>(), [FindingKind::Missing], "{}", report);
         prop_assert_eq!(&report.differences[0].planned[0].a_port, &gone.a_port);
     }
 
     #[test]
     fn any_text_is_read_or_refused(text in any::<String>()) {
-        let _ = Plan::parse("any", &text);
-        let _ = Plan::parse("any", &format!("graph {{{text}"));
+        let _ = CablingPlan::parse("any", &text);
+        let _ = CablingPlan::parse("any", &format!("graph {{{text}"));
     }
 
     #[test]
     fn any_words_are_read_or_refused(words in prop::collection::vec(0..20_usize, 0..40)) {
         let known = ["{", "}", "[", "]", "--", "->", ":", "=", ";", "+", "\"", "a", "\"b\"", "<", ">", "subgraph", "node", "\\", "\n", "1.5"];
         let text: String = words.iter().map(|&w| format!("{} ", known[w])).collect();
-        if let Err(e) = Plan::parse("any", &format!("graph {{ {text}}}")) {
+        if let Err(e) = CablingPlan::parse("any", &format!("graph {{ {text}}}")) {
             prop_assert!(e.to_string().starts_with("any:"), "{}", e);
         }
     }

@@ -1,9 +1,9 @@
 //! Plans as topology files that may name ports.
-use super::{Cable, Naming, Planned};
+use super::{Cable, PtmNaming, PlannedCable};
 use indexmap::IndexMap;
 use inventory::plain::{LABEL, is_label};
 use inventory::topology::LinkState;
-use inventory::topology_file::{self, FileError, TopologyFile};
+use inventory::topology_file::{self, InputFileError, TopologyFile};
 use inventory::{BitsPerSec, unique, units, yaml};
 use serde::Deserialize;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use std::time::Duration;
 /// A [`TopologyFile`] with ports.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map with switches, hosts and links")]
-struct Written {
+struct PlanFile {
     switches: Vec<String>,
     #[serde(default)]
     routers: Vec<String>,
     #[serde(deserialize_with = "unique::map")]
-    hosts: IndexMap<String, Host>,
+    hosts: IndexMap<String, PlanFileHost>,
     #[serde(default)]
-    links: Vec<Link>,
+    links: Vec<PlanFileCable>,
     #[serde(default, deserialize_with = "unique::map")]
     clusters: IndexMap<String, Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {switch: s0, port: swp1}")]
-struct Host {
+struct PlanFileHost {
     switch: String,
     /// The switch's port.
     #[serde(default)]
@@ -40,7 +40,7 @@ struct Host {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1, b_port: swp1}")]
-struct Link {
+struct PlanFileCable {
     a: String,
     #[serde(default)]
     a_port: String,
@@ -56,25 +56,25 @@ struct Link {
 }
 
 /// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each stands.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Planned>, FileError> {
-    let written: Written = yaml::read(file, text)?;
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
+    let written: PlanFile = yaml::read(file, text)?;
     written.without_ports().checked(file)?;
     let cables = written.cables();
     let hostile = cables.iter().flat_map(|c| [&c.a_port, &c.b_port]).find(|port| !is_label(port)).cloned();
     match hostile {
         Some(port) => {
             let problem = format!("port {port:?}: expected {LABEL}");
-            Err(FileError::Content { file: file.to_owned(), line: None, problem })
+            Err(InputFileError::Content { file: file.to_owned(), line: None, problem })
         }
-        None => Ok(cables.into_iter().map(|cable| Planned { line: None, cable, naming: Naming::default() }).collect()),
+        None => Ok(cables.into_iter().map(|cable| PlannedCable { line: None, cable, naming: PtmNaming::default() }).collect()),
     }
 }
 
-impl Written {
+impl PlanFile {
     /// What the plan has in common with a topology file, and is checked as one.
     fn without_ports(&self) -> TopologyFile {
-        let host = |h: &Host| topology_file::Host { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks, address: None };
-        let link = |l: &Link| topology_file::Link { a: l.a.clone(), b: l.b.clone(), rate: l.rate, delay: l.delay, state: l.state };
+        let host = |h: &PlanFileHost| topology_file::TopologyHost { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks, address: None };
+        let link = |l: &PlanFileCable| topology_file::TopologyCable { a: l.a.clone(), b: l.b.clone(), rate: l.rate, delay: l.delay, state: l.state };
         TopologyFile {
             switches: self.switches.clone(),
             routers: self.routers.clone(),

@@ -1,17 +1,17 @@
 //! How ports are described, for those who know them by that.
-use super::device::Device;
-use inventory::descriptions::Descriptions;
+use super::device::DeviceTables;
+use inventory::descriptions::PortDescriptions;
 use inventory::topology::{Link, Topology};
-use inventory::view::{View, Views};
+use inventory::view::{DeviceView, DeviceViews};
 use std::collections::HashMap;
 
 /// The LLDP port descriptions (IEEE 802.1AB 8.5.5) of a network inferred from `views`: each device's own, those it hears from the
 /// other ends of its links, and where a device describes no port by LLDP, its ifAlias and ifDescr.
-pub fn descriptions(views: &Views, topology: &Topology) -> Descriptions {
-    let mut descriptions = Descriptions::default();
+pub fn descriptions(views: &DeviceViews, topology: &Topology) -> PortDescriptions {
+    let mut descriptions = PortDescriptions::default();
     let far = far_ends(&topology.links);
     for (name, view) in views {
-        let device = Device::new(name, view);
+        let device = DeviceTables::new(name, view);
         for (description, port) in own(&device, view) {
             descriptions.add(name, description, &port);
         }
@@ -25,7 +25,7 @@ pub fn descriptions(views: &Views, topology: &Topology) -> Descriptions {
     descriptions
 }
 
-fn own<'a>(device: &Device<'a>, view: &'a View) -> Vec<(&'a str, String)> {
+fn own<'a>(device: &DeviceTables<'a>, view: &'a DeviceView) -> Vec<(&'a str, String)> {
     let announced = device.lldp().into_iter().flat_map(|l| &l.ports).filter(|p| !p.descr.is_empty());
     let announced: Vec<_> = announced.map(|p| (p.descr.as_str(), device.local_port(p.number).name)).collect();
     if !announced.is_empty() {

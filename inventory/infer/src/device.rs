@@ -1,6 +1,6 @@
 //! One switch's tables, joined: from any of the numbers and names a port goes by to the port.
-use inventory::observation::{FdbEntry, Id, Interface, Lldp, LldpPort, StpState};
-use inventory::view::View;
+use inventory::observation::{FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpPort, StpState};
+use inventory::view::DeviceView;
 use inventory::{BitsPerSec, Mac};
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 const MOST_PORTS: u32 = 128;
 
 /// A switch that said something at some time.
-pub(super) struct Device<'a> {
+pub(super) struct DeviceTables<'a> {
     pub(super) name: &'a str,
-    pub(super) view: &'a View,
-    interfaces: &'a [Interface],
+    pub(super) view: &'a DeviceView,
+    interfaces: &'a [InterfaceRow],
     /// Where each ifIndex is among them.
     places: HashMap<u32, usize>,
     /// Base port to ifIndex: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
@@ -31,18 +31,18 @@ pub(super) struct Port {
 }
 
 /// The MAC address that names a switch: its chassis id, else its bridge address.
-pub(super) fn chassis(view: &View) -> Option<Mac> {
-    let lldp = view.lldp.as_ref().and_then(|l| if let Some(Id::Mac(m)) = l.chassis { Some(m) } else { None });
+pub(super) fn chassis(view: &DeviceView) -> Option<Mac> {
+    let lldp = view.lldp.as_ref().and_then(|l| if let Some(NeighbourId::Mac(m)) = l.chassis { Some(m) } else { None });
     lldp.or_else(|| view.bridge.as_ref()?.address)
 }
 
-impl<'a> Device<'a> {
-    pub(super) fn new(name: &'a str, view: &'a View) -> Device<'a> {
+impl<'a> DeviceTables<'a> {
+    pub(super) fn new(name: &'a str, view: &'a DeviceView) -> DeviceTables<'a> {
         let ports = view.bridge.iter().flat_map(|b| &b.ports);
         // A bridge without a root runs no spanning tree, and lists its ports as disabled though they carry frames.
         let runs = view.bridge.as_ref().is_some_and(|b| b.root_bridge.is_some());
         let interfaces = view.interfaces.as_deref().unwrap_or_default();
-        Device {
+        DeviceTables {
             name,
             view,
             interfaces,
@@ -59,7 +59,7 @@ impl<'a> Device<'a> {
         self.view.stale.is_some()
     }
 
-    pub(super) fn lldp(&self) -> Option<&'a Lldp> {
+    pub(super) fn lldp(&self) -> Option<&'a LldpTable> {
         self.view.lldp.as_ref()
     }
 
@@ -107,8 +107,8 @@ impl<'a> Device<'a> {
 
     /// Some devices number LLDP ports by ifIndex but name them otherwise than IF-MIB does: `Eth 1/13` is `Port13`. That
     /// holds where the names end in the same number.
-    fn alike(&self, number: u32, id: &Id) -> Option<Port> {
-        let Id::Text(said) = id else { return None };
+    fn alike(&self, number: u32, id: &NeighbourId) -> Option<Port> {
+        let NeighbourId::Text(said) = id else { return None };
         let port = self.port_by_index(number)?;
         let same = trailing_number(said).is_some() && trailing_number(said) == trailing_number(&port.name);
         same.then_some(port)
@@ -120,12 +120,12 @@ impl<'a> Device<'a> {
     }
 
     /// The port a neighbour means by an LLDP port id and description.
-    pub(super) fn remote_port(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
+    pub(super) fn remote_port(&self, id: Option<&NeighbourId>, descr: &str) -> Option<Port> {
         self.port_by_id(id, descr).or_else(|| {
             let id = id?;
             let ports = &self.lldp()?.ports;
             let by_id = || ports.iter().find(|p| p.id == *id);
-            let by_descr = || ports.iter().find(|p| matches!(id, Id::Text(text) if *text == p.descr));
+            let by_descr = || ports.iter().find(|p| matches!(id, NeighbourId::Text(text) if *text == p.descr));
             Some(self.local_port(by_id().or_else(by_descr)?.number))
         })
     }
@@ -160,17 +160,17 @@ impl<'a> Device<'a> {
         self.by_index(index).map(port)
     }
 
-    fn by_index(&self, index: u32) -> Option<&'a Interface> {
+    fn by_index(&self, index: u32) -> Option<&'a InterfaceRow> {
         self.places.get(&index).map(|place| &self.interfaces[*place])
     }
 
-    fn port_by_id(&self, id: Option<&Id>, descr: &str) -> Option<Port> {
+    fn port_by_id(&self, id: Option<&NeighbourId>, descr: &str) -> Option<Port> {
         let described = || {
-            let by = |fits: &dyn Fn(&Interface) -> bool| self.only(|i| !descr.is_empty() && fits(i));
+            let by = |fits: &dyn Fn(&InterfaceRow) -> bool| self.only(|i| !descr.is_empty() && fits(i));
             by(&|i| i.name == descr).or_else(|| by(&|i| i.descr == descr)).or_else(|| by(&|i| i.alias == descr))
         };
         match id {
-            Some(Id::Text(text)) => {
+            Some(NeighbourId::Text(text)) => {
                 // An ifIndex is written without leading zeros; "01" is a number of the device's own.
                 let number = || self.port_by_index(text.parse().ok().filter(|n: &u32| n.to_string() == *text)?);
                 let exact = || self.only(|i| i.name == *text).or_else(|| self.only(|i| i.descr == *text));
@@ -178,18 +178,18 @@ impl<'a> Device<'a> {
                 exact().or_else(described).or_else(|| self.only(|i| i.alias == *text)).or_else(number).or_else(short)
             }
             // A bridge's ports may share its address; then the description decides.
-            Some(Id::Mac(mac)) => self.only(|i| i.mac == Some(*mac)).or_else(described),
-            Some(Id::Address(_)) | None => described(),
+            Some(NeighbourId::Mac(mac)) => self.only(|i| i.mac == Some(*mac)).or_else(described),
+            Some(NeighbourId::Address(_)) | None => described(),
         }
     }
 
     /// The one interface that fits, if it is one.
-    fn only(&self, fits: impl Fn(&Interface) -> bool) -> Option<Port> {
+    fn only(&self, fits: impl Fn(&InterfaceRow) -> bool) -> Option<Port> {
         let mut all = self.interfaces.iter().filter(|i| fits(i));
         all.next().filter(|_| all.next().is_none()).map(port)
     }
 
-    fn interface(&self, port: &Port) -> Option<&'a Interface> {
+    fn interface(&self, port: &Port) -> Option<&'a InterfaceRow> {
         self.by_index(port.index?)
     }
 
@@ -254,14 +254,14 @@ fn abbreviates(short: &str, long: &str) -> bool {
         && whole.to_ascii_lowercase().starts_with(&kind.to_ascii_lowercase())
 }
 
-fn port(interface: &Interface) -> Port {
+fn port(interface: &InterfaceRow) -> Port {
     let name = if interface.name.is_empty() { interface.index.to_string() } else { interface.name.clone() };
     Port { name, index: Some(interface.index) }
 }
 
 /// A port whose interface is not known by what it is called; an address is no name where there is a better one.
-fn nameless(id: &Id, descr: &str) -> Port {
-    let name = if matches!(id, Id::Text(_)) || descr.is_empty() { show(id) } else { descr.to_owned() };
+fn nameless(id: &NeighbourId, descr: &str) -> Port {
+    let name = if matches!(id, NeighbourId::Text(_)) || descr.is_empty() { show(id) } else { descr.to_owned() };
     Port { name, index: None }
 }
 
@@ -271,10 +271,10 @@ fn trailing_number(name: &str) -> Option<u64> {
 }
 
 /// An identifier as text.
-pub(super) fn show(id: &Id) -> String {
+pub(super) fn show(id: &NeighbourId) -> String {
     match id {
-        Id::Mac(mac) => mac.to_string(),
-        Id::Address(address) => address.to_string(),
-        Id::Text(text) => text.clone(),
+        NeighbourId::Mac(mac) => mac.to_string(),
+        NeighbourId::Address(address) => address.to_string(),
+        NeighbourId::Text(text) => text.clone(),
     }
 }

@@ -1,11 +1,11 @@
 //! Hosts that nobody names: each hangs where the way that its frames took begins. That is an edge port of a device, or
 //! somewhere among those who do not answer.
-use super::device::Device;
-use super::identity::Directory;
-use super::islands::{Exit, Islands};
-use super::{Found, Scope};
+use super::device::DeviceTables;
+use super::identity::NodeDirectory;
+use super::islands::{IslandExit, DeviceIslands};
+use super::{InferredNetwork, InferenceScope};
 use inventory::evidence::{AssumedRate, Evidence};
-use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
 use inventory::{BitsPerSec, Mac};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,8 +16,8 @@ const FEW: usize = 3;
 const MOST: usize = 4;
 
 /// What rows say of hosts.
-pub(super) struct Edges<'i> {
-    islands: &'i Islands<'i>,
+pub(super) struct LearnedHosts<'i> {
+    islands: &'i DeviceIslands<'i>,
     /// The devices that learned each address.
     by: HashMap<Mac, Vec<usize>>,
     /// Ports that lead to other switches, by what is learned there.
@@ -30,16 +30,16 @@ pub(super) struct Edges<'i> {
     unplaced: &'i [&'i str],
 }
 
-impl<'i> Edges<'i> {
+impl<'i> LearnedHosts<'i> {
     /// For the hosts that are not where `named` says: names and the number of the device that hears them.
     pub(super) fn new(
-        scope: &Scope<'i>,
-        devices: &[Device<'_>],
-        directory: &Directory<'_>,
-        islands: &'i Islands<'i>,
+        scope: &InferenceScope<'i>,
+        devices: &[DeviceTables<'_>],
+        directory: &NodeDirectory<'_>,
+        islands: &'i DeviceIslands<'i>,
         named: &HashMap<&str, usize>,
         unplaced: &'i [&'i str],
-    ) -> Edges<'i> {
+    ) -> LearnedHosts<'i> {
         let mut wanted = HashSet::new();
         let mut elsewhere = HashMap::new();
         for host in scope.hosts.keys() {
@@ -51,12 +51,12 @@ impl<'i> Edges<'i> {
             }
         }
         let listed = scope.switches.iter().map(|(name, _)| *name).collect();
-        let mut edges = Edges { islands, by: HashMap::new(), inner: HashSet::new(), alone: HashMap::new(), listed, unplaced };
+        let mut edges = LearnedHosts { islands, by: HashMap::new(), inner: HashSet::new(), alone: HashMap::new(), listed, unplaced };
         for (number, _) in devices.iter().enumerate().filter(|(_, d)| !d.speaks()) {
             edges.alone(number);
         }
         // Where everybody answers and speaks, rows tell nothing new of hosts that are named.
-        if wanted.is_empty() && devices.len() == scope.switches.len() && devices.iter().all(Device::speaks) {
+        if wanted.is_empty() && devices.len() == scope.switches.len() && devices.iter().all(DeviceTables::speaks) {
             return edges;
         }
         for (number, device) in devices.iter().enumerate() {
@@ -94,31 +94,31 @@ impl<'i> Edges<'i> {
     }
 
     /// Whether hosts that are known to be elsewhere, or other switches, are learned on a port.
-    pub(super) fn leads_on(&self, device: usize, port: u32) -> bool {
+    pub(super) fn leads_elsewhere(&self, device: usize, port: u32) -> bool {
         self.inner.contains(&(device, port))
     }
 
     /// Candidates for a host that nobody who answers has at its own ports: switches that may be anywhere, if few are.
-    pub(super) fn anywhere(&self, host: &str) -> Vec<Link> {
+    pub(super) fn candidate_links(&self, host: &str) -> Vec<Link> {
         let few = if self.unplaced.len() <= MOST { self.unplaced } else { &[] };
-        few.iter().map(|name| hidden(name, host, Grade::Ambiguous)).collect()
+        few.iter().map(|name| hidden(name, host, LinkGrade::Ambiguous)).collect()
     }
 
     /// Where a device that does not speak LLDP, and so may pass it on, has one of these addresses on a port with few: a
     /// host that others hear may hang there.
-    pub(super) fn denied(&self, macs: &BTreeSet<Mac>) -> BTreeSet<Exit> {
-        macs.iter().filter_map(|mac| self.alone.get(mac)).flatten().map(|(device, port)| Exit::Port(*device, *port)).collect()
+    pub(super) fn denied_exits(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
+        macs.iter().filter_map(|mac| self.alone.get(mac)).flatten().map(|(device, port)| IslandExit::Port(*device, *port)).collect()
     }
 
     /// Where the rows for these addresses lead, ports that lead on to other switches left out.
-    pub(super) fn ends(&self, macs: &BTreeSet<Mac>) -> BTreeSet<Exit> {
+    pub(super) fn ends(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
         let ends = macs.iter().flat_map(|mac| self.islands.ends(*mac, self.by.get(mac).into_iter().flatten().copied()));
-        ends.filter(|exit| !matches!(exit, Exit::Port(device, port) if self.inner.contains(&(*device, *port)))).collect()
+        ends.filter(|exit| !matches!(exit, IslandExit::Port(device, port) if self.inner.contains(&(*device, *port)))).collect()
     }
 
     /// Links to those who do not answer, where the rows lead there; ambiguous where they lead elsewhere, too, or to several.
-    pub(super) fn behind(&self, host: &str, ends: &BTreeSet<Exit>, found: &Found) -> Vec<Link> {
-        let parts = || ends.iter().filter_map(|e| if let Exit::Dark(part) = e { Some(*part) } else { None });
+    pub(super) fn links_beyond(&self, host: &str, ends: &BTreeSet<IslandExit>, found: &InferredNetwork) -> Vec<Link> {
+        let parts = || ends.iter().filter_map(|e| if let IslandExit::Dark(part) = e { Some(*part) } else { None });
         let unmanaged = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Unmanaged);
         let listed = |name: &&String| self.listed.contains(name.as_str()) || unmanaged(name);
         let mut names: Vec<&str> = parts().flat_map(|part| self.islands.names(part)).filter(listed).map(String::as_str).collect();
@@ -126,13 +126,13 @@ impl<'i> Edges<'i> {
         if names.iter().any(|n| self.listed.contains(n)) {
             names.extend(self.unplaced);
         }
-        let grade = if ends.len() == 1 && names.len() == 1 { Grade::Inferred } else { Grade::Ambiguous };
+        let grade = if ends.len() == 1 && names.len() == 1 { LinkGrade::Inferred } else { LinkGrade::Ambiguous };
         names.iter().map(|name| hidden(name, host, grade)).collect()
     }
 }
 
 /// A link to somebody who does not answer.
-fn hidden(name: &str, host: &str, grade: Grade) -> Link {
+fn hidden(name: &str, host: &str, grade: LinkGrade) -> Link {
     let why = Evidence::LearnedBeyond { host: host.to_owned(), silent: name.to_owned() };
     Link {
         a: name.to_owned(),

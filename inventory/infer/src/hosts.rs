@@ -2,22 +2,22 @@
 //! the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come from behind a bridge that says nothing.
 //!
 //! A host speaks of its own cable, so its word adds to the switches' and never overrules what is certain by them.
-use super::Found;
-use super::device::{Device, Port, show};
-use super::identity::{Directory, Known, Who};
-use super::seats::{Learned, Seat};
+use super::InferredNetwork;
+use super::device::{DeviceTables, Port, show};
+use super::identity::{NodeDirectory, ListedNode, NeighbourIdentity};
+use super::seats::{PortsByMac, HostAttachment};
 use super::trunks::slower;
-use super::words::Word;
+use super::words::HostStatement;
 use inventory::BitsPerSec;
 use inventory::alarm::{AlarmKind, HostElsewhere};
 use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
-use inventory::host_report::{Heard, Protocol, Said};
-use inventory::observation::{BridgeId, Id, LldpNeighbour};
-use inventory::topology::{Grade, Link, LinkState, Member};
+use inventory::host_report::{HeardFrame, DiscoveryProtocol, HeardContent};
+use inventory::observation::{BridgeId, NeighbourId, LldpNeighbour};
+use inventory::topology::{LinkGrade, Link, LinkState, AggregateMember};
 use std::collections::BTreeSet;
 
 /// A switch that never answered and the name of its port, as a host says.
-pub(super) struct Mute {
+pub(super) struct SilentSwitchPort {
     pub(super) switch: String,
     pub(super) port: String,
     pub(super) card: String,
@@ -27,25 +27,25 @@ pub(super) struct Mute {
 
 /// What a host says of its place.
 #[derive(Default)]
-pub(super) struct Claims<'d, 'a> {
+pub(super) struct HostClaims<'d, 'a> {
     /// By LLDP.
-    pub(super) certain: Vec<Seat<'d, 'a>>,
+    pub(super) certain: Vec<HostAttachment<'d, 'a>>,
     /// By CDP or BPDU.
-    pub(super) inferred: Vec<Seat<'d, 'a>>,
+    pub(super) inferred: Vec<HostAttachment<'d, 'a>>,
     /// On switches that are not among the devices.
-    pub(super) mute: Vec<Mute>,
+    pub(super) mute: Vec<SilentSwitchPort>,
 }
 
 /// Everything a host heard, as places.
 pub(super) fn claims<'d, 'a>(
     host: &str,
-    word: &Word<'_>,
-    devices: &'d [Device<'a>],
-    directory: &Directory<'a>,
-    is_trunk: &dyn Fn(&Device<'_>, &Port) -> bool,
-) -> Claims<'d, 'a> {
-    let mut claims = Claims::default();
-    for Heard { nic, said, .. } in &word.report.heard {
+    word: &HostStatement<'_>,
+    devices: &'d [DeviceTables<'a>],
+    directory: &NodeDirectory<'a>,
+    is_trunk: &dyn Fn(&DeviceTables<'_>, &Port) -> bool,
+) -> HostClaims<'d, 'a> {
+    let mut claims = HostClaims::default();
+    for HeardFrame { nic, said, .. } in &word.report.heard {
         let Some(card) = word.card(nic).filter(|c| c.up) else { continue };
         let (switch, by) = match named(said, directory) {
             Some(named) => named,
@@ -59,15 +59,15 @@ pub(super) fn claims<'d, 'a>(
             old: word.old,
         };
         let Some(device) = devices.iter().find(|d| d.name == switch) else {
-            if matches!(said, Said::Neighbour { protocol: Protocol::Lldp, .. }) {
-                claims.mute.push(Mute { switch: switch.to_owned(), port: port_said(said), card: nic.clone(), rate: card.rate, evidence });
+            if matches!(said, HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. }) {
+                claims.mute.push(SilentSwitchPort { switch: switch.to_owned(), port: port_said(said), card: nic.clone(), rate: card.rate, evidence });
             }
             continue;
         };
         let Some(port) = port(device, said).filter(|p| !device.is_down(p)) else { continue };
         let (list, grade) = match said {
-            Said::Neighbour { protocol: Protocol::Lldp, .. } => (&mut claims.certain, Grade::Certain),
-            _ => (&mut claims.inferred, Grade::Inferred),
+            HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. } => (&mut claims.certain, LinkGrade::Certain),
+            _ => (&mut claims.inferred, LinkGrade::Inferred),
         };
         let trunk = is_trunk(device, &port);
         let rate = card.rate;
@@ -75,7 +75,7 @@ pub(super) fn claims<'d, 'a>(
             Some(seat) => seat.evidence.push(evidence),
             None => {
                 let (host_port, evidence, old) = (nic.clone(), vec![evidence], word.old);
-                list.push(Seat { device, port, host_port, rate, grade, evidence, trunk, old, own: true, members: vec![] });
+                list.push(HostAttachment { device, port, host_port, rate, grade, evidence, trunk, old, own: true, members: vec![] });
             }
         }
     }
@@ -83,22 +83,22 @@ pub(super) fn claims<'d, 'a>(
 }
 
 /// The switch a frame is from, and what it is recognized by where that is not its address.
-fn named<'a>(said: &Said, directory: &Directory<'a>) -> Option<(&'a str, Option<RecognizedBy>)> {
+fn named<'a>(said: &HeardContent, directory: &NodeDirectory<'a>) -> Option<(&'a str, Option<RecognizedBy>)> {
     match said {
-        Said::Neighbour { .. } => match directory.who(&row(said)?) {
-            Who::Known { node: Known::Switch(name), by } => Some((name, Some(by))),
+        HeardContent::Neighbour { .. } => match directory.identify(&row(said)?) {
+            NeighbourIdentity::Known { node: ListedNode::Switch(name), by } => Some((name, Some(by))),
             _ => None,
         },
-        Said::Bpdu { bridge, .. } => Some((directory.switch_of(bridge.address)?, None)),
+        HeardContent::Bpdu { bridge, .. } => Some((directory.switch_of(bridge.address)?, None)),
     }
 }
 
 /// A neighbour as a switch would list it.
-fn row(said: &Said) -> Option<LldpNeighbour> {
-    let Said::Neighbour { chassis, port, port_descr, name, capabilities, protocol } = said else { return None };
+fn row(said: &HeardContent) -> Option<LldpNeighbour> {
+    let HeardContent::Neighbour { chassis, port, port_descr, name, capabilities, protocol } = said else { return None };
     // CDP has no chassis: its device ID is a name.
     let (chassis, name) = match (protocol, chassis) {
-        (Protocol::Cdp, Id::Text(device)) if name.is_empty() => (None, device.clone()),
+        (DiscoveryProtocol::Cdp, NeighbourId::Text(device)) if name.is_empty() => (None, device.clone()),
         _ => (Some(chassis.clone()), name.clone()),
     };
     Some(LldpNeighbour {
@@ -111,35 +111,35 @@ fn row(said: &Said) -> Option<LldpNeighbour> {
     })
 }
 
-fn protocol(said: &Said) -> NeighbourProtocol {
+fn protocol(said: &HeardContent) -> NeighbourProtocol {
     match said {
-        Said::Neighbour { protocol: Protocol::Lldp, .. } => NeighbourProtocol::Lldp,
-        Said::Neighbour { protocol: Protocol::Cdp, .. } => NeighbourProtocol::Cdp,
-        Said::Bpdu { .. } => NeighbourProtocol::Stp,
+        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. } => NeighbourProtocol::Lldp,
+        HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, .. } => NeighbourProtocol::Cdp,
+        HeardContent::Bpdu { .. } => NeighbourProtocol::Stp,
     }
 }
 
-fn port_said(said: &Said) -> String {
+fn port_said(said: &HeardContent) -> String {
     match said {
-        Said::Neighbour { port: Id::Mac(_), port_descr, .. } if !port_descr.is_empty() => port_descr.clone(),
-        Said::Neighbour { port, .. } => show(port),
-        Said::Bpdu { port, .. } => format!("port {port:04x}"),
+        HeardContent::Neighbour { port: NeighbourId::Mac(_), port_descr, .. } if !port_descr.is_empty() => port_descr.clone(),
+        HeardContent::Neighbour { port, .. } => show(port),
+        HeardContent::Bpdu { port, .. } => format!("port {port:04x}"),
     }
 }
 
 /// The port a frame was sent from, as the switch names it.
-fn port(device: &Device<'_>, said: &Said) -> Option<Port> {
+fn port(device: &DeviceTables<'_>, said: &HeardContent) -> Option<Port> {
     match said {
-        Said::Neighbour { port, port_descr, .. } => {
+        HeardContent::Neighbour { port, port_descr, .. } => {
             Some(device.remote_port(Some(port), port_descr).unwrap_or_else(|| Port { name: port_said(said), index: None }))
         }
-        Said::Bpdu { bridge, port, .. } => designated(device, *bridge, *port),
+        HeardContent::Bpdu { bridge, port, .. } => designated(device, *bridge, *port),
     }
 }
 
 /// The port with this identifier: by the switch's own table, else by the 12 bits that are its number (IEEE 802.1D-2004,
 /// 9.2.7).
-fn designated(device: &Device<'_>, bridge: BridgeId, port: u16) -> Option<Port> {
+fn designated(device: &DeviceTables<'_>, bridge: BridgeId, port: u16) -> Option<Port> {
     let ports = &device.view.bridge.as_ref()?.ports;
     let own = |p: &&inventory::observation::BridgePort| {
         p.designated_port == Some(port) && p.designated_bridge.is_some_and(|b| b.address == bridge.address)
@@ -152,17 +152,17 @@ fn designated(device: &Device<'_>, bridge: BridgeId, port: u16) -> Option<Port> 
 /// and an alarm says so.
 pub(super) fn confirm<'d, 'a>(
     host: &str,
-    mut announced: Vec<Seat<'d, 'a>>,
-    claimed: Vec<Seat<'d, 'a>>,
-    taken: impl Fn(&Seat<'d, 'a>) -> Option<HostElsewhere>,
-    found: &mut Found,
-) -> Vec<Seat<'d, 'a>> {
+    mut announced: Vec<HostAttachment<'d, 'a>>,
+    claimed: Vec<HostAttachment<'d, 'a>>,
+    taken: impl Fn(&HostAttachment<'d, 'a>) -> Option<HostElsewhere>,
+    found: &mut InferredNetwork,
+) -> Vec<HostAttachment<'d, 'a>> {
     let mut further = Vec::new();
     let mut confirmed = BTreeSet::new();
     for claim in claimed {
         // A port that cannot be told by its name is the one the switch means.
         let same =
-            |s: &Seat<'_, '_>| s.is_at(claim.device, &claim.port) || (claim.port.index.is_none() && s.device.name == claim.device.name);
+            |s: &HostAttachment<'_, '_>| s.is_at(claim.device, &claim.port) || (claim.port.index.is_none() && s.device.name == claim.device.name);
         match announced.iter().position(same) {
             Some(at) => {
                 confirmed.insert(at);
@@ -185,7 +185,7 @@ pub(super) fn confirm<'d, 'a>(
 }
 
 /// Adds the host's weaker word to where its addresses were learned.
-pub(super) fn support<'d, 'a>(mut seats: Vec<Seat<'d, 'a>>, claimed: Vec<Seat<'d, 'a>>) -> Vec<Seat<'d, 'a>> {
+pub(super) fn add_weak_evidence<'d, 'a>(mut seats: Vec<HostAttachment<'d, 'a>>, claimed: Vec<HostAttachment<'d, 'a>>) -> Vec<HostAttachment<'d, 'a>> {
     for claim in claimed {
         match seats.iter().position(|s| s.is_at(claim.device, &claim.port)) {
             Some(at) => seats[at].join(claim),
@@ -198,13 +198,13 @@ pub(super) fn support<'d, 'a>(mut seats: Vec<Seat<'d, 'a>>, claimed: Vec<Seat<'d
 
 /// The host's certain word against where its addresses were learned. Where switches that answer learned the claimed card's
 /// address elsewhere and not where it is claimed to be, these are two places; an old word then counts for nothing.
-pub(super) fn weigh<'d, 'a>(
-    claimed: Vec<Seat<'d, 'a>>,
-    edges: Vec<Seat<'d, 'a>>,
-    word: &Word<'_>,
-    learned: &Learned<'_, '_>,
-) -> Vec<Seat<'d, 'a>> {
-    let speaks_against = |edge: &Seat<'_, '_>| !edge.old && claimed.iter().any(|claim| learned_elsewhere(claim, word, learned, edge));
+pub(super) fn compare_with_learned<'d, 'a>(
+    claimed: Vec<HostAttachment<'d, 'a>>,
+    edges: Vec<HostAttachment<'d, 'a>>,
+    word: &HostStatement<'_>,
+    learned: &PortsByMac<'_, '_>,
+) -> Vec<HostAttachment<'d, 'a>> {
+    let speaks_against = |edge: &HostAttachment<'_, '_>| !edge.old && claimed.iter().any(|claim| learned_elsewhere(claim, word, learned, edge));
     let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(speaks_against);
     if !against.is_empty() && word.old {
         return against;
@@ -217,22 +217,22 @@ pub(super) fn weigh<'d, 'a>(
     }
     if !against.is_empty() {
         seats.extend(against);
-        seats.iter_mut().for_each(|s| s.grade = Grade::Ambiguous);
+        seats.iter_mut().for_each(|s| s.grade = LinkGrade::Ambiguous);
     }
     seats
 }
 
-fn learned_elsewhere(claim: &Seat<'_, '_>, word: &Word<'_>, learned: &Learned<'_, '_>, edge: &Seat<'_, '_>) -> bool {
+fn learned_elsewhere(claim: &HostAttachment<'_, '_>, word: &HostStatement<'_>, learned: &PortsByMac<'_, '_>, edge: &HostAttachment<'_, '_>) -> bool {
     // A bond's members share an address.
     let Some(card) = word.card(&claim.host_port).filter(|c| c.master.is_none()) else { return false };
     let at = card.mac.and_then(|mac| learned.get(&mac));
-    let is_at = |seat: &Seat<'_, '_>| at.into_iter().flatten().any(|(d, p)| seat.is_at(d, p));
+    let is_at = |seat: &HostAttachment<'_, '_>| at.into_iter().flatten().any(|(d, p)| seat.is_at(d, p));
     is_at(edge) && !is_at(claim)
 }
 
 /// Places a host on the one switch it hears that never answered itself. Returns whether there is one.
-pub(super) fn beyond(host: &str, mute: &[Mute], found: &mut Found) -> bool {
-    let [Mute { switch, port, card, rate, evidence }] = mute else { return false };
+pub(super) fn place_on_silent_switch(host: &str, mute: &[SilentSwitchPort], found: &mut InferredNetwork) -> bool {
+    let [SilentSwitchPort { switch, port, card, rate, evidence }] = mute else { return false };
     let mut evidence = vec![evidence.clone()];
     found.links.push(Link {
         a: switch.clone(),
@@ -242,7 +242,7 @@ pub(super) fn beyond(host: &str, mute: &[Mute], found: &mut Found) -> bool {
         members: vec![],
         rate_bps: slower([*rate, None], &mut evidence),
         state: LinkState::Unknown,
-        grade: Grade::Certain,
+        grade: LinkGrade::Certain,
         evidence,
     });
     true
@@ -250,32 +250,32 @@ pub(super) fn beyond(host: &str, mute: &[Mute], found: &mut Found) -> bool {
 
 /// Several cables of one bond, or of one aggregate, on one switch are one seat. Their rates add up where the switch spreads
 /// frames over them, too: a bond alone may use one at a time.
-pub(super) fn bonded<'d, 'a>(seats: Vec<Seat<'d, 'a>>, word: Option<&Word<'_>>) -> Vec<Seat<'d, 'a>> {
+pub(super) fn merge_bonds<'d, 'a>(seats: Vec<HostAttachment<'d, 'a>>, word: Option<&HostStatement<'_>>) -> Vec<HostAttachment<'d, 'a>> {
     let [first, rest @ ..] = &seats[..] else { return seats };
     if rest.is_empty() || rest.iter().any(|s| s.device.name != first.device.name) {
         return seats;
     }
-    let master = |s: &Seat<'_, '_>| word?.card(&s.host_port)?.master.clone();
-    let aggregate = |s: &Seat<'_, '_>| s.device.aggregate(&s.port);
+    let master = |s: &HostAttachment<'_, '_>| word?.card(&s.host_port)?.master.clone();
+    let aggregate = |s: &HostAttachment<'_, '_>| s.device.aggregate(&s.port);
     let (bond, lag) = (master(first), aggregate(first));
     let same_bond = bond.is_some() && seats.iter().all(|s| master(s) == bond);
     let same_lag = lag.is_some() && seats.iter().all(|s| aggregate(s) == lag);
     if !same_bond && !same_lag {
         return seats;
     }
-    let member = |s: &Seat<'_, '_>| Member { a_port: s.port.name.clone(), b_port: s.host_port.clone() };
-    let rates: Option<Vec<BitsPerSec>> = seats.iter().map(Seat::slower).collect();
+    let member = |s: &HostAttachment<'_, '_>| AggregateMember { a_port: s.port.name.clone(), b_port: s.host_port.clone() };
+    let rates: Option<Vec<BitsPerSec>> = seats.iter().map(HostAttachment::slower).collect();
     let rate = rates
         .and_then(|r| if same_lag { Some(BitsPerSec(r.iter().map(|r| r.0).fold(0, u64::saturating_add))) } else { r.into_iter().min() });
     let mut evidence = vec![Evidence::HostBond { cables: seats.len(), bond: bond.clone(), aggregated: same_lag }];
     evidence.extend(seats.iter().flat_map(|s| s.evidence.iter().cloned()));
     let port = lag.filter(|_| same_lag).unwrap_or(Port { name: String::new(), index: None });
-    vec![Seat {
+    vec![HostAttachment {
         device: first.device,
         port,
         host_port: bond.unwrap_or_default(),
         rate,
-        grade: seats.iter().map(|s| s.grade).max().unwrap_or(Grade::Inferred),
+        grade: seats.iter().map(|s| s.grade).max().unwrap_or(LinkGrade::Inferred),
         evidence,
         trunk: seats.iter().any(|s| s.trunk),
         old: seats.iter().all(|s| s.old),

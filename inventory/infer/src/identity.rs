@@ -1,29 +1,29 @@
 //! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
 //! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
-use super::device::Device;
-use super::statements::{Protocol, Statement};
-use super::strangers::Called;
-use super::words::{Words, own_addresses, own_macs};
-use super::{Found, Scope, Strangers};
+use super::device::DeviceTables;
+use super::statements::{Protocol, NeighbourStatement};
+use super::strangers::UnlistedNames;
+use super::words::{StatementsByHost, own_addresses, own_macs};
+use super::{InferredNetwork, InferenceScope, UnlistedPolicy};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, NamedNode};
 use inventory::evidence::RecognizedBy;
-use inventory::observation::{Id, LldpNeighbour};
+use inventory::observation::{NeighbourId, LldpNeighbour};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// A node of the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Known<'a> {
+pub(super) enum ListedNode<'a> {
     Switch(&'a str),
     Host(&'a str),
 }
 
 /// Somebody an LLDP neighbour row speaks of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Who<'a> {
+pub(super) enum NeighbourIdentity<'a> {
     /// In the inventory, and what it was recognized by.
-    Known { node: Known<'a>, by: RecognizedBy },
+    Known { node: ListedNode<'a>, by: RecognizedBy },
     /// Not in it: its system name, else its chassis id.
     Stranger(String),
     /// The row names nobody.
@@ -31,19 +31,19 @@ pub(super) enum Who<'a> {
 }
 
 /// Everything nodes can be recognized by.
-pub(super) struct Directory<'a> {
-    chassis: Index<Id, Known<'a>>,
-    macs: Index<Mac, Known<'a>>,
-    names: Index<String, Known<'a>>,
+pub(super) struct NodeDirectory<'a> {
+    chassis: UniqueIndex<NeighbourId, ListedNode<'a>>,
+    macs: UniqueIndex<Mac, ListedNode<'a>>,
+    names: UniqueIndex<String, ListedNode<'a>>,
     /// The MAC addresses each host is known under.
     host_macs: HashMap<&'a str, BTreeSet<Mac>>,
-    strangers: Called,
+    strangers: UnlistedNames,
 }
 
 /// Keys that name one value each; a key claimed twice names none.
-struct Index<K, V>(HashMap<K, Option<V>>);
+struct UniqueIndex<K, V>(HashMap<K, Option<V>>);
 
-impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> Index<K, V> {
+impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> UniqueIndex<K, V> {
     /// Whether the key is still nobody else's.
     fn claim(&mut self, key: K, value: V) -> bool {
         let owner = self.0.entry(key).or_insert(Some(value));
@@ -61,26 +61,26 @@ impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> Index<K, V> {
     }
 }
 
-impl From<Known<'_>> for NamedNode {
-    fn from(known: Known<'_>) -> NamedNode {
+impl From<ListedNode<'_>> for NamedNode {
+    fn from(known: ListedNode<'_>) -> NamedNode {
         match known {
-            Known::Switch(name) => NamedNode::Switch(name.to_owned()),
-            Known::Host(name) => NamedNode::Host(name.to_owned()),
+            ListedNode::Switch(name) => NamedNode::Switch(name.to_owned()),
+            ListedNode::Host(name) => NamedNode::Host(name.to_owned()),
         }
     }
 }
 
-impl<'a> Directory<'a> {
-    pub(super) fn new(scope: &Scope<'a>, devices: &[Device<'a>], words: &Words<'a>, found: &mut Found) -> Directory<'a> {
-        let mut directory = Directory {
-            chassis: Index(HashMap::new()),
-            macs: Index(HashMap::new()),
+impl<'a> NodeDirectory<'a> {
+    pub(super) fn new(scope: &InferenceScope<'a>, devices: &[DeviceTables<'a>], words: &StatementsByHost<'a>, found: &mut InferredNetwork) -> NodeDirectory<'a> {
+        let mut directory = NodeDirectory {
+            chassis: UniqueIndex(HashMap::new()),
+            macs: UniqueIndex(HashMap::new()),
             names: names(scope, devices),
             host_macs: HashMap::new(),
-            strangers: Called::default(),
+            strangers: UnlistedNames::default(),
         };
         for device in devices {
-            let node = Known::Switch(device.name);
+            let node = ListedNode::Switch(device.name);
             if let Some(id) = device.lldp().and_then(|l| l.chassis.as_ref())
                 && !directory.chassis.claim(id.clone(), node)
             {
@@ -105,11 +105,11 @@ impl<'a> Directory<'a> {
     }
 
     /// What hosts' agents say of themselves: it adds to what is known otherwise, and takes nothing from anybody.
-    fn told(&mut self, words: &Words<'a>, found: &mut Found) {
+    fn told(&mut self, words: &StatementsByHost<'a>, found: &mut InferredNetwork) {
         for (name, mac) in own_macs(words, found) {
             match self.macs.0.get(&mac) {
-                None => drop(self.macs.claim(mac, Known::Host(name))),
-                Some(Some(Known::Host(owner))) if *owner == name => {}
+                None => drop(self.macs.claim(mac, ListedNode::Host(name))),
+                Some(Some(ListedNode::Host(owner))) if *owner == name => {}
                 Some(owner) => {
                     found.alarm(name, AlarmKind::ForeignMac(mac, owner.map(NamedNode::from)));
                     continue;
@@ -118,14 +118,14 @@ impl<'a> Directory<'a> {
             self.host_macs.entry(name).or_default().insert(mac);
         }
         for (name, address) in own_addresses(words) {
-            self.chassis.0.entry(Id::Address(address)).or_insert(Some(Known::Host(name)));
+            self.chassis.0.entry(NeighbourId::Address(address)).or_insert(Some(ListedNode::Host(name)));
         }
     }
 
-    fn host(&mut self, name: &'a str, macs: BTreeSet<Mac>, found: &mut Found) {
+    fn host(&mut self, name: &'a str, macs: BTreeSet<Mac>, found: &mut InferredNetwork) {
         for &mac in &macs {
             let owner = self.macs.get(&mac);
-            if !self.macs.claim(mac, Known::Host(name)) {
+            if !self.macs.claim(mac, ListedNode::Host(name)) {
                 found.alarm(name, AlarmKind::MacTwice(mac, owner.map(NamedNode::from)));
             }
         }
@@ -133,10 +133,10 @@ impl<'a> Directory<'a> {
     }
 
     /// What hosts say of themselves by LLDP: the MAC address that comes with a host's name is that host's.
-    fn heard(&mut self, devices: &[Device<'a>], found: &mut Found) {
+    fn heard(&mut self, devices: &[DeviceTables<'a>], found: &mut InferredNetwork) {
         let mut said: HashMap<Mac, BTreeSet<&'a str>> = HashMap::new();
         for row in devices.iter().filter_map(|d| d.lldp()).flat_map(|l| &l.neighbours) {
-            let Some(Known::Host(name)) = self.by_name(&row.name) else { continue };
+            let Some(ListedNode::Host(name)) = self.by_name(&row.name) else { continue };
             for mac in macs_of(row) {
                 said.entry(mac).or_default().insert(name);
             }
@@ -146,7 +146,7 @@ impl<'a> Directory<'a> {
         for (mac, names) in said {
             let mut owners: BTreeSet<&str> = names.clone();
             owners.extend(match self.macs.get(&mac) {
-                Some(Known::Host(owner)) => Some(owner),
+                Some(ListedNode::Host(owner)) => Some(owner),
                 _ => None,
             });
             for &name in owners.iter().filter(|_| owners.len() > 1) {
@@ -154,7 +154,7 @@ impl<'a> Directory<'a> {
                 found.alarm(name, AlarmKind::MacAnnounced(mac, others));
             }
             for name in names {
-                self.macs.claim(mac, Known::Host(name));
+                self.macs.claim(mac, ListedNode::Host(name));
                 self.host_macs.entry(name).or_default().insert(mac);
             }
         }
@@ -162,34 +162,34 @@ impl<'a> Directory<'a> {
 
     /// Makes those known that only statements tell of. A device that says nothing of itself is who the other end of its cable says it is: it names a neighbour's port,
     /// and that neighbour names a stranger there.
-    pub(super) fn introduce(&mut self, devices: &[Device<'a>], statements: &[Statement<'_>]) {
-        let unnamed = |d: &Device<'_>| d.macs().next().is_none() && d.lldp().is_none_or(|l| l.chassis.is_none() && l.name.is_empty());
+    pub(super) fn add_from_statements(&mut self, devices: &[DeviceTables<'a>], statements: &[NeighbourStatement<'_>]) {
+        let unnamed = |d: &DeviceTables<'_>| d.macs().next().is_none() && d.lldp().is_none_or(|l| l.chassis.is_none() && l.name.is_empty());
         let mut met = Vec::new();
         for statement in statements.iter().filter(|s| unnamed(&devices[s.device])) {
-            let Who::Known { node: Known::Switch(name), .. } = self.who(&statement.row) else { continue };
+            let NeighbourIdentity::Known { node: ListedNode::Switch(name), .. } = self.identify(&statement.row) else { continue };
             let Some(to) = devices.iter().position(|d| d.name == name) else { continue };
             let Some(port) = devices[to].remote_port(statement.row.port.as_ref(), &statement.row.port_descr) else { continue };
             let mut there = statements.iter().filter(|s| s.device == to && s.port == port);
             if let (Some(back), None) = (there.next(), there.next())
-                && matches!(self.who(&back.row), Who::Stranger(_))
+                && matches!(self.identify(&back.row), NeighbourIdentity::Stranger(_))
             {
-                met.extend(back.row.chassis.clone().map(|id| (id, Known::Switch(devices[statement.device].name))));
+                met.extend(back.row.chassis.clone().map(|id| (id, ListedNode::Switch(devices[statement.device].name))));
             }
         }
         for (id, node) in met {
             self.chassis.claim(id, node);
         }
         self.learn_silent(devices, statements);
-        let strange = statements.iter().map(|s| s.row.as_ref()).filter(|row| matches!(self.who(row), Who::Stranger(_)));
-        self.strangers = Called::new(strange);
+        let strange = statements.iter().map(|s| s.row.as_ref()).filter(|row| matches!(self.identify(row), NeighbourIdentity::Stranger(_)));
+        self.strangers = UnlistedNames::new(strange);
     }
 
     /// Who never answers is known by what the rows that name it say beside its name.
-    fn learn_silent(&mut self, devices: &[Device<'a>], statements: &[Statement<'_>]) {
+    fn learn_silent(&mut self, devices: &[DeviceTables<'a>], statements: &[NeighbourStatement<'_>]) {
         let answering: HashSet<&str> = devices.iter().map(|d| d.name).collect();
         let mut met = Vec::new();
         for row in statements.iter().filter(|s| s.protocol == Protocol::Lldp).map(|s| s.row.as_ref()) {
-            if let Some(node @ Known::Switch(name)) = self.by_name(&row.name).filter(|_| !row.name.is_empty())
+            if let Some(node @ ListedNode::Switch(name)) = self.by_name(&row.name).filter(|_| !row.name.is_empty())
                 && !answering.contains(name)
             {
                 met.push((node, row.chassis.clone(), macs_of(row).collect::<Vec<_>>()));
@@ -204,8 +204,8 @@ impl<'a> Directory<'a> {
     }
 
     /// Who a neighbour row speaks of.
-    pub(super) fn who(&self, row: &LldpNeighbour) -> Who<'a> {
-        let by = |node, by| Who::Known { node, by };
+    pub(super) fn identify(&self, row: &LldpNeighbour) -> NeighbourIdentity<'a> {
+        let by = |node, by| NeighbourIdentity::Known { node, by };
         if let Some((id, node)) = row.chassis.as_ref().and_then(|id| Some((id, self.chassis.get(id)?))) {
             return by(node, RecognizedBy::Chassis(id.clone()));
         }
@@ -215,17 +215,17 @@ impl<'a> Directory<'a> {
         if let Some(node) = self.by_name(&row.name) {
             return by(node, RecognizedBy::Name(row.name.clone()));
         }
-        self.strangers.name(row).map_or(Who::Nobody, Who::Stranger)
+        self.strangers.name(row).map_or(NeighbourIdentity::Nobody, NeighbourIdentity::Stranger)
     }
 
-    fn by_name(&self, name: &str) -> Option<Known<'a>> {
+    fn by_name(&self, name: &str) -> Option<ListedNode<'a>> {
         let full = name.to_ascii_lowercase();
         self.names.get(full.as_str()).or_else(|| self.names.get(short(&full)))
     }
 
     /// The MAC addresses a host is known under, declared, resolved or announced.
     pub(super) fn macs_of_host<'s>(&'s self, host: &'s str) -> impl Iterator<Item = Mac> + use<'s, 'a> {
-        let own = move |mac: &Mac| matches!(self.macs.get(mac), Some(Known::Host(owner)) if owner == host);
+        let own = move |mac: &Mac| matches!(self.macs.get(mac), Some(ListedNode::Host(owner)) if owner == host);
         self.host_macs.get(host).into_iter().flatten().copied().filter(own)
     }
 
@@ -237,34 +237,34 @@ impl<'a> Directory<'a> {
     /// The switch whose own a MAC address is.
     pub(super) fn switch_of(&self, mac: Mac) -> Option<&'a str> {
         match self.macs.get(&mac) {
-            Some(Known::Switch(name)) => Some(name),
+            Some(ListedNode::Switch(name)) => Some(name),
             _ => None,
         }
     }
 }
 
 /// The names of the inventory first; a system name that is shared or taken names nobody.
-fn names<'a>(scope: &Scope<'a>, devices: &[Device<'a>]) -> Index<String, Known<'a>> {
-    let mut names = Index(HashMap::new());
+fn names<'a>(scope: &InferenceScope<'a>, devices: &[DeviceTables<'a>]) -> UniqueIndex<String, ListedNode<'a>> {
+    let mut names = UniqueIndex(HashMap::new());
     for device in devices {
         let cdp = device.lldp().map(|l| &l.cdp.device);
         let said = [device.lldp().map(|l| &l.name), device.view.system.as_ref().map(|s| &s.name), cdp];
         let said: BTreeSet<String> = said.into_iter().flatten().filter(|n| !n.is_empty()).map(|n| n.to_ascii_lowercase()).collect();
         for name in said {
             if short(&name) != name {
-                names.claim(short(&name).to_owned(), Known::Switch(device.name));
+                names.claim(short(&name).to_owned(), ListedNode::Switch(device.name));
             }
-            names.claim(name, Known::Switch(device.name));
+            names.claim(name, ListedNode::Switch(device.name));
         }
     }
-    let switches = scope.switches.iter().map(|(n, _)| (*n, Known::Switch(n)));
-    for (name, node) in switches.chain(scope.hosts.keys().map(|n| (n.as_str(), Known::Host(n)))) {
+    let switches = scope.switches.iter().map(|(n, _)| (*n, ListedNode::Switch(n)));
+    for (name, node) in switches.chain(scope.hosts.keys().map(|n| (n.as_str(), ListedNode::Host(n)))) {
         match scope.strangers {
-            Strangers::Told => {
+            UnlistedPolicy::Told => {
                 names.0.insert(name.to_ascii_lowercase(), Some(node));
             }
             // A file's name is only what its recorder called it: what devices say of themselves goes first.
-            Strangers::Shown => {
+            UnlistedPolicy::Shown => {
                 names.0.entry(name.to_ascii_lowercase()).or_insert(Some(node));
             }
         }
@@ -278,7 +278,7 @@ fn short(name: &str) -> &str {
 }
 
 /// The stations that ARP tables give for each address.
-fn resolved(devices: &[Device<'_>]) -> HashMap<IpAddr, BTreeSet<Mac>> {
+fn resolved(devices: &[DeviceTables<'_>]) -> HashMap<IpAddr, BTreeSet<Mac>> {
     let mut stations: HashMap<IpAddr, BTreeSet<Mac>> = HashMap::new();
     for entry in devices.iter().flat_map(|d| d.view.arp.iter().flatten()) {
         stations.entry(entry.ip).or_default().insert(entry.mac);
@@ -289,5 +289,5 @@ fn resolved(devices: &[Device<'_>]) -> HashMap<IpAddr, BTreeSet<Mac>> {
 /// The MAC addresses in a neighbour row, of its chassis and its port.
 pub(super) fn macs_of(row: &LldpNeighbour) -> impl Iterator<Item = Mac> {
     let ids = [row.chassis.as_ref(), row.port.as_ref()];
-    ids.into_iter().flatten().filter_map(|id| if let Id::Mac(m) = id { Some(*m).filter(|m| m.is_station()) } else { None })
+    ids.into_iter().flatten().filter_map(|id| if let NeighbourId::Mac(m) = id { Some(*m).filter(|m| m.is_station()) } else { None })
 }

@@ -7,18 +7,18 @@
 //! Guarantee: where no row is stale, the way to a station ends where the known network does.
 //! Cost: rows to read them; for each station asked for, the devices that learned it, times the way.
 //! Deviations: a station whose rows lead to different ends is told as such, not decided by number.
-use super::device::Device;
+use super::device::DeviceTables;
 use super::lag;
-use super::trunks::Trunk;
+use super::trunks::TrunkLink;
 use inventory::Mac;
 use inventory::observation::StpState;
-use inventory::topology::Grade;
+use inventory::topology::LinkGrade;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Where what is known ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Exit {
+pub(super) enum IslandExit {
     /// At a port of a device, by ifIndex.
     Port(usize, u32),
     /// At those who do not answer, by the number of their part.
@@ -27,7 +27,7 @@ pub(super) enum Exit {
 
 /// Whom a port leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lead {
+pub(super) enum PortLead {
     Device(usize),
     Dark(usize),
     /// To one of several.
@@ -35,14 +35,14 @@ pub(super) enum Lead {
 }
 
 /// Which port of a device each station is behind, by ifIndex, in the order of their addresses.
-pub(super) struct Learned(Vec<(Mac, u32)>);
+pub(super) struct LearnedStations(Vec<(Mac, u32)>);
 
 /// The stations behind each port, by ifIndex.
-pub(super) type Behind = HashMap<u32, Vec<Mac>>;
+pub(super) type StationsByPort = HashMap<u32, Vec<Mac>>;
 
-pub(super) struct Islands<'l> {
-    learned: &'l [Learned],
-    leads: Vec<HashMap<u32, Lead>>,
+pub(super) struct DeviceIslands<'l> {
+    learned: &'l [LearnedStations],
+    leads: Vec<HashMap<u32, PortLead>>,
     /// The names of each part that does not answer.
     dark: Vec<Vec<String>>,
     /// The devices with ports into each.
@@ -51,9 +51,9 @@ pub(super) struct Islands<'l> {
     island: Vec<usize>,
 }
 
-impl Learned {
+impl LearnedStations {
     /// The rows of a device that name one port; a station on several is told by none.
-    pub(super) fn new(device: &Device<'_>) -> Learned {
+    pub(super) fn new(device: &DeviceTables<'_>) -> LearnedStations {
         let living: HashMap<u32, u32> = device.base_ports().collect();
         let rows = device.learned().iter().filter(|e| e.mac.is_station());
         let mut rows: Vec<(Mac, u32)> = rows.filter_map(|e| Some((e.mac, *living.get(&e.port)?))).collect();
@@ -61,15 +61,15 @@ impl Learned {
         rows.dedup();
         let several: BTreeSet<Mac> = rows.windows(2).filter(|w| w[0].0 == w[1].0).map(|w| w[0].0).collect();
         rows.retain(|(mac, _)| !several.contains(mac));
-        Learned(rows)
+        LearnedStations(rows)
     }
 
     pub(super) fn get(&self, mac: Mac) -> Option<u32> {
         self.0.binary_search_by_key(&mac, |row| row.0).ok().map(|at| self.0[at].1)
     }
 
-    pub(super) fn by_port(&self) -> Behind {
-        let mut behind = Behind::new();
+    pub(super) fn by_port(&self) -> StationsByPort {
+        let mut behind = StationsByPort::new();
         self.rows().for_each(|(mac, port)| behind.entry(port).or_default().push(mac));
         behind
     }
@@ -79,45 +79,45 @@ impl Learned {
     }
 }
 
-impl<'l> Islands<'l> {
-    pub(super) fn new(devices: &[Device<'_>], learned: &'l [Learned], trunks: &[Trunk]) -> Islands<'l> {
+impl<'l> DeviceIslands<'l> {
+    pub(super) fn new(devices: &[DeviceTables<'_>], learned: &'l [LearnedStations], trunks: &[TrunkLink]) -> DeviceIslands<'l> {
         let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
         let (part, dark) = dark(&numbers, trunks);
-        let lead = |name: &str| numbers.get(name).map_or_else(|| Lead::Dark(part[name]), |&d| Lead::Device(d));
-        let mut leads: Vec<HashMap<u32, Lead>> = vec![HashMap::new(); devices.len()];
+        let lead = |name: &str| numbers.get(name).map_or_else(|| PortLead::Dark(part[name]), |&d| PortLead::Device(d));
+        let mut leads: Vec<HashMap<u32, PortLead>> = vec![HashMap::new(); devices.len()];
         let mut islands = UnionFind::new(devices.len() + dark.len());
-        let place = |lead: Lead| match lead {
-            Lead::Device(d) => Some(d),
-            Lead::Dark(part) => Some(devices.len() + part),
-            Lead::Unclear => None,
+        let place = |lead: PortLead| match lead {
+            PortLead::Device(d) => Some(d),
+            PortLead::Dark(part) => Some(devices.len() + part),
+            PortLead::Unclear => None,
         };
         for trunk in trunks {
-            let clear = trunk.link.grade != Grade::Ambiguous && !blocked(devices, &numbers, trunk);
+            let clear = trunk.link.grade != LinkGrade::Ambiguous && !blocked(devices, &numbers, trunk);
             let ends = [&trunk.link.a, &trunk.link.b].map(|n| lead(n));
             if let (true, Some(a), Some(b)) = (clear, place(ends[0]), place(ends[1])) {
                 islands.union(a, b);
             }
             for (near, far) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-                let Lead::Device(near) = near else { continue };
-                let far = if clear { far } else { Lead::Unclear };
+                let PortLead::Device(near) = near else { continue };
+                let far = if clear { far } else { PortLead::Unclear };
                 for index in trunk.end(devices[near].name).into_iter().flat_map(|port| indices(&devices[near], port)) {
                     let kept = leads[near].entry(index).or_insert(far);
                     if *kept != far {
-                        *kept = Lead::Unclear;
+                        *kept = PortLead::Unclear;
                     }
                 }
             }
         }
-        for (device, index, far) in lag::untold(devices, trunks) {
-            leads[device].entry(index).or_insert_with(|| far.map_or(Lead::Unclear, |name| lead(&name)));
+        for (device, index, far) in lag::unreported_members(devices, trunks) {
+            leads[device].entry(index).or_insert_with(|| far.map_or(PortLead::Unclear, |name| lead(&name)));
         }
         let mut shores = vec![vec![]; dark.len()];
         for (number, leads) in leads.iter().enumerate() {
-            let parts: BTreeSet<usize> = leads.values().filter_map(|l| if let Lead::Dark(part) = l { Some(*part) } else { None }).collect();
+            let parts: BTreeSet<usize> = leads.values().filter_map(|l| if let PortLead::Dark(part) = l { Some(*part) } else { None }).collect();
             parts.into_iter().for_each(|part| shores[part].push(number));
         }
         let island = (0..devices.len() + dark.len()).map(|n| islands.find(n)).collect();
-        Islands { learned, leads, dark, shores, island }
+        DeviceIslands { learned, leads, dark, shores, island }
     }
 
     /// The island of each device.
@@ -130,45 +130,45 @@ impl<'l> Islands<'l> {
         &self.dark[part]
     }
 
-    pub(super) fn learned(&self, device: usize) -> &Learned {
+    pub(super) fn learned(&self, device: usize) -> &LearnedStations {
         &self.learned[device]
     }
 
     /// Whom a port leads to; nobody known where it is an edge, or new.
-    pub(super) fn lead(&self, device: usize, index: u32) -> Option<Lead> {
+    pub(super) fn lead(&self, device: usize, index: u32) -> Option<PortLead> {
         self.leads[device].get(&index).copied()
     }
 
     /// Every end that the rows of these devices lead to.
-    pub(super) fn ends(&self, mac: Mac, devices: impl IntoIterator<Item = usize>) -> BTreeSet<Exit> {
+    pub(super) fn ends(&self, mac: Mac, devices: impl IntoIterator<Item = usize>) -> BTreeSet<IslandExit> {
         let mut passed = Vec::new();
         devices.into_iter().filter_map(|device| self.end(mac, device, &mut passed)).collect()
     }
 
     /// Where the way to a station ends that begins at a device; none where it learned nothing, where the next on the way
     /// did not, where rows send frames back, or where another way passed before.
-    fn end(&self, mac: Mac, device: usize, passed: &mut Vec<usize>) -> Option<Exit> {
+    fn end(&self, mac: Mac, device: usize, passed: &mut Vec<usize>) -> Option<IslandExit> {
         let mut at = (device, self.learned[device].get(mac)?);
         while !passed.contains(&at.0) {
             passed.push(at.0);
             match self.leads[at.0].get(&at.1) {
-                None => return Some(Exit::Port(at.0, at.1)),
-                Some(Lead::Unclear) => return None,
-                Some(&Lead::Device(next)) => {
+                None => return Some(IslandExit::Port(at.0, at.1)),
+                Some(PortLead::Unclear) => return None,
+                Some(&PortLead::Device(next)) => {
                     let port = self.learned[next].get(mac)?;
-                    if self.leads[next].get(&port) == Some(&Lead::Device(at.0)) {
+                    if self.leads[next].get(&port) == Some(&PortLead::Device(at.0)) {
                         return None;
                     }
                     at = (next, port);
                 }
-                Some(&Lead::Dark(part)) => {
+                Some(&PortLead::Dark(part)) => {
                     let away = |&&d: &&usize| {
                         let port = self.learned[d].get(mac).filter(|_| d != at.0);
-                        port.is_some_and(|p| self.leads[d].get(&p) != Some(&Lead::Dark(part)))
+                        port.is_some_and(|p| self.leads[d].get(&p) != Some(&PortLead::Dark(part)))
                     };
                     let mut beyond = self.shores[part].iter().filter(away);
                     match (beyond.next(), beyond.next()) {
-                        (None, _) => return Some(Exit::Dark(part)),
+                        (None, _) => return Some(IslandExit::Dark(part)),
                         (Some(&next), None) => at = (next, self.learned[next].get(mac)?),
                         _ => return None,
                     }
@@ -180,12 +180,12 @@ impl<'l> Islands<'l> {
 }
 
 /// Those who are linked but not among the devices: the part of each, and the names in each part.
-fn dark<'t>(numbers: &HashMap<&str, usize>, trunks: &'t [Trunk]) -> (HashMap<&'t str, usize>, Vec<Vec<String>>) {
+fn dark<'t>(numbers: &HashMap<&str, usize>, trunks: &'t [TrunkLink]) -> (HashMap<&'t str, usize>, Vec<Vec<String>>) {
     let named = trunks.iter().flat_map(|t| [t.link.a.as_str(), t.link.b.as_str()]).filter(|n| !numbers.contains_key(n));
     let names: Vec<&str> = named.collect::<BTreeSet<_>>().into_iter().collect();
     let number: HashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
     let mut joined = UnionFind::new(names.len());
-    for trunk in trunks.iter().filter(|t| t.link.grade != Grade::Ambiguous) {
+    for trunk in trunks.iter().filter(|t| t.link.grade != LinkGrade::Ambiguous) {
         if let (Some(&a), Some(&b)) = (number.get(trunk.link.a.as_str()), number.get(trunk.link.b.as_str())) {
             joined.union(a, b);
         }
@@ -200,7 +200,7 @@ fn dark<'t>(numbers: &HashMap<&str, usize>, trunks: &'t [Trunk]) -> (HashMap<&'t
 }
 
 /// Whether spanning tree keeps frames off a cable.
-fn blocked(devices: &[Device<'_>], numbers: &HashMap<&str, usize>, trunk: &Trunk) -> bool {
+fn blocked(devices: &[DeviceTables<'_>], numbers: &HashMap<&str, usize>, trunk: &TrunkLink) -> bool {
     [&trunk.link.a, &trunk.link.b].into_iter().any(|name| {
         let device = numbers.get(name.as_str()).map(|d| &devices[*d]);
         let state = device.and_then(|d| d.state_at(trunk.end(name)?.index?));
@@ -209,6 +209,6 @@ fn blocked(devices: &[Device<'_>], numbers: &HashMap<&str, usize>, trunk: &Trunk
 }
 
 /// A port's ifIndex, and that of its aggregate.
-fn indices(device: &Device<'_>, port: &super::device::Port) -> impl Iterator<Item = u32> + use<> {
+fn indices(device: &DeviceTables<'_>, port: &super::device::Port) -> impl Iterator<Item = u32> + use<> {
     port.index.into_iter().chain(device.aggregate(port).and_then(|p| p.index))
 }

@@ -1,16 +1,16 @@
 //! Aggregates (IEEE 802.1AX): cables whose ends are members of one aggregate are one link with members.
-use super::device::{Device, Port};
-use super::trunks::Trunk;
+use super::device::{DeviceTables, Port};
+use super::trunks::TrunkLink;
 use inventory::BitsPerSec;
 use inventory::evidence::Evidence;
 use inventory::order::natural;
-use inventory::topology::{Grade, Link, Member};
+use inventory::topology::{LinkGrade, Link, AggregateMember};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The aggregates at both ends of a cable, ends ordered by name.
-type Ends = [(String, Option<Port>); 2];
+type AggregateEnds = [(String, Option<Port>); 2];
 
-fn ends(devices: &HashMap<&str, &Device<'_>>, trunk: &Trunk) -> Ends {
+fn ends(devices: &HashMap<&str, &DeviceTables<'_>>, trunk: &TrunkLink) -> AggregateEnds {
     let mut ends = [&trunk.link.a, &trunk.link.b].map(|name| {
         let device = devices.get(name.as_str());
         (name.clone(), device.and_then(|d| d.aggregate(trunk.end(name)?)))
@@ -20,9 +20,9 @@ fn ends(devices: &HashMap<&str, &Device<'_>>, trunk: &Trunk) -> Ends {
 }
 
 /// Cables by the aggregates they are members of; cables of no aggregate are not among them.
-fn groups(devices: &[Device<'_>], trunks: &[Trunk]) -> BTreeMap<Ends, Vec<usize>> {
-    let devices: HashMap<&str, &Device<'_>> = devices.iter().map(|d| (d.name, d)).collect();
-    let mut groups: BTreeMap<Ends, Vec<usize>> = BTreeMap::new();
+fn groups(devices: &[DeviceTables<'_>], trunks: &[TrunkLink]) -> BTreeMap<AggregateEnds, Vec<usize>> {
+    let devices: HashMap<&str, &DeviceTables<'_>> = devices.iter().map(|d| (d.name, d)).collect();
+    let mut groups: BTreeMap<AggregateEnds, Vec<usize>> = BTreeMap::new();
     for (i, trunk) in trunks.iter().enumerate() {
         let ends = ends(&devices, trunk);
         if ends.iter().any(|(_, aggregate)| aggregate.is_some()) {
@@ -34,7 +34,7 @@ fn groups(devices: &[Device<'_>], trunks: &[Trunk]) -> BTreeMap<Ends, Vec<usize>
 
 /// Some devices list the neighbours of all members at every member. Where the other end tells which cable is which, it
 /// counts; otherwise there are as many cables as ports, and they are matched in the ports' order.
-pub(super) fn matched(devices: &[Device<'_>], mut trunks: Vec<Trunk>) -> Vec<Trunk> {
+pub(super) fn match_members(devices: &[DeviceTables<'_>], mut trunks: Vec<TrunkLink>) -> Vec<TrunkLink> {
     let mut drop = BTreeSet::new();
     let mut guessed = Vec::new();
     for ([(a, _), (b, _)], all) in groups(devices, &trunks).into_iter().filter(|(_, all)| all.len() > 1) {
@@ -66,7 +66,7 @@ pub(super) fn matched(devices: &[Device<'_>], mut trunks: Vec<Trunk>) -> Vec<Tru
 /// Not every device tells whose member a port is. Where the ends of known cables take no part in bridging, an aggregate
 /// does in their place: it is the base port that LLDP does not know, told by its rate where there are several. Gives
 /// device, ifIndex of the aggregate, and who is behind it, where that can be told.
-pub(super) fn untold(devices: &[Device<'_>], trunks: &[Trunk]) -> Vec<(usize, u32, Option<String>)> {
+pub(super) fn unreported_members(devices: &[DeviceTables<'_>], trunks: &[TrunkLink]) -> Vec<(usize, u32, Option<String>)> {
     let mut members: BTreeMap<&str, BTreeMap<&str, Vec<&Port>>> = BTreeMap::new();
     for trunk in trunks {
         for (near, far) in [(&trunk.link.a, &trunk.link.b), (&trunk.link.b, &trunk.link.a)] {
@@ -102,9 +102,9 @@ pub(super) fn untold(devices: &[Device<'_>], trunks: &[Trunk]) -> Vec<(usize, u3
 }
 
 /// The links of all cables: several between the same aggregates become one.
-pub(super) fn joined(devices: &[Device<'_>], trunks: Vec<Trunk>) -> Vec<Link> {
-    let (sure, unsure): (Vec<Trunk>, Vec<Trunk>) = trunks.into_iter().partition(|t| t.link.grade != Grade::Ambiguous);
-    let groups: Vec<(Ends, Vec<usize>)> = groups(devices, &sure).into_iter().filter(|(_, all)| all.len() > 1).collect();
+pub(super) fn joined(devices: &[DeviceTables<'_>], trunks: Vec<TrunkLink>) -> Vec<Link> {
+    let (sure, unsure): (Vec<TrunkLink>, Vec<TrunkLink>) = trunks.into_iter().partition(|t| t.link.grade != LinkGrade::Ambiguous);
+    let groups: Vec<(AggregateEnds, Vec<usize>)> = groups(devices, &sure).into_iter().filter(|(_, all)| all.len() > 1).collect();
     let members: BTreeSet<usize> = groups.iter().flat_map(|(_, all)| all.iter().copied()).collect();
     let mut links: Vec<Link> = groups.iter().map(|(ends, all)| aggregate(ends, all.iter().map(|&i| &sure[i]).collect())).collect();
     links.extend(sure.into_iter().enumerate().filter(|(i, _)| !members.contains(i)).map(|(_, t)| t.link));
@@ -112,10 +112,10 @@ pub(super) fn joined(devices: &[Device<'_>], trunks: Vec<Trunk>) -> Vec<Link> {
     links
 }
 
-fn aggregate([(a, a_port), (b, b_port)]: &Ends, cables: Vec<&Trunk>) -> Link {
+fn aggregate([(a, a_port), (b, b_port)]: &AggregateEnds, cables: Vec<&TrunkLink>) -> Link {
     let name = |port: &Option<Port>| port.as_ref().map(|p| p.name.clone()).unwrap_or_default();
-    let at = |trunk: &Trunk, switch: &str| trunk.end(switch).map(|p| p.name.clone()).unwrap_or_default();
-    let mut members: Vec<Member> = cables.iter().map(|t| Member { a_port: at(t, a), b_port: at(t, b) }).collect();
+    let at = |trunk: &TrunkLink, switch: &str| trunk.end(switch).map(|p| p.name.clone()).unwrap_or_default();
+    let mut members: Vec<AggregateMember> = cables.iter().map(|t| AggregateMember { a_port: at(t, a), b_port: at(t, b) }).collect();
     members.sort_by_cached_key(|m| (natural(&m.a_port), natural(&m.b_port)));
     let mut evidence = vec![Evidence::Aggregate { cables: members.len(), a: end(a, a_port), b: end(b, b_port) }];
     evidence.extend(cables.iter().flat_map(|t| t.link.evidence.iter().cloned()));
@@ -127,7 +127,7 @@ fn aggregate([(a, a_port), (b, b_port)]: &Ends, cables: Vec<&Trunk>) -> Link {
         members,
         rate_bps: BitsPerSec(cables.iter().map(|t| t.link.rate_bps.0).fold(0, u64::saturating_add)),
         state: cables[0].link.state,
-        grade: cables.iter().map(|t| t.link.grade).max().unwrap_or(Grade::Inferred),
+        grade: cables.iter().map(|t| t.link.grade).max().unwrap_or(LinkGrade::Inferred),
         evidence,
     }
 }

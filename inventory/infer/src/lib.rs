@@ -39,82 +39,82 @@ mod words;
 
 pub use descriptions::descriptions;
 
-use clusters::{Seen, clusters, unseen_routers};
-use device::Device;
-use identity::Directory;
+use clusters::{ClusterInput, clusters, unseen_routers};
+use device::DeviceTables;
+use identity::NodeDirectory;
 use indexmap::IndexMap;
 use inventory::alarm::{Alarm, AlarmKind};
-use inventory::inventory_file::{Host, Inventory};
+use inventory::inventory_file::{InventoryHost, Inventory};
 use inventory::order::natural;
 use inventory::topology::{Link, Node, NodeKind, Topology};
-use inventory::view::Views;
-use islands::{Islands, Learned};
+use inventory::view::DeviceViews;
+use islands::{DeviceIslands, LearnedStations};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
-pub fn infer(inventory: &Inventory, views: &Views) -> Topology {
+pub fn infer(inventory: &Inventory, views: &DeviceViews) -> Topology {
     let switches = inventory.switches.iter().map(|(name, s)| (name.as_str(), s.address.to_string())).collect();
-    infer_in(&Scope { switches, hosts: &inventory.hosts, stated: Some(inventory), strangers: Strangers::Told }, views)
+    infer_in(&InferenceScope { switches, hosts: &inventory.hosts, stated: Some(inventory), strangers: UnlistedPolicy::Told }, views)
 }
 
 /// Infers the network from recordings alone: every device that said something, and everybody it names.
-pub fn infer_recorded(views: &Views) -> Topology {
+pub fn infer_recorded(views: &DeviceViews) -> Topology {
     let switches = views.keys().map(|name| (name.as_str(), "its recording".to_owned())).collect();
-    infer_in(&Scope { switches, hosts: &IndexMap::new(), stated: None, strangers: Strangers::Shown }, views)
+    infer_in(&InferenceScope { switches, hosts: &IndexMap::new(), stated: None, strangers: UnlistedPolicy::Shown }, views)
 }
 
 /// What to look for.
-struct Scope<'a> {
+struct InferenceScope<'a> {
     /// The devices that are asked, and where.
     switches: Vec<(&'a str, String)>,
     /// The hosts to find a place for.
-    hosts: &'a IndexMap<String, Host>,
+    hosts: &'a IndexMap<String, InventoryHost>,
     /// What the operator states of links and clusters.
     stated: Option<&'a Inventory>,
-    strangers: Strangers,
+    strangers: UnlistedPolicy,
 }
 
 /// What becomes of those who are named but not asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Strangers {
+enum UnlistedPolicy {
     /// Bridges and routers are nodes, with an alarm: somebody forgot them. Stations are only told of.
     Told,
     /// All are nodes: nobody said who belongs to the network.
     Shown,
 }
 
-fn infer_in(scope: &Scope<'_>, views: &Views) -> Topology {
-    let devices: Vec<Device<'_>> = scope.switches.iter().filter_map(|(n, _)| Some(Device::new(n, views.get(*n)?))).collect();
-    let mut found = Found::default();
+fn infer_in(scope: &InferenceScope<'_>, views: &DeviceViews) -> Topology {
+    let devices: Vec<DeviceTables<'_>> = scope.switches.iter().filter_map(|(n, _)| Some(DeviceTables::new(n, views.get(*n)?))).collect();
+    let mut found = InferredNetwork::default();
     for (name, place) in &scope.switches {
         found.switch(name, place, views);
     }
-    stated::announce(scope, &mut found);
+    stated::add_stated_devices(scope, &mut found);
     let statements = statements::statements(&devices, scope.strangers);
-    let words = words::words(scope, views);
-    let mut directory = Directory::new(scope, &devices, &words, &mut found);
-    directory.introduce(&devices, &statements);
-    kinds::settle(scope.strangers, &devices, &directory, &statements, &mut found);
+    let words = words::host_statements(scope, views);
+    let mut directory = NodeDirectory::new(scope, &devices, &words, &mut found);
+    directory.add_from_statements(&devices, &statements);
+    kinds::settle_kinds(scope.strangers, &devices, &directory, &statements, &mut found);
     let mut suspects = Vec::new();
     let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut suspects, &mut found);
-    let learned: Vec<Learned> = devices.iter().map(Learned::new).collect();
+    let learned: Vec<LearnedStations> = devices.iter().map(LearnedStations::new).collect();
     shared::doubt_crossed(&devices, &directory, &learned, &mut trunks, scope.strangers, &mut found);
     let missing = missing::unplaced(scope, views, &trunks);
     unspoken::unspoken(&devices, &directory, &statements, &learned, (scope.strangers, &missing), &mut trunks, &mut found);
-    shared::explained(&devices, suspects, &mut trunks, &mut found);
+    shared::explain_suspects(&devices, suspects, &mut trunks, &mut found);
     let unplaced = missing::unplaced(scope, views, &trunks);
     missing::missing(scope, views, &mut trunks);
-    let islands = Islands::new(&devices, &learned, &trunks);
-    seats::seats(scope, &devices, &directory, &trunks, (&islands, &unplaced), &words, &mut found);
+    let islands = DeviceIslands::new(&devices, &learned, &trunks);
+    seats::attach_hosts(scope, &devices, &directory, &trunks, (&islands, &unplaced), &words, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
     stated::apply(scope, &devices, &mut found);
-    let roots = stp::settle(scope, &devices, &learned, &mut found);
+    let roots = stp::set_link_states(scope, &devices, &learned, &mut found);
     found.finish(scope, views, roots)
 }
 
 /// What is found on the way.
 #[derive(Default)]
-struct Found {
+struct InferredNetwork {
     nodes: BTreeMap<String, Node>,
     links: Vec<Link>,
     alarms: Vec<Alarm>,
@@ -122,7 +122,7 @@ struct Found {
     stated: BTreeSet<String>,
 }
 
-impl Found {
+impl InferredNetwork {
     /// What is wrong with a node.
     fn alarm(&mut self, node: &str, kind: AlarmKind) {
         self.alarms.push(Alarm::node(node, kind));
@@ -133,7 +133,7 @@ impl Found {
     }
 
     /// A switch of the inventory, and what its silence is worth an alarm.
-    fn switch(&mut self, name: &str, address: &str, views: &Views) {
+    fn switch(&mut self, name: &str, address: &str, views: &DeviceViews) {
         let view = views.get(name);
         let silent = view.and_then(|v| v.stale.as_ref());
         let seen = view.is_some_and(|v| v.seen.is_some());
@@ -152,7 +152,7 @@ impl Found {
     }
 
     /// Everything in its order: switches before hosts, then by name.
-    fn finish(mut self, scope: &Scope<'_>, views: &Views, roots: Vec<String>) -> Topology {
+    fn finish(mut self, scope: &InferenceScope<'_>, views: &DeviceViews, roots: Vec<String>) -> Topology {
         let hosts: BTreeSet<String> = self.nodes.values().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.clone()).collect();
         let rank = |name: &str| (hosts.contains(name), natural(name));
         for link in &mut self.links {
@@ -165,14 +165,14 @@ impl Found {
         let none = IndexMap::new();
         let stated = scope.stated.map_or(&none, |i| &i.clusters);
         let mut nodes: Vec<Node> = std::mem::take(&mut self.nodes).into_values().collect();
-        for unseen in unseen_routers(&Seen { nodes: &nodes, links: &self.links, views, stated }, &roots) {
+        for unseen in unseen_routers(&ClusterInput { nodes: &nodes, links: &self.links, views, stated }, &roots) {
             nodes.push(unseen.node);
             self.links.extend(unseen.links);
             self.alarms.push(unseen.alarm);
         }
         self.links.sort_by_cached_key(|l| (rank(&l.a), natural(&l.a_port), rank(&l.b), natural(&l.b_port)));
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
-        let (clusters, contradictions) = clusters(&Seen { nodes: &nodes, links: &self.links, views, stated });
+        let (clusters, contradictions) = clusters(&ClusterInput { nodes: &nodes, links: &self.links, views, stated });
         self.alarms.extend(contradictions);
         self.alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
         self.alarms.dedup();

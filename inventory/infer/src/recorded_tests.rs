@@ -1,44 +1,44 @@
 //! Inference from recordings: nobody said who belongs to the network.
 use super::infer_recorded;
 use inventory::observation::{
-    Bridge, BridgeId, BridgePort, Capabilities, Cdp, CdpNeighbour, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
+    BridgeTable, BridgeId, BridgePort, SystemCapabilities, CdpTable, CdpNeighbour, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, LldpPort, StpState, SystemGroup,
 };
-use inventory::topology::{Grade, LinkState, Member, NodeKind, Topology};
-use inventory::view::{View, Views};
+use inventory::topology::{LinkGrade, LinkState, AggregateMember, NodeKind, Topology};
+use inventory::view::{DeviceView, DeviceViews};
 use inventory::{BitsPerSec, Mac, Millis};
 
-fn mac(n: u8) -> Id {
-    Id::Mac(Mac([2, 0, 0, 0, n, 0]))
+fn mac(n: u8) -> NeighbourId {
+    NeighbourId::Mac(Mac([2, 0, 0, 0, n, 0]))
 }
 
-fn text(text: &str) -> Option<Id> {
-    Some(Id::Text(text.to_owned()))
+fn text(text: &str) -> Option<NeighbourId> {
+    Some(NeighbourId::Text(text.to_owned()))
 }
 
 /// A device with six ports of its own kind of names: `Gi0/1` is `GigabitEthernet0/1`.
-fn device(n: u8) -> View {
-    let interface = |i: u32| Interface {
+fn device(n: u8) -> DeviceView {
+    let interface = |i: u32| InterfaceRow {
         index: 100 + i,
         name: format!("Gi0/{i}"),
         descr: format!("GigabitEthernet0/{i}"),
         rate: Some(BitsPerSec::GIGABIT),
         up: true,
-        ..Interface::default()
+        ..InterfaceRow::default()
     };
-    let port = |i: u32| LldpPort { number: i, id: Id::Text(format!("Gi0/{i}")), descr: String::new() };
-    let lldp = Lldp { chassis: Some(mac(n)), name: format!("sw{n}"), ports: (1..=6).map(port).collect(), ..Lldp::default() };
-    View { seen: Some(Millis(1)), interfaces: Some((1..=6).map(interface).collect()), lldp: Some(lldp), ..View::default() }
+    let port = |i: u32| LldpPort { number: i, id: NeighbourId::Text(format!("Gi0/{i}")), descr: String::new() };
+    let lldp = LldpTable { chassis: Some(mac(n)), name: format!("sw{n}"), ports: (1..=6).map(port).collect(), ..LldpTable::default() };
+    DeviceView { seen: Some(Millis(1)), interfaces: Some((1..=6).map(interface).collect()), lldp: Some(lldp), ..DeviceView::default() }
 }
 
-fn network(devices: u8) -> Views {
+fn network(devices: u8) -> DeviceViews {
     (1..=devices).map(|n| (format!("d{n}"), device(n))).collect()
 }
 
-fn hears(views: &mut Views, device: &str, port: u32, row: LldpNeighbour) {
+fn hears(views: &mut DeviceViews, device: &str, port: u32, row: LldpNeighbour) {
     views.get_mut(device).unwrap().lldp.as_mut().unwrap().neighbours.push(LldpNeighbour { local_port: port, ..row });
 }
 
-fn hears_by_cdp(views: &mut Views, device: &str, port: u32, who: &str, there: &str) {
+fn hears_by_cdp(views: &mut DeviceViews, device: &str, port: u32, who: &str, there: &str) {
     let row = CdpNeighbour { if_index: 100 + port, device: text(who), port: text(there), capabilities: None };
     views.get_mut(device).unwrap().lldp.as_mut().unwrap().cdp.neighbours.push(row);
 }
@@ -65,28 +65,28 @@ fn cdp_counts_where_lldp_is_silent_and_is_never_certain() {
     hears_by_cdp(&mut views, "d1", 3, "sw2", "GigabitEthernet0/6");
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 Gi0/1 d2 Gi0/2", "d1 Gi0/3 d3 Gi0/4"]);
-    assert_eq!([t.links[0].grade, t.links[1].grade], [Grade::Inferred, Grade::Certain]);
+    assert_eq!([t.links[0].grade, t.links[1].grade], [LinkGrade::Inferred, LinkGrade::Certain]);
     assert_eq!(t.links[0].evidence[0].to_string(), "CDP: d1 Gi0/1 names d2 by name sw2.example.org");
 }
 
 #[test]
 fn a_device_that_says_nothing_of_itself_is_who_its_neighbour_names() {
     let mut views = network(1);
-    let cdp = Cdp {
+    let cdp = CdpTable {
         device: String::new(),
         neighbours: vec![CdpNeighbour { if_index: 24, device: text("sw1"), port: text("GigabitEthernet0/5"), capabilities: None }],
     };
-    views.insert("quiet".into(), View { seen: Some(Millis(1)), lldp: Some(Lldp { cdp, ..Lldp::default() }), ..View::default() });
+    views.insert("quiet".into(), DeviceView { seen: Some(Millis(1)), lldp: Some(LldpTable { cdp, ..LldpTable::default() }), ..DeviceView::default() });
     hears(&mut views, "d1", 5, LldpNeighbour { port: text("24"), name: "ProCurve Switch".into(), ..named(9, 0) });
     let t = infer_recorded(&views);
     assert_eq!((links(&t), t.nodes.len()), (vec!["d1 Gi0/5 quiet 24".to_owned()], 2));
-    assert_eq!(t.links[0].grade, Grade::Certain);
+    assert_eq!(t.links[0].grade, LinkGrade::Certain);
 }
 
-fn aggregate(views: &mut Views, device: &str, members: &[u32]) {
+fn aggregate(views: &mut DeviceViews, device: &str, members: &[u32]) {
     let interfaces = views.get_mut(device).unwrap().interfaces.as_mut().unwrap();
     interfaces.iter_mut().filter(|i| members.contains(&(i.index - 100))).for_each(|i| i.aggregate = Some(200));
-    interfaces.push(Interface { index: 200, name: "Po1".into(), up: true, ..Interface::default() });
+    interfaces.push(InterfaceRow { index: 200, name: "Po1".into(), up: true, ..InterfaceRow::default() });
 }
 
 #[test]
@@ -104,14 +104,14 @@ fn cables_of_one_aggregate_are_one_link_with_members() {
     for d in ["d1", "d2"] {
         let port =
             BridgePort { number: 1, if_index: 200, state: Some(StpState::Forwarding), designated_bridge: None, designated_port: None };
-        views.get_mut(d).unwrap().bridge = Some(Bridge { ports: vec![port], ..Bridge::default() });
+        views.get_mut(d).unwrap().bridge = Some(BridgeTable { ports: vec![port], ..BridgeTable::default() });
     }
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 Po1 d2 Po1"]);
-    let member = |a: &str, b: &str| Member { a_port: a.into(), b_port: b.into() };
+    let member = |a: &str, b: &str| AggregateMember { a_port: a.into(), b_port: b.into() };
     let link = &t.links[0];
     assert_eq!(link.members, [member("Gi0/1", "Gi0/3"), member("Gi0/2", "Gi0/4")]);
-    assert_eq!((link.rate_bps, link.state, link.grade), (BitsPerSec(2_000_000_000), LinkState::Forwarding, Grade::Certain));
+    assert_eq!((link.rate_bps, link.state, link.grade), (BitsPerSec(2_000_000_000), LinkState::Forwarding, LinkGrade::Certain));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn everybody_named_is_a_node_of_its_kind() {
             &mut views,
             "d1",
             port,
-            LldpNeighbour { name: name.into(), capabilities: Some(Capabilities { bridge, router }), ..named(50 + port as u8, 1) },
+            LldpNeighbour { name: name.into(), capabilities: Some(SystemCapabilities { bridge, router }), ..named(50 + port as u8, 1) },
         );
     }
     let t = infer_recorded(&views);
@@ -196,7 +196,7 @@ fn a_neighbour_on_a_port_that_is_down_is_ambiguous() {
     hears(&mut views, "d1", 1, named(2, 3));
     views.get_mut("d1").unwrap().interfaces.as_mut().unwrap()[0].up = false;
     let t = infer_recorded(&views);
-    assert_eq!((links(&t), t.links[0].grade), (vec!["d1 Gi0/1 d2 Gi0/3".to_owned()], Grade::Ambiguous));
+    assert_eq!((links(&t), t.links[0].grade), (vec!["d1 Gi0/1 d2 Gi0/3".to_owned()], LinkGrade::Ambiguous));
     assert_eq!(alarms(&t), "d1 port Gi0/1: names a neighbour, but is down; the link is ambiguous, one of the two is old\n");
 }
 
@@ -204,7 +204,7 @@ fn a_neighbour_on_a_port_that_is_down_is_ambiguous() {
 fn a_file_name_gives_way_to_what_devices_say() {
     let mut views = network(1);
     views.insert("sw9".into(), device(8));
-    views.insert("other".into(), View { lldp: Some(Lldp { name: "sw9".into(), ..Lldp::default() }), ..device(9) });
+    views.insert("other".into(), DeviceView { lldp: Some(LldpTable { name: "sw9".into(), ..LldpTable::default() }), ..device(9) });
     hears(&mut views, "d1", 1, LldpNeighbour { chassis: None, ..named(9, 2) });
     assert_eq!(links(&infer_recorded(&views)), ["d1 Gi0/1 other Gi0/2"]);
 }
@@ -219,7 +219,7 @@ fn ports_are_named_by_interfaces_however_neighbours_name_them() {
     let mut views = network(2);
     let local = &mut views.get_mut("d1").unwrap().lldp.as_mut().unwrap().ports;
     (local[0].id, local[0].descr) = (mac(99), "eth0".into());
-    local[1].id = Id::Text("01".into());
+    local[1].id = NeighbourId::Text("01".into());
     hears(&mut views, "d1", 1, named(2, 1));
     hears(&mut views, "d1", 2, named(2, 2));
     assert_eq!(links(&infer_recorded(&views)), ["d1 01 d2 Gi0/2", "d1 eth0 d2 Gi0/1"], "without an interface, LLDP's own word");
@@ -228,12 +228,12 @@ fn ports_are_named_by_interfaces_however_neighbours_name_them() {
 #[test]
 fn what_a_recorded_device_is_it_says_itself_or_its_neighbours_do() {
     let mut views = network(5);
-    let capable = |bridge, router| Some(Capabilities { bridge, router });
+    let capable = |bridge, router| Some(SystemCapabilities { bridge, router });
     views.get_mut("d2").unwrap().lldp.as_mut().unwrap().capabilities = capable(false, false);
     hears(&mut views, "d1", 3, LldpNeighbour { capabilities: capable(true, true), ..named(3, 1) });
-    views.get_mut("d4").unwrap().system = Some(System { services: Some(4), ..System::default() });
+    views.get_mut("d4").unwrap().system = Some(SystemGroup { services: Some(4), ..SystemGroup::default() });
     let port = BridgePort { number: 1, if_index: 101, state: None, designated_bridge: None, designated_port: None };
-    let bridge = |view: &mut View| view.bridge = Some(Bridge { ports: vec![port.clone()], ..Bridge::default() });
+    let bridge = |view: &mut DeviceView| view.bridge = Some(BridgeTable { ports: vec![port.clone()], ..BridgeTable::default() });
     let t = infer_recorded(&views);
     let kinds = |t: &Topology| ["d1", "d2", "d3", "d4", "d5"].map(|d| t.kind(d).unwrap());
     assert_eq!(kinds(&t), [NodeKind::Switch, NodeKind::Host, NodeKind::Router, NodeKind::Router, NodeKind::Switch]);
@@ -260,7 +260,7 @@ fn without_a_root_bridge_disabled_does_not_mean_blocked() {
     let mut views = network(2);
     hears(&mut views, "d1", 1, named(2, 2));
     let port = BridgePort { number: 1, if_index: 101, state: Some(StpState::Disabled), designated_bridge: None, designated_port: None };
-    views.get_mut("d1").unwrap().bridge = Some(Bridge { ports: vec![port], ..Bridge::default() });
+    views.get_mut("d1").unwrap().bridge = Some(BridgeTable { ports: vec![port], ..BridgeTable::default() });
     assert_eq!(infer_recorded(&views).links[0].state, LinkState::Forwarding, "the only way, and no spanning tree to block it");
     let root = Some(BridgeId { priority: 0, address: Mac([2, 0, 0, 0, 1, 0]) });
     views.get_mut("d1").unwrap().bridge.as_mut().unwrap().root_bridge = root;
@@ -271,8 +271,8 @@ fn without_a_root_bridge_disabled_does_not_mean_blocked() {
 fn a_row_said_twice_is_said_once_and_zeros_are_no_port() {
     let mut views = network(1);
     let anonymous = LldpNeighbour {
-        chassis: Some(Id::Mac(Mac([0; 6]))),
-        port: Some(Id::Mac(Mac([0; 6]))),
+        chassis: Some(NeighbourId::Mac(Mac([0; 6]))),
+        port: Some(NeighbourId::Mac(Mac([0; 6]))),
         name: "ap".into(),
         ..LldpNeighbour::default()
     };
@@ -281,5 +281,5 @@ fn a_row_said_twice_is_said_once_and_zeros_are_no_port() {
     }
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["ap 00:00:00:00:00:00 d1 Gi0/1", "ap 00:00:00:00:00:00 d1 Gi0/2"]);
-    assert!(t.links.iter().all(|l| l.grade == Grade::Certain), "{}", alarms(&t));
+    assert!(t.links.iter().all(|l| l.grade == LinkGrade::Certain), "{}", alarms(&t));
 }

@@ -1,6 +1,6 @@
 //! What routers let through. Spanning tree ends at them, so their links carry frames unless an end says otherwise. Routed networks may have
 //! loops, and which of several ways packets take stands in routing tables nobody asks: the first way counts, and an alarm says so.
-use super::Found;
+use super::InferredNetwork;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::order::natural;
@@ -10,12 +10,12 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Settles the links at routers among `open`: those of which no end says that it does not forward.
-pub(super) fn settle(found: &mut Found, open: &[usize]) {
+pub(super) fn settle_router_links(found: &mut InferredNetwork, open: &[usize]) {
     let numbers: HashMap<String, usize> = found.nodes.keys().enumerate().map(|(i, n)| (n.clone(), i)).collect();
     let routes = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Router);
     let ends = |l: &Link| Some((*numbers.get(&l.a)?, *numbers.get(&l.b)?));
     let mut joined = UnionFind::new(numbers.len());
-    for link in found.links.iter().filter(|l| l.carries()) {
+    for link in found.links.iter().filter(|l| l.carries_frames()) {
         ends(link).map(|(a, b)| joined.union(a, b));
     }
     // Whom each router reaches without another router's help.

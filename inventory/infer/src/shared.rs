@@ -1,34 +1,34 @@
 //! A port holds one cable. Where several neighbours are heard on it, something stands between that passes LLDP on, against
 //! IEEE 802.1AB-2005, 8.1: a segment that several share.
-use super::device::{Device, Port};
-use super::identity::Directory;
-use super::islands::{Behind, Learned};
-use super::trunks::{Trunk, cable};
-use super::{Found, Strangers};
+use super::device::{DeviceTables, Port};
+use super::identity::NodeDirectory;
+use super::islands::{StationsByPort, LearnedStations};
+use super::trunks::{TrunkLink, cable};
+use super::{InferredNetwork, UnlistedPolicy};
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::observation::StpState;
-use inventory::topology::{Grade, Link, NodeKind};
+use inventory::topology::{LinkGrade, Link, NodeKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The hosts heard on each port, by switch and port name.
-pub(super) type Occupants = BTreeMap<Spot, BTreeSet<String>>;
+pub(super) type HostsByPort = BTreeMap<PortKey, BTreeSet<String>>;
 
 /// A switch and its port's name.
-type Spot = (String, String);
+type PortKey = (String, String);
 
 /// What is said at a port of a cable that cannot be there, and why.
-pub(super) type Denied = Vec<(Spot, AlarmKind)>;
+pub(super) type DeniedCables = Vec<(PortKey, AlarmKind)>;
 
 /// Ends that hear each other though something stands between; what it is, weaker words may tell.
-pub(super) struct Suspect {
+pub(super) struct SuspectSegment {
     /// Nodes, and their ports where those are known.
     ends: Vec<(String, Port)>,
     evidence: Vec<Evidence>,
 }
 
-impl Suspect {
+impl SuspectSegment {
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.ends.iter().map(|(name, _)| name)
     }
@@ -37,14 +37,14 @@ impl Suspect {
 /// Of several statements about one port, the one both ends make stands, where the other could have been confirmed. Where
 /// everybody on a segment hears everybody else, something joins them; otherwise none can be told from the others, and all
 /// are ambiguous.
-pub(super) fn one_cable_a_port(
-    devices: &[Device<'_>],
-    mut trunks: Vec<Trunk>,
-    hosts: &Occupants,
-    strangers: Strangers,
-    (suspects, denied): (&mut Vec<Suspect>, &mut Denied),
-    found: &mut Found,
-) -> Vec<Trunk> {
+pub(super) fn resolve_shared_ports(
+    devices: &[DeviceTables<'_>],
+    mut trunks: Vec<TrunkLink>,
+    hosts: &HostsByPort,
+    strangers: UnlistedPolicy,
+    (suspects, denied): (&mut Vec<SuspectSegment>, &mut DeniedCables),
+    found: &mut InferredNetwork,
+) -> Vec<TrunkLink> {
     let mut seen = BTreeSet::new();
     trunks.retain(|t| seen.insert((t.link.a.clone(), t.link.a_port.clone(), t.link.b.clone(), t.link.b_port.clone())));
     let hears: BTreeSet<&str> = devices
@@ -70,22 +70,22 @@ pub(super) fn one_cable_a_port(
         all.sort_unstable();
         segments.push(all);
     }
-    let mut trunks: Vec<Option<Trunk>> = trunks.into_iter().map(Some).collect();
+    let mut trunks: Vec<Option<TrunkLink>> = trunks.into_iter().map(Some).collect();
     let mut kept = Vec::new();
     for all in segments {
-        let all: Vec<Trunk> = all.into_iter().filter_map(|i| trunks[i].take()).collect();
-        kept.extend(Segment::new(all, hosts, &hears).settle(devices, strangers, suspects, found));
+        let all: Vec<TrunkLink> = all.into_iter().filter_map(|i| trunks[i].take()).collect();
+        kept.extend(SharedSegment::new(all, hosts, &hears).settle(devices, strangers, suspects, found));
     }
     kept
 }
 
 /// Where a cable's ends are, those left out that are not known to be one port.
-fn spots_of(trunk: &Trunk) -> impl Iterator<Item = Spot> {
+fn spots_of(trunk: &TrunkLink) -> impl Iterator<Item = PortKey> {
     trunk.ends.iter().filter(|(_, port)| names_one(port)).map(|(switch, port)| (switch.clone(), port.name.clone()))
 }
 
-fn spots(trunks: &[Trunk]) -> BTreeMap<Spot, Vec<usize>> {
-    let mut at: BTreeMap<Spot, Vec<usize>> = BTreeMap::new();
+fn spots(trunks: &[TrunkLink]) -> BTreeMap<PortKey, Vec<usize>> {
+    let mut at: BTreeMap<PortKey, Vec<usize>> = BTreeMap::new();
     for (i, trunk) in trunks.iter().enumerate() {
         spots_of(trunk).for_each(|spot| at.entry(spot).or_default().push(i));
     }
@@ -98,12 +98,12 @@ fn names_one(port: &Port) -> bool {
 }
 
 /// Drops what one end says and the other could confirm but does not, where another cable on the port is confirmed.
-fn without_denied(mut trunks: Vec<Trunk>, hears: &BTreeSet<&str>, denied: &mut Denied) -> Vec<Trunk> {
+fn without_denied(mut trunks: Vec<TrunkLink>, hears: &BTreeSet<&str>, denied: &mut DeniedCables) -> Vec<TrunkLink> {
     let mut dropped = BTreeSet::new();
     for ((switch, port), all) in spots(&trunks) {
         let confirmed: Vec<usize> = all.iter().copied().filter(|i| trunks[*i].confirmed()).collect();
-        let could = |t: &Trunk| [&t.link.a, &t.link.b].into_iter().all(|n| hears.contains(n.as_str()));
-        let refuted = |i: &usize| !confirmed.contains(i) && (could(&trunks[*i]) || trunks[*i].link.grade == Grade::Certain);
+        let could = |t: &TrunkLink| [&t.link.a, &t.link.b].into_iter().all(|n| hears.contains(n.as_str()));
+        let refuted = |i: &usize| !confirmed.contains(i) && (could(&trunks[*i]) || trunks[*i].link.grade == LinkGrade::Certain);
         // One old row is old; several are a segment's.
         let ([one], 2, Some(other)) = (&confirmed[..], all.len(), all.iter().copied().find(refuted)) else { continue };
         // Of a cable that only one end speaks of, that end comes first.
@@ -127,14 +127,14 @@ fn without_denied(mut trunks: Vec<Trunk>, hears: &BTreeSet<&str>, denied: &mut D
 }
 
 /// Tells of what was denied at ports that are left without any neighbour. Who is silent by now may have old rows only.
-pub(super) fn cut_off(
-    devices: &[Device<'_>],
-    denied: Denied,
-    trunks: &[Trunk],
-    (hosts, suspects): (&Occupants, &[Suspect]),
-    found: &mut Found,
+pub(super) fn report_isolated_ports(
+    devices: &[DeviceTables<'_>],
+    denied: DeniedCables,
+    trunks: &[TrunkLink],
+    (hosts, suspects): (&HostsByPort, &[SuspectSegment]),
+    found: &mut InferredNetwork,
 ) {
-    let mut taken: BTreeSet<Spot> = trunks.iter().flat_map(spots_of).chain(hosts.keys().cloned()).collect();
+    let mut taken: BTreeSet<PortKey> = trunks.iter().flat_map(spots_of).chain(hosts.keys().cloned()).collect();
     taken.extend(suspects.iter().flat_map(|s| &s.ends).map(|(name, port)| (name.clone(), port.name.clone())));
     for (spot, kind) in denied {
         let silent = devices.iter().any(|d| d.name == spot.0 && d.stale());
@@ -145,35 +145,35 @@ pub(super) fn cut_off(
 }
 
 /// Cables that meet at ports.
-struct Segment<'h> {
-    trunks: Vec<Trunk>,
+struct SharedSegment<'h> {
+    trunks: Vec<TrunkLink>,
     /// Each node on it, and the ports that are said to be on it.
     points: BTreeMap<String, BTreeSet<Port>>,
     /// Those that hear others.
-    hearing: Vec<Spot>,
-    hosts: BTreeMap<&'h Spot, &'h BTreeSet<String>>,
+    hearing: Vec<PortKey>,
+    hosts: BTreeMap<&'h PortKey, &'h BTreeSet<String>>,
 }
 
-impl<'h> Segment<'h> {
-    fn new(trunks: Vec<Trunk>, hosts: &'h Occupants, hears: &BTreeSet<&str>) -> Segment<'h> {
+impl<'h> SharedSegment<'h> {
+    fn new(trunks: Vec<TrunkLink>, hosts: &'h HostsByPort, hears: &BTreeSet<&str>) -> SharedSegment<'h> {
         let mut points: BTreeMap<String, BTreeSet<Port>> = BTreeMap::new();
         for (name, port) in trunks.iter().flat_map(|t| &t.ends) {
             points.entry(name.clone()).or_default().insert(port.clone());
         }
-        let spots: BTreeSet<Spot> = trunks.iter().flat_map(spots_of).collect();
+        let spots: BTreeSet<PortKey> = trunks.iter().flat_map(spots_of).collect();
         let hearing = spots.iter().filter(|(name, _)| hears.contains(name.as_str())).cloned().collect();
         let hosts = spots.iter().filter_map(|spot| hosts.get_key_value(spot)).collect();
-        Segment { trunks, points, hearing, hosts }
+        SharedSegment { trunks, points, hearing, hosts }
     }
 
-    fn settle(self, devices: &[Device<'_>], strangers: Strangers, suspects: &mut Vec<Suspect>, found: &mut Found) -> Vec<Trunk> {
+    fn settle(self, devices: &[DeviceTables<'_>], strangers: UnlistedPolicy, suspects: &mut Vec<SuspectSegment>, found: &mut InferredNetwork) -> Vec<TrunkLink> {
         let alone = self.trunks.len() == 1;
         match self.whole(devices) {
             false if alone => self.trunks,
             false => self.unclear(found),
             true if alone && self.hosts.is_empty() => self.trunks,
             // Recordings hold rows of many moments.
-            true if strangers == Strangers::Shown => {
+            true if strangers == UnlistedPolicy::Shown => {
                 if alone {
                     self.trunks
                 } else {
@@ -188,31 +188,31 @@ impl<'h> Segment<'h> {
     }
 
     /// Whether everybody who hears hears everybody else, or at least two others each.
-    fn whole(&self, devices: &[Device<'_>]) -> bool {
+    fn whole(&self, devices: &[DeviceTables<'_>]) -> bool {
         let mut joined: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for Trunk { link, .. } in &self.trunks {
+        for TrunkLink { link, .. } in &self.trunks {
             joined.entry(&link.a).or_default().insert(&link.b);
             joined.entry(&link.b).or_default().insert(&link.a);
         }
         let hosts: BTreeSet<&String> = self.hosts.values().copied().flatten().collect();
-        let hosts_heard = |spot: &Spot| hosts.iter().all(|h| self.hosts.get(spot).is_some_and(|heard| heard.contains(*h)));
+        let hosts_heard = |spot: &PortKey| hosts.iter().all(|h| self.hosts.get(spot).is_some_and(|heard| heard.contains(*h)));
         let one_each = self.points.iter().all(|(name, ports)| {
             let device = devices.iter().find(|d| d.name == name.as_str());
             let whole = |p: &Port| device.and_then(|d| d.aggregate(p)).map_or_else(|| p.name.clone(), |p| p.name);
             ports.iter().filter(|p| names_one(p)).map(whole).collect::<BTreeSet<_>>().len() <= 1
         });
-        let all = |spot: &Spot| joined[spot.0.as_str()].len() + 1 == self.points.len() && hosts_heard(spot);
+        let all = |spot: &PortKey| joined[spot.0.as_str()].len() + 1 == self.points.len() && hosts_heard(spot);
         one_each && (self.hearing.iter().all(all) || joined.values().all(|others| others.len() > 1))
     }
 
-    fn suspect(self) -> Suspect {
+    fn suspect(self) -> SuspectSegment {
         let evidence = self.trunks.into_iter().flat_map(|t| t.link.evidence).collect();
         let end = |(name, ports): (String, BTreeSet<Port>)| (name, ports.into_iter().max_by_key(|p| p.index).unwrap_or(nowhere()));
-        Suspect { ends: self.points.into_iter().map(end).collect(), evidence }
+        SuspectSegment { ends: self.points.into_iter().map(end).collect(), evidence }
     }
 
-    fn unclear(mut self, found: &mut Found) -> Vec<Trunk> {
-        let mut at: HashMap<Spot, BTreeSet<String>> = HashMap::new();
+    fn unclear(mut self, found: &mut InferredNetwork) -> Vec<TrunkLink> {
+        let mut at: HashMap<PortKey, BTreeSet<String>> = HashMap::new();
         for trunk in &self.trunks {
             for (i, (switch, port)) in trunk.ends.iter().enumerate().filter(|(_, (_, p))| names_one(p)) {
                 at.entry((switch.clone(), port.name.clone())).or_default().insert(trunk.ends[1 - i].0.clone());
@@ -222,7 +222,7 @@ impl<'h> Segment<'h> {
             let at = DevicePort::new(&switch, port);
             found.alarm(&switch, AlarmKind::SeveralOnCable(at, names.into_iter().collect()));
         }
-        self.trunks.iter_mut().for_each(|t| t.link.grade = Grade::Ambiguous);
+        self.trunks.iter_mut().for_each(|t| t.link.grade = LinkGrade::Ambiguous);
         self.trunks
     }
 }
@@ -232,31 +232,31 @@ fn nowhere() -> Port {
 }
 
 /// What stands between the ends that hear each other: where nothing else explains their ports, a bridge that nobody lists.
-pub(super) fn explained(devices: &[Device<'_>], suspects: Vec<Suspect>, trunks: &mut Vec<Trunk>, found: &mut Found) {
-    let taken: BTreeSet<Spot> = trunks.iter().flat_map(spots_of).collect();
-    for Suspect { ends, evidence } in suspects {
+pub(super) fn explain_suspects(devices: &[DeviceTables<'_>], suspects: Vec<SuspectSegment>, trunks: &mut Vec<TrunkLink>, found: &mut InferredNetwork) {
+    let taken: BTreeSet<PortKey> = trunks.iter().flat_map(spots_of).collect();
+    for SuspectSegment { ends, evidence } in suspects {
         let (open, told): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(name, port)| !taken.contains(&(name.clone(), port.name.clone())));
         match (&open[..], &told[..]) {
             ([], _) => {}
-            ([one], [other, ..]) => trunks.push(between(devices, [one, other], Grade::Ambiguous, &evidence)),
+            ([one], [other, ..]) => trunks.push(between(devices, [one, other], LinkGrade::Ambiguous, &evidence)),
             _ => trunks.extend(join(devices, &open, &evidence, found)),
         }
     }
 }
 
 /// Cables from each end to a bridge that nobody lists.
-fn join(devices: &[Device<'_>], ends: &[(String, Port)], evidence: &[Evidence], found: &mut Found) -> Vec<Trunk> {
+fn join(devices: &[DeviceTables<'_>], ends: &[(String, Port)], evidence: &[Evidence], found: &mut InferredNetwork) -> Vec<TrunkLink> {
     let places: Vec<String> = ends.iter().map(|(name, port)| format!("{name} {}", port.name).trim().to_owned()).collect();
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = format!("segment-{}", places[0]).chars().map(plain).collect();
     found.alarm(&name, AlarmKind::UnmanagedBridge(places));
     found.node(&name, NodeKind::Unmanaged);
     let bridge = (name, nowhere());
-    ends.iter().map(|end| between(devices, [end, &bridge], Grade::Inferred, evidence)).collect()
+    ends.iter().map(|end| between(devices, [end, &bridge], LinkGrade::Inferred, evidence)).collect()
 }
 
 /// A cable with that part of the evidence that concerns its first end.
-fn between(devices: &[Device<'_>], ends: [&(String, Port); 2], grade: Grade, evidence: &[Evidence]) -> Trunk {
+fn between(devices: &[DeviceTables<'_>], ends: [&(String, Port); 2], grade: LinkGrade, evidence: &[Evidence]) -> TrunkLink {
     let rate = |(name, port): &(String, Port)| devices.iter().find(|d| d.name == name.as_str()).and_then(|d| d.rate(port));
     let own = evidence.iter().filter(|e| e.concerns(&ends[0].0)).cloned().collect();
     let [a, b] = ends.map(|(name, port)| (name.as_str(), port.clone()));
@@ -271,16 +271,16 @@ fn between(devices: &[Device<'_>], ends: [&(String, Port); 2], grade: Grade, evi
 /// The cable itself stays: no bridge may pass LLDP on (IEEE 802.1D-2004, 7.12.6), while tables that are read one after the
 /// other, hosts that move and VLANs look the same as a bridge in between.
 pub(super) fn doubt_crossed(
-    devices: &[Device<'_>],
-    directory: &Directory<'_>,
-    learned: &[Learned],
-    trunks: &mut [Trunk],
-    strangers: Strangers,
-    found: &mut Found,
+    devices: &[DeviceTables<'_>],
+    directory: &NodeDirectory<'_>,
+    learned: &[LearnedStations],
+    trunks: &mut [TrunkLink],
+    strangers: UnlistedPolicy,
+    found: &mut InferredNetwork,
 ) {
     let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
-    let behind: Vec<Behind> = learned.iter().map(Learned::by_port).collect();
-    for trunk in trunks.iter_mut().filter(|t| t.link.grade == Grade::Certain) {
+    let behind: Vec<StationsByPort> = learned.iter().map(LearnedStations::by_port).collect();
+    for trunk in trunks.iter_mut().filter(|t| t.link.grade == LinkGrade::Certain) {
         let ends = [&trunk.link.a, &trunk.link.b].map(|n| number.get(n.as_str()).and_then(|&d| Some((d, trunk.end(n)?.clone()))));
         let third = ends.iter().flatten().find_map(|(d, port)| third(directory, devices, *d, port, trunk));
         let crossed = match &ends {
@@ -288,21 +288,21 @@ pub(super) fn doubt_crossed(
             _ => None,
         };
         // One station may just be moving; recordings hold rows of many moments and VLANs.
-        let alarming = strangers == Strangers::Told && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
+        let alarming = strangers == UnlistedPolicy::Told && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
         let Some(why) = third.or(crossed.map(|c| c.1)) else { continue };
         if alarming {
             let Link { a, a_port, b, b_port, .. } = &trunk.link;
             let ends = [DevicePort::new(a, a_port), DevicePort::new(b, b_port)];
             found.alarm(a, AlarmKind::CableDoubted { ends, why: why.clone() });
         }
-        trunk.link.grade = Grade::Inferred;
+        trunk.link.grade = LinkGrade::Inferred;
         trunk.link.evidence.push(why);
     }
 }
 
 /// Stations that two ports which should face each other both learned, or that one learned though the other blocks: how
 /// many, and the first.
-fn crossed(devices: &[Device<'_>], learned: &[Learned], behind: &[Behind], ends: [&(usize, Port); 2]) -> Option<(usize, Evidence)> {
+fn crossed(devices: &[DeviceTables<'_>], learned: &[LearnedStations], behind: &[StationsByPort], ends: [&(usize, Port); 2]) -> Option<(usize, Evidence)> {
     let whole = |(d, port): &(usize, Port)| devices[*d].aggregate(port).and_then(|p| p.index).or(port.index);
     let [(a, x), (b, y)] = ends;
     let (p, q) = (whole(ends[0])?, whole(ends[1])?);
@@ -320,9 +320,9 @@ fn crossed(devices: &[Device<'_>], learned: &[Learned], behind: &[Behind], ends:
 }
 
 /// A third bridge that spanning tree names on a cable of two who both say their own address.
-fn third(directory: &Directory<'_>, devices: &[Device<'_>], number: usize, port: &Port, trunk: &Trunk) -> Option<Evidence> {
+fn third(directory: &NodeDirectory<'_>, devices: &[DeviceTables<'_>], number: usize, port: &Port, trunk: &TrunkLink) -> Option<Evidence> {
     let named = devices[number].designated_at(port.index?)?;
-    let ends: Vec<&Device<'_>> = devices.iter().filter(|d| trunk.ends.iter().any(|(name, _)| name == d.name)).collect();
+    let ends: Vec<&DeviceTables<'_>> = devices.iter().filter(|d| trunk.ends.iter().any(|(name, _)| name == d.name)).collect();
     let told = ends.len() == 2 && ends.iter().all(|d| d.view.bridge.as_ref().is_some_and(|b| b.address.is_some()));
     let owner = directory.switch_of(named).map(str::to_owned);
     let on_it = match &owner {

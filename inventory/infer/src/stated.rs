@@ -1,20 +1,20 @@
 //! Links and devices as the operator states them. They go before what is found; where the network contradicts, an alarm says so.
-use super::device::{Device, Port};
-use super::{Found, Scope};
+use super::device::{DeviceTables, Port};
+use super::{InferredNetwork, InferenceScope};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{AssumedRate, DevicePort, Evidence};
 use inventory::inventory_file;
-use inventory::observation::Id;
-use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use inventory::observation::NeighbourId;
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
 use std::collections::BTreeMap;
 
-impl Found {
+impl InferredNetwork {
     fn is_unmanaged(&self, name: &str) -> bool {
         self.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Unmanaged)
     }
 }
 
-impl Scope<'_> {
+impl InferenceScope<'_> {
     /// Whether a link to this host is stated.
     pub(super) fn states(&self, host: &str) -> bool {
         self.links().iter().any(|l| l.b == host)
@@ -25,13 +25,13 @@ impl Scope<'_> {
         self.links().iter().any(|l| l.b == host && l.a != bridge)
     }
 
-    fn links(&self) -> &[inventory_file::Link] {
+    fn links(&self) -> &[inventory_file::InventoryCable] {
         self.stated.map_or(&[], |i| &i.links)
     }
 }
 
 /// Makes stated devices known that cannot be asked.
-pub(super) fn announce(scope: &Scope<'_>, found: &mut Found) {
+pub(super) fn add_stated_devices(scope: &InferenceScope<'_>, found: &mut InferredNetwork) {
     let Some(inventory) = scope.stated else { return };
     for (kind, names) in [(NodeKind::Router, &inventory.routers), (NodeKind::Unmanaged, &inventory.unmanaged)] {
         for name in names {
@@ -42,8 +42,8 @@ pub(super) fn announce(scope: &Scope<'_>, found: &mut Found) {
 }
 
 /// Puts stated links among those found, and takes out what cannot be there beside them.
-pub(super) fn apply(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) {
-    let stated: Vec<Stated<'_>> = scope.links().iter().map(|link| Stated::new(link, devices)).collect();
+pub(super) fn apply(scope: &InferenceScope<'_>, devices: &[DeviceTables<'_>], found: &mut InferredNetwork) {
+    let stated: Vec<StatedCable<'_>> = scope.links().iter().map(|link| StatedCable::new(link, devices)).collect();
     behind_bridges(scope, &stated, found);
     let mut matched: Vec<Option<usize>> = vec![None; found.links.len()];
     let mut missing = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn apply(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found
 }
 
 /// Hangs what was found at the port of a stated bridge without management below it, where nothing else is stated.
-fn behind_bridges(scope: &Scope<'_>, stated: &[Stated<'_>], found: &mut Found) {
+fn behind_bridges(scope: &InferenceScope<'_>, stated: &[StatedCable<'_>], found: &mut InferredNetwork) {
     // Bridges that were assumed where one is stated, and its name.
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     for mut link in std::mem::take(&mut found.links) {
@@ -103,13 +103,13 @@ fn hang(link: &mut Link, bridge: String) {
         link.evidence.push(Evidence::Rate(AssumedRate::AsBefore(bridge.clone())));
     }
     link.evidence.push(Evidence::BehindBridge(bridge.clone()));
-    (link.a, link.a_port, link.grade) = (bridge, String::new(), link.grade.max(Grade::Inferred));
+    (link.a, link.a_port, link.grade) = (bridge, String::new(), link.grade.max(LinkGrade::Inferred));
 }
 
 /// Gives stated links their stated states, once the others are known; a port that is down carries nothing.
-pub(super) fn decide(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Found) {
+pub(super) fn set_stated_states(scope: &InferenceScope<'_>, devices: &[DeviceTables<'_>], found: &mut InferredNetwork) {
     let mut links = std::mem::take(&mut found.links);
-    for stated in scope.links().iter().map(|link| Stated::new(link, devices)) {
+    for stated in scope.links().iter().map(|link| StatedCable::new(link, devices)) {
         let Some(link) = links.iter_mut().find(|l| l.evidence.first() == Some(&Evidence::Stated) && stated.fits(l).is_some()) else {
             continue;
         };
@@ -137,19 +137,19 @@ pub(super) fn decide(scope: &Scope<'_>, devices: &[Device<'_>], found: &mut Foun
 }
 
 /// A stated link with its ports as the devices call them.
-struct Stated<'a> {
-    link: &'a inventory_file::Link,
+struct StatedCable<'a> {
+    link: &'a inventory_file::InventoryCable,
     ports: [Port; 2],
 }
 
-impl<'a> Stated<'a> {
-    fn new(link: &'a inventory_file::Link, devices: &[Device<'_>]) -> Stated<'a> {
+impl<'a> StatedCable<'a> {
+    fn new(link: &'a inventory_file::InventoryCable, devices: &[DeviceTables<'_>]) -> StatedCable<'a> {
         let port = |(node, port): (&str, &str)| {
             let device = devices.iter().find(|d| d.name == node);
-            let known = device.filter(|_| !port.is_empty()).and_then(|d| d.remote_port(Some(&Id::Text(port.to_owned())), port));
+            let known = device.filter(|_| !port.is_empty()).and_then(|d| d.remote_port(Some(&NeighbourId::Text(port.to_owned())), port));
             known.unwrap_or_else(|| Port { name: port.to_owned(), index: None })
         };
-        Stated { link, ports: link.ends().map(port) }
+        StatedCable { link, ports: link.ends().map(port) }
     }
 
     /// Its ends: node, and port where that is stated.
@@ -171,7 +171,7 @@ impl<'a> Stated<'a> {
     }
 
     /// Whether the found link needs a port this one takes, or seats its host elsewhere.
-    fn excludes(&self, link: &Link, found: &Found) -> bool {
+    fn excludes(&self, link: &Link, found: &InferredNetwork) -> bool {
         let there = [(link.a.as_str(), link.a_port.as_str()), (link.b.as_str(), link.b_port.as_str())];
         let ports = self.ends().into_iter().filter(|(_, port)| !port.is_empty()).any(|end| there.contains(&end));
         let host = found.nodes.get(&self.link.b).is_some_and(|n| n.kind == NodeKind::Host);
@@ -179,7 +179,7 @@ impl<'a> Stated<'a> {
     }
 
     /// Overrides what is found of this very link.
-    fn confirm(&self, link: &mut Link, found: &mut Found) {
+    fn confirm(&self, link: &mut Link, found: &mut InferredNetwork) {
         if let Some(rate) = self.link.rate.filter(|rate| *rate != link.rate_bps) {
             if link.rate_is_known() {
                 let kind = AlarmKind::StatedRate { stated: rate, found: link.rate_bps };
@@ -194,12 +194,12 @@ impl<'a> Stated<'a> {
                 port.clone_into(own);
             }
         }
-        link.grade = Grade::Certain;
+        link.grade = LinkGrade::Certain;
         link.evidence.insert(0, Evidence::Stated);
     }
 
     /// The stated bridge without management that what was found at this link's port hangs on: such a bridge passes on whatever it hears.
-    fn bridge_at(&self, link: &Link, found: &Found) -> Option<String> {
+    fn bridge_at(&self, link: &Link, found: &InferredNetwork) -> Option<String> {
         let [a, b] = self.ends();
         let (port, bridge) = if found.is_unmanaged(b.0) { (a, b.0) } else { (b, a.0) };
         let at = !port.1.is_empty() && (link.a.as_str(), link.a_port.as_str()) == port;
@@ -207,8 +207,8 @@ impl<'a> Stated<'a> {
         (at && hangs && link.b != bridge && found.stated.contains(bridge) && found.is_unmanaged(bridge)).then(|| bridge.to_owned())
     }
 
-    fn contradict(&self, link: &Link, found: &mut Found) {
-        if link.grade == Grade::Certain {
+    fn contradict(&self, link: &Link, found: &mut InferredNetwork) {
+        if link.grade == LinkGrade::Certain {
             let there = [DevicePort::new(&link.a, &link.a_port), DevicePort::new(&link.b, &link.b_port)];
             let kind = AlarmKind::StatedElsewhere { found: there, why: link.evidence.first().cloned() };
             found.alarms.push(Alarm::between(&self.link.a, &self.link.b, kind));
@@ -216,16 +216,16 @@ impl<'a> Stated<'a> {
     }
 
     /// A link that nothing but the statement tells of.
-    fn link(&self, devices: &[Device<'_>]) -> Link {
+    fn link(&self, devices: &[DeviceTables<'_>]) -> Link {
         let mut evidence = vec![Evidence::Stated];
         let rate = |i: usize| devices.iter().find(|d| d.name == self.ends()[i].0)?.rate(&self.ports[i]);
         let rate_bps = self.link.rate.unwrap_or_else(|| super::trunks::slower([rate(0), rate(1)], &mut evidence));
         let [(a, a_port), (b, b_port)] = self.ends().map(|(n, p)| (n.to_owned(), p.to_owned()));
-        Link { a, a_port, b, b_port, members: vec![], rate_bps, state: LinkState::Unknown, grade: Grade::Certain, evidence }
+        Link { a, a_port, b, b_port, members: vec![], rate_bps, state: LinkState::Unknown, grade: LinkGrade::Certain, evidence }
     }
 
     /// An end that is known to be down.
-    fn down(&self, devices: &[Device<'_>]) -> Option<(&str, &str)> {
+    fn down(&self, devices: &[DeviceTables<'_>]) -> Option<(&str, &str)> {
         let is_down = |(i, (node, _)): &(usize, (&str, &str))| devices.iter().any(|d| d.name == *node && d.is_down(&self.ports[*i]));
         self.ends().into_iter().enumerate().find(is_down).map(|(_, end)| end)
     }

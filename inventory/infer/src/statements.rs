@@ -1,14 +1,14 @@
 //! What devices say of their neighbours, by LLDP and, on ports where LLDP says nothing, by CDP.
-use super::Strangers;
-use super::device::{Device, Port, show};
+use super::UnlistedPolicy;
+use super::device::{DeviceTables, Port, show};
 use inventory::evidence::NeighbourProtocol;
-use inventory::observation::{CdpNeighbour, Id, LldpNeighbour};
+use inventory::observation::{CdpNeighbour, NeighbourId, LldpNeighbour};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// At this port of this device there is that neighbour.
-pub(super) struct Statement<'a> {
+pub(super) struct NeighbourStatement<'a> {
     /// Number of the device.
     pub(super) device: usize,
     pub(super) port: Port,
@@ -28,17 +28,17 @@ pub(super) enum Protocol {
 
 /// Every statement, in the devices' order. Rows on local port 0 and rows that name nobody are left out: they occur in
 /// the field and mean nothing. In a living network that holds for rows on ports that are down, too.
-pub(super) fn statements<'a>(devices: &[Device<'a>], strangers: Strangers) -> Vec<Statement<'a>> {
+pub(super) fn statements<'a>(devices: &[DeviceTables<'a>], strangers: UnlistedPolicy) -> Vec<NeighbourStatement<'a>> {
     let mut all = Vec::new();
     for (number, device) in devices.iter().enumerate() {
         let state = |port, row: Cow<'a, LldpNeighbour>, protocol| {
             let down = device.is_down(&port);
-            let counts = names_somebody(&row) && (!down || strangers == Strangers::Shown);
-            counts.then_some(Statement { device: number, port, row, protocol, down })
+            let counts = names_somebody(&row) && (!down || strangers == UnlistedPolicy::Shown);
+            counts.then_some(NeighbourStatement { device: number, port, row, protocol, down })
         };
         let rows = device.lldp().into_iter().flat_map(|l| &l.neighbours).filter(|r| r.local_port != 0);
         let heard = rows.filter_map(|row| state(device.local_port(row.local_port), Cow::Borrowed(row), Protocol::Lldp));
-        let heard: Vec<Statement<'_>> = heard.collect();
+        let heard: Vec<NeighbourStatement<'_>> = heard.collect();
         let spoken: BTreeSet<Port> = heard.iter().map(|s| s.port.clone()).collect();
         all.extend(heard);
 
@@ -57,12 +57,12 @@ fn names_somebody(row: &LldpNeighbour) -> bool {
 /// serial number in brackets.
 fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
     let (chassis, name) = match &row.device {
-        Some(Id::Text(text)) => (None, text.split_once('(').map_or(text.as_str(), |(name, _)| name).trim().to_owned()),
+        Some(NeighbourId::Text(text)) => (None, text.split_once('(').map_or(text.as_str(), |(name, _)| name).trim().to_owned()),
         Some(id) => (Some(id.clone()), String::new()),
         None => (None, String::new()),
     };
     // Devices that know a neighbour by LLDP alone list its chassis id here, as a text.
-    let written = name.parse().ok().map(Id::Mac);
+    let written = name.parse().ok().map(NeighbourId::Mac);
     let name = if written.is_some() { String::new() } else { name };
     let port_descr = row.port.as_ref().map(show).unwrap_or_default();
     LldpNeighbour {

@@ -1,12 +1,12 @@
 //! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a loop.
-use super::device::Device;
-use super::islands::Learned;
-use super::{Found, Scope, routed, stated};
+use super::device::DeviceTables;
+use super::islands::LearnedStations;
+use super::{InferredNetwork, InferenceScope, routed, stated};
 use indexmap::IndexMap;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::observation::{BridgeId, StpState};
-use inventory::topology::{Grade, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use petgraph::algo::bridges::bridges;
 use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
@@ -14,7 +14,7 @@ use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Sets the state of every link, alarms about loops, and gives the root bridges' names.
-pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], learned: &[Learned], found: &mut Found) -> Vec<String> {
+pub(super) fn set_link_states(scope: &InferenceScope<'_>, devices: &[DeviceTables<'_>], learned: &[LearnedStations], found: &mut InferredNetwork) -> Vec<String> {
     let hears: Vec<HashSet<String>> = devices.iter().zip(learned).map(|(device, rows)| hearing(device, rows)).collect();
     let by_name: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     let state = |switch: &str, port: &str| devices[*by_name.get(switch)?].state_of(port);
@@ -33,20 +33,20 @@ pub(super) fn settle(scope: &Scope<'_>, devices: &[Device<'_>], learned: &[Learn
             Some(ports.is_empty() || ports.contains(port.as_str()))
         });
         let unsaid = unsaid && !(heard.contains(&None) && heard.contains(&Some(false)));
-        if link.state == LinkState::Unknown && link.grade != Grade::Ambiguous && unsaid {
+        if link.state == LinkState::Unknown && link.grade != LinkGrade::Ambiguous && unsaid {
             open.push(i);
         }
     }
-    stated::decide(scope, devices, found);
+    stated::set_stated_states(scope, devices, found);
     open.retain(|i| found.links[*i].state == LinkState::Unknown);
     only_ways(found, &open);
-    routed::settle(found, &open);
+    routed::settle_router_links(found, &open);
     loops(found);
     root_bridges(devices, found)
 }
 
 /// The names of the ports that stations are learned on, and of the members of aggregates that are.
-fn hearing(device: &Device<'_>, learned: &Learned) -> HashSet<String> {
+fn hearing(device: &DeviceTables<'_>, learned: &LearnedStations) -> HashSet<String> {
     let ports: HashSet<u32> = learned.rows().map(|(_, port)| port).collect();
     ports.into_iter().flat_map(|index| device.names_of(index)).collect()
 }
@@ -74,7 +74,7 @@ fn told(ports: [(&String, &String); 2], ends: [Option<StpState>; 2]) -> Option<E
 
 /// Not every device tells its STP states. A link that is the only way between two parts carries what passes between
 /// them, whatever its ends leave unsaid: those are the bridges of the graph of links that are not blocked.
-fn only_ways(found: &mut Found, open: &[usize]) {
+fn only_ways(found: &mut InferredNetwork, open: &[usize]) {
     let mut graph = UnGraph::<(), usize>::new_undirected();
     let mut numbers = HashMap::new();
     for (i, link) in found.links.iter().enumerate().filter(|(_, l)| l.state != LinkState::Blocked) {
@@ -100,14 +100,14 @@ fn only_ways(found: &mut Found, open: &[usize]) {
 }
 
 /// Forwarding links must form a forest.
-fn loops(found: &mut Found) {
+fn loops(found: &mut InferredNetwork) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for name in found.nodes.keys() {
         numbers.insert(name.clone(), numbers.len());
     }
     let mut parts = UnionFind::new(numbers.len());
     let mut closing = Vec::new();
-    for link in found.links.iter().filter(|l| l.state == LinkState::Forwarding && l.grade != Grade::Ambiguous) {
+    for link in found.links.iter().filter(|l| l.state == LinkState::Forwarding && l.grade != LinkGrade::Ambiguous) {
         let (Some(&a), Some(&b)) = (numbers.get(&link.a), numbers.get(&link.b)) else { continue };
         if !parts.union(a, b) {
             closing.push((link.a.clone(), link.b.clone()));
@@ -120,7 +120,7 @@ fn loops(found: &mut Found) {
 
 /// Of each part without a router between its switches: the switch whose bridge address all of them that answer name as the root's. While they
 /// disagree the part has none.
-fn root_bridges(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
+fn root_bridges(devices: &[DeviceTables<'_>], found: &mut InferredNetwork) -> Vec<String> {
     let mut owners = Vec::new();
     let mut unwatched = BTreeSet::new();
     for part in parts(devices, found) {
@@ -138,7 +138,7 @@ fn root_bridges(devices: &[Device<'_>], found: &mut Found) -> Vec<String> {
 }
 
 /// The bridges of each part, in the order of their first.
-fn parts<'d, 'a>(devices: &'d [Device<'a>], found: &Found) -> Vec<Vec<&'d Device<'a>>> {
+fn parts<'d, 'a>(devices: &'d [DeviceTables<'a>], found: &InferredNetwork) -> Vec<Vec<&'d DeviceTables<'a>>> {
     let numbers: HashMap<&str, usize> = found.nodes.keys().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
     let routes = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Router);
     let mut joined = UnionFind::new(numbers.len());
@@ -147,7 +147,7 @@ fn parts<'d, 'a>(devices: &'d [Device<'a>], found: &Found) -> Vec<Vec<&'d Device
             joined.union(a, b);
         }
     }
-    let mut parts: IndexMap<Option<usize>, Vec<&Device<'_>>> = IndexMap::new();
+    let mut parts: IndexMap<Option<usize>, Vec<&DeviceTables<'_>>> = IndexMap::new();
     for device in devices.iter().filter(|d| !routes(d.name)) {
         parts.entry(numbers.get(device.name).map(|n| joined.find(*n))).or_default().push(device);
     }
@@ -155,7 +155,7 @@ fn parts<'d, 'a>(devices: &'d [Device<'a>], found: &Found) -> Vec<Vec<&'d Device
 }
 
 /// The root bridge all fresh devices name, or all of them where none is.
-fn root_bridge(part: &[&Device<'_>]) -> Option<BridgeId> {
+fn root_bridge(part: &[&DeviceTables<'_>]) -> Option<BridgeId> {
     let said = |fresh: bool| {
         let named = part.iter().filter(|d| !(fresh && d.stale())).filter_map(|d| d.view.bridge.as_ref()?.root_bridge);
         named.collect::<BTreeSet<_>>()

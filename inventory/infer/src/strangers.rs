@@ -1,27 +1,27 @@
 //! Those who are named but not asked: what they are, and what they are called.
 use super::device::show;
 use super::identity::macs_of;
-use super::{Found, Strangers};
+use super::{InferredNetwork, UnlistedPolicy};
 use inventory::alarm::AlarmKind;
 use inventory::evidence::DevicePort;
-use inventory::observation::{Id, LldpNeighbour};
+use inventory::observation::{NeighbourId, LldpNeighbour};
 use inventory::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What strangers are called. A system name is no key: some have none, some send it only now and then, and what left the
 /// factory together shares one.
 #[derive(Default)]
-pub(super) struct Called {
+pub(super) struct UnlistedNames {
     /// The one name that came with a chassis id.
-    names: HashMap<Id, Option<String>>,
+    names: HashMap<NeighbourId, Option<String>>,
     /// Names that several strangers have.
     shared: HashSet<String>,
 }
 
-impl Called {
+impl UnlistedNames {
     /// Out of every row that names a stranger.
-    pub(super) fn new<'r>(rows: impl Iterator<Item = &'r LldpNeighbour>) -> Called {
-        let mut called = Called::default();
+    pub(super) fn new<'r>(rows: impl Iterator<Item = &'r LldpNeighbour>) -> UnlistedNames {
+        let mut called = UnlistedNames::default();
         let mut by_name: BTreeMap<&str, Vec<&LldpNeighbour>> = BTreeMap::new();
         for row in rows.filter(|r| !r.name.is_empty()) {
             by_name.entry(&row.name).or_default().push(row);
@@ -48,15 +48,15 @@ impl Called {
 }
 
 /// Whether an id can tell its owner from others; zeros are everybody's.
-fn tells(id: &Id) -> bool {
-    !matches!(id, Id::Mac(mac) if !mac.is_station())
+fn tells(id: &NeighbourId) -> bool {
+    !matches!(id, NeighbourId::Mac(mac) if !mac.is_station())
 }
 
 /// Whether rows of one name are of several devices: a port cannot be two ports, and a network card that speaks for itself
 /// is known by its one address. Otherwise they are one: some cores send another chassis id to each neighbour.
 fn are_several(rows: &[&LldpNeighbour]) -> bool {
     let chassis = |r: &&&LldpNeighbour| r.chassis.clone().filter(tells);
-    let mut owners: HashMap<&Id, BTreeSet<Id>> = HashMap::new();
+    let mut owners: HashMap<&NeighbourId, BTreeSet<NeighbourId>> = HashMap::new();
     for row in rows {
         if let (Some(port), Some(id)) = (&row.port, chassis(&row)) {
             owners.entry(port).or_default().insert(id);
@@ -67,18 +67,18 @@ fn are_several(rows: &[&LldpNeighbour]) -> bool {
 }
 
 /// A node for somebody a neighbour row names who is not among the devices; `None` where it is only told of.
-pub(super) fn meet(said: &str, place: &DevicePort, row: &LldpNeighbour, how: Strangers, found: &mut Found) -> Option<String> {
+pub(super) fn add_unlisted(said: &str, place: &DevicePort, row: &LldpNeighbour, how: UnlistedPolicy, found: &mut InferredNetwork) -> Option<String> {
     let (name, kind) = match how {
-        Strangers::Told => told(said, place, row, found)?,
-        Strangers::Shown => (said.to_owned(), shown_kind(row)),
+        UnlistedPolicy::Told => told(said, place, row, found)?,
+        UnlistedPolicy::Shown => (said.to_owned(), shown_kind(row)),
     };
     let node = found.node(&name, kind);
-    node.chassis = node.chassis.or(row.chassis.as_ref().and_then(|id| if let Id::Mac(m) = id { Some(*m) } else { None }));
+    node.chassis = node.chassis.or(row.chassis.as_ref().and_then(|id| if let NeighbourId::Mac(m) = id { Some(*m) } else { None }));
     Some(name)
 }
 
 /// A bridge or router is kept as a node, a station only told of.
-fn told(said: &str, place: &DevicePort, row: &LldpNeighbour, found: &mut Found) -> Option<(String, NodeKind)> {
+fn told(said: &str, place: &DevicePort, row: &LldpNeighbour, found: &mut InferredNetwork) -> Option<(String, NodeKind)> {
     let name = as_name(said);
     let kind = match row.capabilities {
         _ if shown_kind(row) == NodeKind::Host => {

@@ -9,19 +9,19 @@ mod stated;
 use super::infer;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{
-    ArpEntry, Bridge, BridgeId, BridgePort, Capabilities, FdbEntry, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
+    ArpEntry, BridgeTable, BridgeId, BridgePort, SystemCapabilities, FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, LldpPort, StpState, SystemGroup,
 };
-use inventory::topology::{Grade, Link, LinkState, NodeKind, Topology};
-use inventory::view::{View, Views};
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind, Topology};
+use inventory::view::{DeviceView, DeviceViews};
 use inventory::{BitsPerSec, Mac, Millis};
 
 mod twins;
 
 /// A network of views under construction. Numbers differ on purpose: port n of a switch has ifIndex 10 + n, bridge
 /// port 20 + n and LLDP local port 30 + n.
-struct Net {
+struct InferenceFixture {
     inventory: Inventory,
-    views: Views,
+    views: DeviceViews,
 }
 
 fn mac(switch: &str, port: u8) -> Mac {
@@ -34,15 +34,15 @@ fn host_mac(host: &str) -> Mac {
     Mac([2, b'h', 0, 0, 0, n])
 }
 
-impl Net {
-    fn new(switches: &[&str], hosts: &str) -> Net {
+impl InferenceFixture {
+    fn new(switches: &[&str], hosts: &str) -> InferenceFixture {
         let stated: String = switches.iter().enumerate().map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1)).collect();
         let text = format!("switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: {hosts}");
         let views = switches.iter().map(|s| ((*s).to_owned(), switch(s))).collect();
-        Net { inventory: Inventory::parse("i.yaml", &text).unwrap(), views }
+        InferenceFixture { inventory: Inventory::parse("i.yaml", &text).unwrap(), views }
     }
 
-    fn view(&mut self, switch: &str) -> &mut View {
+    fn view(&mut self, switch: &str) -> &mut DeviceView {
         self.views.get_mut(switch).unwrap()
     }
 
@@ -62,15 +62,15 @@ impl Net {
             designated_port: None,
         });
         let rate = Some(BitsPerSec::GIGABIT);
-        view.interfaces.as_mut().unwrap().push(Interface {
+        view.interfaces.as_mut().unwrap().push(InterfaceRow {
             index,
             name: name.clone(),
             mac: Some(mac(switch, port)),
             rate,
             up: true,
-            ..Interface::default()
+            ..InterfaceRow::default()
         });
-        view.lldp.as_mut().unwrap().ports.push(LldpPort { number: 30 + u32::from(port), id: Id::Text(name), descr: String::new() });
+        view.lldp.as_mut().unwrap().ports.push(LldpPort { number: 30 + u32::from(port), id: NeighbourId::Text(name), descr: String::new() });
     }
 
     fn hears(&mut self, switch: &str, port: u8, row: LldpNeighbour) {
@@ -100,31 +100,31 @@ impl Net {
     }
 }
 
-fn switch(name: &str) -> View {
-    let bridge = Bridge {
+fn switch(name: &str) -> DeviceView {
+    let bridge = BridgeTable {
         address: Some(mac(name, 0)),
         root_bridge: Some(BridgeId { priority: 4096, address: mac("s0", 0) }),
         priority: 4096,
-        ..Bridge::default()
+        ..BridgeTable::default()
     };
-    let lldp = Lldp { chassis: Some(Id::Mac(mac(name, 0))), name: name.to_owned(), ..Lldp::default() };
-    View {
+    let lldp = LldpTable { chassis: Some(NeighbourId::Mac(mac(name, 0))), name: name.to_owned(), ..LldpTable::default() };
+    DeviceView {
         seen: Some(Millis(1)),
-        system: Some(System { name: name.to_owned(), ..System::default() }),
+        system: Some(SystemGroup { name: name.to_owned(), ..SystemGroup::default() }),
         interfaces: Some(vec![]),
         lldp: Some(lldp),
         bridge: Some(bridge),
-        ..View::default()
+        ..DeviceView::default()
     }
 }
 
 fn named(switch: &str, port: u8) -> LldpNeighbour {
-    let port = Some(Id::Text(format!("swp{port}")));
-    LldpNeighbour { chassis: Some(Id::Mac(mac(switch, 0))), port, name: switch.to_owned(), ..LldpNeighbour::default() }
+    let port = Some(NeighbourId::Text(format!("swp{port}")));
+    LldpNeighbour { chassis: Some(NeighbourId::Mac(mac(switch, 0))), port, name: switch.to_owned(), ..LldpNeighbour::default() }
 }
 
 fn host_row(host: &str) -> LldpNeighbour {
-    let id = Some(Id::Mac(host_mac(host)));
+    let id = Some(NeighbourId::Mac(host_mac(host)));
     LldpNeighbour { chassis: id.clone(), port: id, port_descr: "eth0".into(), name: host.to_owned(), ..LldpNeighbour::default() }
 }
 
@@ -132,8 +132,8 @@ const F: StpState = StpState::Forwarding;
 const B: StpState = StpState::Blocking;
 
 /// Four switches in a ring, s2-s3 blocked at s3, a host on each.
-fn ring() -> Net {
-    let mut net = Net::new(&["s0", "s1", "s2", "s3"], "[n0, n1, n2, n3]");
+fn ring() -> InferenceFixture {
+    let mut net = InferenceFixture::new(&["s0", "s1", "s2", "s3"], "[n0, n1, n2, n3]");
     net.cable(("s0", 1, F), ("s1", 1, F));
     net.cable(("s1", 2, F), ("s2", 1, F));
     net.cable(("s3", 1, B), ("s2", 2, F));
@@ -172,7 +172,7 @@ fn a_ring_with_one_blocked_port_is_a_tree() {
             "s3 swp5 n3 eth0 Forwarding",
         ]
     );
-    assert!(t.links.iter().all(|l| l.grade == Grade::Certain && l.evidence.len() >= 2), "{:#?}", t.links);
+    assert!(t.links.iter().all(|l| l.grade == LinkGrade::Certain && l.evidence.len() >= 2), "{:#?}", t.links);
     assert_eq!((alarms(&t).as_str(), t.root_bridge.as_deref()), ("", Some("s0")));
     assert_eq!((t.clusters.len(), t.clusters[0].name.as_str(), t.clusters[0].hosts.len()), (1, "cluster-s0", 4));
     let tree = t.tree().unwrap();
@@ -222,7 +222,7 @@ fn the_slower_end_sets_the_rate() {
 
 #[test]
 fn parallel_cables_stay_apart() {
-    let mut net = Net::new(&["s0", "s1"], "[n0, n1]");
+    let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.cable(("s0", 1, F), ("s1", 2, F));
     net.cable(("s0", 2, F), ("s1", 1, B));
     net.host("n0", "s0", 5);
@@ -238,15 +238,15 @@ fn neighbours_are_recognized_by_mac_or_name_where_the_chassis_is_strange() {
     let mut net = ring();
     for view in net.views.values_mut() {
         for (i, row) in view.lldp.as_mut().unwrap().neighbours.iter_mut().enumerate() {
-            row.chassis = Some(Id::Text(format!("bogus {i}")));
+            row.chassis = Some(NeighbourId::Text(format!("bogus {i}")));
         }
     }
     let by_name = net.infer();
     assert_eq!(by_name.links.len(), 8, "{}", alarms(&by_name));
     for view in net.views.values_mut() {
         for row in view.lldp.as_mut().unwrap().neighbours.iter_mut().filter(|r| r.name.starts_with('s')) {
-            let port: u8 = if let Some(Id::Text(t)) = &row.port { t[3..].parse().unwrap() } else { unreachable!() };
-            row.port = Some(Id::Mac(mac(&row.name, port)));
+            let port: u8 = if let Some(NeighbourId::Text(t)) = &row.port { t[3..].parse().unwrap() } else { unreachable!() };
+            row.port = Some(NeighbourId::Mac(mac(&row.name, port)));
             row.name = String::new();
         }
     }
@@ -304,7 +304,7 @@ fn two_confirmed_neighbours_on_one_port_are_ambiguous() {
     net.hears("s0", 1, named("s2", 7));
     net.hears("s2", 7, named("s0", 1));
     let t = net.infer();
-    assert_eq!((link(&t, "s0", "s1").grade, link(&t, "s0", "s2").grade), (Grade::Ambiguous, Grade::Ambiguous));
+    assert_eq!((link(&t, "s0", "s1").grade, link(&t, "s0", "s2").grade), (LinkGrade::Ambiguous, LinkGrade::Ambiguous));
     assert!(alarms(&t).contains("switch \"s0\" port swp1: sees s1 and s2 on one cable"), "{}", alarms(&t));
 }
 
@@ -343,9 +343,9 @@ fn a_switch_that_never_answered_is_named() {
 fn a_switch_outside_the_inventory_is_kept_with_an_alarm() {
     let mut net = ring();
     net.port("s1", 7, F);
-    net.hears("s1", 7, LldpNeighbour { capabilities: Some(Capabilities { bridge: true, router: false }), ..named("core 1", 48) });
+    net.hears("s1", 7, LldpNeighbour { capabilities: Some(SystemCapabilities { bridge: true, router: false }), ..named("core 1", 48) });
     net.port("s1", 8, F);
-    net.hears("s1", 8, LldpNeighbour { capabilities: Some(Capabilities::default()), ..host_row("n77") });
+    net.hears("s1", 8, LldpNeighbour { capabilities: Some(SystemCapabilities::default()), ..host_row("n77") });
     let t = net.infer();
     assert_eq!(t.kind("core-1"), Some(NodeKind::Switch));
     assert_eq!(link(&t, "core-1", "s1").a_port, "swp48");
@@ -356,7 +356,7 @@ fn a_switch_outside_the_inventory_is_kept_with_an_alarm() {
 
 #[test]
 fn a_host_without_lldp_hangs_on_the_edge_port_that_learned_it() {
-    let mut net = Net::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}, n1: {address: 10.1.0.1}}");
+    let mut net = InferenceFixture::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}, n1: {address: 10.1.0.1}}");
     net.cable(("s0", 1, F), ("s1", 1, F));
     for (s, far, near) in [("s0", 1, 0), ("s1", 0, 1)] {
         net.port(s, 5, F);
@@ -370,14 +370,14 @@ fn a_host_without_lldp_hangs_on_the_edge_port_that_learned_it() {
     assert_eq!((alarms(&t).as_str(), t.tree().unwrap().hosts()), ("", 2));
     for (s, n) in [("s0", "n0"), ("s1", "n1")] {
         let l = link(&t, s, n);
-        assert_eq!((l.a_port.as_str(), l.grade, l.state), ("swp5", Grade::Inferred, LinkState::Forwarding));
+        assert_eq!((l.a_port.as_str(), l.grade, l.state), ("swp5", LinkGrade::Inferred, LinkState::Forwarding));
         assert!(l.evidence[0].to_string().starts_with(&format!("FDB: {s} learned")), "{:?}", l.evidence);
     }
 }
 
 #[test]
 fn learned_only_on_trunks_is_nowhere() {
-    let mut net = Net::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}}");
+    let mut net = InferenceFixture::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}}");
     net.cable(("s0", 1, F), ("s1", 1, F));
     net.learns("s0", 1, host_mac("n0"));
     let t = net.infer();
@@ -387,7 +387,7 @@ fn learned_only_on_trunks_is_nowhere() {
 
 #[test]
 fn a_cable_without_lldp_is_no_edge_port() {
-    let mut net = Net::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}}");
+    let mut net = InferenceFixture::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}}");
     for s in ["s0", "s1"] {
         net.port(s, 1, F);
     }
@@ -406,7 +406,7 @@ fn several_hosts_behind_one_port_hang_on_an_unmanaged_bridge() {
     net.hears("s2", 5, host_row("n3"));
     let t = net.infer();
     assert_eq!(t.kind("s2-swp5"), Some(NodeKind::Unmanaged));
-    assert_eq!((link(&t, "s2-swp5", "n2").grade, link(&t, "s2", "s2-swp5").state), (Grade::Inferred, LinkState::Forwarding));
+    assert_eq!((link(&t, "s2-swp5", "n2").grade, link(&t, "s2", "s2-swp5").state), (LinkGrade::Inferred, LinkState::Forwarding));
     assert!(alarms(&t).contains("n2, n3 are all behind it"), "{}", alarms(&t));
     assert_eq!((t.tree().unwrap().hosts(), t.to_file().tree().unwrap().hosts()), (4, 4));
 }
@@ -427,7 +427,7 @@ fn a_host_that_moved_is_where_its_frames_come_in() {
     net.learns("s1", 7, host_mac("n3"));
     net.learns("s3", 2, host_mac("n3"));
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n3").grade, alarms(&t).as_str()), (Grade::Certain, ""));
+    assert_eq!((link(&t, "s1", "n3").grade, alarms(&t).as_str()), (LinkGrade::Certain, ""));
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn a_host_on_two_switches_is_an_alarm_and_never_a_silent_pick() {
     let mut net = ring();
     net.host("n3", "s1", 7);
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n3").grade, link(&t, "s3", "n3").grade), (Grade::Ambiguous, Grade::Ambiguous));
+    assert_eq!((link(&t, "s1", "n3").grade, link(&t, "s3", "n3").grade), (LinkGrade::Ambiguous, LinkGrade::Ambiguous));
     assert!(alarms(&t).contains("host \"n3\": seen on s1 port swp7 and s3 port swp5; its place is ambiguous"), "{}", alarms(&t));
     assert!(t.tree().unwrap_err().to_string().contains("host \"n3\""));
     assert!(!t.to_file().hosts.contains_key("n3"));
@@ -454,7 +454,7 @@ fn two_hosts_with_one_mac_are_an_alarm() {
     let mut net = ring();
     for row in &mut net.view("s3").lldp.as_mut().unwrap().neighbours {
         if row.name == "n3" {
-            (row.chassis, row.port) = (Some(Id::Mac(host_mac("n2"))), Some(Id::Mac(host_mac("n2"))));
+            (row.chassis, row.port) = (Some(NeighbourId::Mac(host_mac("n2"))), Some(NeighbourId::Mac(host_mac("n2"))));
         }
     }
     let t = net.infer();
@@ -474,7 +474,7 @@ fn two_hosts_with_one_mac_are_an_alarm() {
 
 #[test]
 fn an_address_claimed_by_two_stations_is_an_alarm() {
-    let mut net = Net::new(&["s0"], "{n0: {address: 10.1.0.1}}");
+    let mut net = InferenceFixture::new(&["s0"], "{n0: {address: 10.1.0.1}}");
     let arp = |n| ArpEntry { ip: "10.1.0.1".parse().unwrap(), mac: host_mac(n) };
     net.view("s0").arp = Some(vec![arp("n1"), arp("n2")]);
     for (port, host) in [(5, "n1"), (6, "n2")] {
@@ -483,7 +483,7 @@ fn an_address_claimed_by_two_stations_is_an_alarm() {
     }
     let t = net.infer();
     assert!(alarms(&t).contains("its address is claimed by 02:68:00:00:00:01, 02:68:00:00:00:02"), "{}", alarms(&t));
-    assert!(t.links.iter().all(|l| l.grade == Grade::Ambiguous) && t.links.len() == 2);
+    assert!(t.links.iter().all(|l| l.grade == LinkGrade::Ambiguous) && t.links.len() == 2);
 }
 
 #[test]
@@ -502,19 +502,19 @@ fn switches_of_one_factory_name_are_told_apart() {
 
 #[test]
 fn without_stp_the_only_way_carries() {
-    let mut net = Net::new(&["s0", "s1"], "[n0, n1]");
+    let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.cable(("s0", 1, F), ("s1", 1, F));
     net.host("n0", "s0", 5);
     net.host("n1", "s1", 5);
     for s in ["s0", "s1"] {
-        net.view(s).bridge = Some(Bridge::default());
+        net.view(s).bridge = Some(BridgeTable::default());
     }
     let t = net.infer();
     assert_eq!((link(&t, "s0", "s1").state, t.root_bridge.as_deref()), (LinkState::Forwarding, None));
     assert_eq!(t.tree().unwrap().hosts(), 2);
     for s in ["s0", "s1"] {
         net.port(s, 2, F);
-        net.view(s).bridge = Some(Bridge::default());
+        net.view(s).bridge = Some(BridgeTable::default());
     }
     net.hears("s0", 2, named("s1", 2));
     net.hears("s1", 2, named("s0", 2));
@@ -533,7 +533,7 @@ fn a_root_bridge_nobody_watches_is_an_alarm() {
 
 #[test]
 fn two_parts_are_two_clusters() {
-    let mut net = Net::new(&["s0", "s1"], "[n0, n1, n2]");
+    let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1, n2]");
     for (h, s, p) in [("n0", "s0", 5), ("n1", "s1", 5), ("n2", "s1", 6)] {
         net.host(h, s, p);
     }
@@ -558,7 +558,7 @@ proptest::proptest! {
                                mute in 0usize..100, turn in 0usize..20) {
         let names: Vec<String> = (0..=parents.len()).map(|i| format!("s{i}")).collect();
         let hosts: Vec<String> = (0..seats.len()).map(|i| format!("n{i}")).collect();
-        let mut net = Net::new(&names.iter().map(String::as_str).collect::<Vec<_>>(), &format!("[{}]", hosts.join(", ")));
+        let mut net = InferenceFixture::new(&names.iter().map(String::as_str).collect::<Vec<_>>(), &format!("[{}]", hosts.join(", ")));
         let mut expected = Vec::new();
         for (i, parent) in parents.iter().enumerate() {
             let (up, down) = (&names[parent % (i + 1)], &names[i + 1]);

@@ -1,25 +1,25 @@
 //! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
-use super::device::{Device, Port, show};
-use super::identity::{Directory, Known, Who};
-use super::shared::{self, Denied, Occupants, Suspect};
-use super::statements::{Protocol, Statement};
-use super::{Found, Strangers, lag, strangers};
+use super::device::{DeviceTables, Port, show};
+use super::identity::{NodeDirectory, ListedNode, NeighbourIdentity};
+use super::shared::{self, DeniedCables, HostsByPort, SuspectSegment};
+use super::statements::{Protocol, NeighbourStatement};
+use super::{InferredNetwork, UnlistedPolicy, lag, strangers};
 use inventory::BitsPerSec;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::{AssumedRate, DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use inventory::observation::LldpNeighbour;
-use inventory::topology::{Grade, Link, LinkState};
+use inventory::topology::{LinkGrade, Link, LinkState};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A cable between switches and its two ends.
-pub(super) struct Trunk {
+pub(super) struct TrunkLink {
     pub(super) link: Link,
     pub(super) ends: [(String, Port); 2],
     both: bool,
 }
 
 /// What one end says: at my port there is somebody, and how I know.
-struct Said<'d> {
+struct EndStatement<'d> {
     at: usize,
     port: Port,
     row: &'d LldpNeighbour,
@@ -29,24 +29,24 @@ struct Said<'d> {
 }
 
 /// What one end says of another that can be asked, too.
-struct Half<'d> {
-    said: Said<'d>,
+struct TrunkHalf<'d> {
+    said: EndStatement<'d>,
     to: usize,
     far: Option<Port>,
 }
 
-impl Said<'_> {
+impl EndStatement<'_> {
     /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is down contradicts itself.
-    fn grade(&self) -> Grade {
+    fn grade(&self) -> LinkGrade {
         match self.protocol {
-            _ if self.down => Grade::Ambiguous,
-            Protocol::Lldp => Grade::Certain,
-            Protocol::Cdp => Grade::Inferred,
+            _ if self.down => LinkGrade::Ambiguous,
+            Protocol::Lldp => LinkGrade::Certain,
+            Protocol::Cdp => LinkGrade::Inferred,
         }
     }
 
     /// What this says for a cable from this device to that neighbour.
-    fn evidence(&self, device: &Device<'_>, neighbour: &str) -> Evidence {
+    fn evidence(&self, device: &DeviceTables<'_>, neighbour: &str) -> Evidence {
         Evidence::Names {
             protocol: self.protocol.into(),
             at: DevicePort::new(device.name, &self.port.name),
@@ -58,7 +58,7 @@ impl Said<'_> {
     }
 }
 
-impl Trunk {
+impl TrunkLink {
     /// Whether both ends say so.
     pub(super) fn confirmed(&self) -> bool {
         self.both
@@ -72,65 +72,65 @@ impl Trunk {
 
 /// Every cable between devices, and to those that are named but not asked. What a device says of itself is dropped.
 pub(super) fn trunks(
-    devices: &[Device<'_>],
-    directory: &Directory<'_>,
-    statements: &[Statement<'_>],
-    strangers: Strangers,
-    suspects: &mut Vec<Suspect>,
-    found: &mut Found,
-) -> Vec<Trunk> {
+    devices: &[DeviceTables<'_>],
+    directory: &NodeDirectory<'_>,
+    statements: &[NeighbourStatement<'_>],
+    strangers: UnlistedPolicy,
+    suspects: &mut Vec<SuspectSegment>,
+    found: &mut InferredNetwork,
+) -> Vec<TrunkLink> {
     let mut halves = Vec::new();
     let mut trunks = Vec::new();
     let mut met = BTreeSet::new();
-    let mut hosts = Occupants::new();
+    let mut hosts = HostsByPort::new();
     let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     for statement in statements {
         let device = &devices[statement.device];
         let row = statement.row.as_ref();
-        let Statement { device: at, protocol, down, .. } = *statement;
-        let said = |by| Said { at, port: statement.port.clone(), row, by, protocol, down };
+        let NeighbourStatement { device: at, protocol, down, .. } = *statement;
+        let said = |by| EndStatement { at, port: statement.port.clone(), row, by, protocol, down };
         let place = DevicePort::new(device.name, &statement.port.name);
-        match directory.who(row) {
-            Who::Known { node: Known::Switch(name), by } if name != device.name => match number.get(name) {
+        match directory.identify(row) {
+            NeighbourIdentity::Known { node: ListedNode::Switch(name), by } if name != device.name => match number.get(name) {
                 Some(&to) => {
                     let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
-                    halves.push(Half { said: said(by), to, far });
+                    halves.push(TrunkHalf { said: said(by), to, far });
                 }
                 // A switch that was never heard itself is a node all the same, but it cannot deny what is said of it.
                 None => {
                     let said = said(by);
-                    let grade = said.grade().max(Grade::Inferred);
+                    let grade = said.grade().max(LinkGrade::Inferred);
                     let mut trunk = mute(device, &said, name, grade);
                     trunk.link.evidence.push(Evidence::Unanswering(name.to_owned()));
                     trunks.push(trunk);
                 }
             },
-            Who::Stranger(name) => {
-                if let Some(name) = strangers::meet(&name, &place, row, strangers, found) {
+            NeighbourIdentity::Stranger(name) => {
+                if let Some(name) = strangers::add_unlisted(&name, &place, row, strangers, found) {
                     met.insert(name.clone());
                     let said = said(RecognizedBy::OwnName);
                     trunks.push(mute(device, &said, &name, said.grade()));
                 }
             }
-            Who::Known { node: Known::Host(host), .. } => {
+            NeighbourIdentity::Known { node: ListedNode::Host(host), .. } => {
                 hosts.entry((device.name.to_owned(), statement.port.name.clone())).or_default().insert(host.to_owned());
                 continue;
             }
-            Who::Known { .. } | Who::Nobody => continue,
+            NeighbourIdentity::Known { .. } | NeighbourIdentity::Nobody => continue,
         }
         if statement.down {
             found.alarm(device.name, AlarmKind::DownPortNames(place));
         }
     }
-    let key = |h: &Half<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
+    let key = |h: &TrunkHalf<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
     halves.sort_by_key(key);
     halves.dedup_by_key(|h| key(h));
-    let mut denied = Denied::new();
+    let mut denied = DeniedCables::new();
     trunks.extend(pair(devices, &halves, &mut denied));
-    let trunks = shared::one_cable_a_port(devices, lag::matched(devices, trunks), &hosts, strangers, (suspects, &mut denied), found);
-    shared::cut_off(devices, denied, &trunks, (&hosts, suspects), found);
+    let trunks = shared::resolve_shared_ports(devices, lag::match_members(devices, trunks), &hosts, strangers, (suspects, &mut denied), found);
+    shared::report_isolated_ports(devices, denied, &trunks, (&hosts, suspects), found);
     // Whose every cable turned out to be another's is nobody.
-    let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(Suspect::names));
+    let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(SuspectSegment::names));
     let ends: BTreeSet<&String> = ends.collect();
     met.iter().filter(|name| !ends.contains(name)).for_each(|name| drop(found.nodes.remove(name)));
     trunks
@@ -138,7 +138,7 @@ pub(super) fn trunks(
 
 /// Joins what both ends say: first where the ports agree on both sides, then where one side cannot be told, then
 /// where just one statement is left each way.
-fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec<Trunk> {
+fn pair(devices: &[DeviceTables<'_>], halves: &[TrunkHalf<'_>], denied: &mut DeniedCables) -> Vec<TrunkLink> {
     let mut partner: Vec<Option<usize>> = vec![None; halves.len()];
     let agree = |far: &Option<Port>, port: &Port| far.as_ref() == Some(port);
     let mut between: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
@@ -146,7 +146,7 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec
     for strict in [true, false] {
         for i in 0..halves.len() {
             let a = &halves[i];
-            let fits = |b: &Half<'_>| {
+            let fits = |b: &TrunkHalf<'_>| {
                 let (there, back) = (agree(&a.far, &b.said.port), agree(&b.far, &a.said.port));
                 if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
             };
@@ -167,7 +167,7 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec
             partner[*i] = Some(*j);
         }
     }
-    let trunk = |(i, half): (usize, &Half<'_>)| match partner[i] {
+    let trunk = |(i, half): (usize, &TrunkHalf<'_>)| match partner[i] {
         Some(j) if j < i => None,
         Some(j) => Some(joined(devices, half, Some(&halves[j]))),
         None => one_sided(devices, half, denied),
@@ -177,8 +177,8 @@ fn pair(devices: &[Device<'_>], halves: &[Half<'_>], denied: &mut Denied) -> Vec
 
 /// A cable that only one end speaks of. It is not there when the other end's port is down, or when who is named calls itself
 /// otherwise: anybody may announce a switch's identifiers.
-fn one_sided(devices: &[Device<'_>], half: &Half<'_>, denied: &mut Denied) -> Option<Trunk> {
-    let Half { said, to, far } = half;
+fn one_sided(devices: &[DeviceTables<'_>], half: &TrunkHalf<'_>, denied: &mut DeniedCables) -> Option<TrunkLink> {
+    let TrunkHalf { said, to, far } = half;
     let (near, other) = (&devices[said.at], &devices[*to]);
     let (at, protocol) = (DevicePort::new(near.name, &said.port.name), NeighbourProtocol::from(said.protocol));
     let kind = match far.as_ref().filter(|p| other.is_down(p)) {
@@ -193,8 +193,8 @@ fn one_sided(devices: &[Device<'_>], half: &Half<'_>, denied: &mut Denied) -> Op
     None
 }
 
-fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> Trunk {
-    let Half { said, to, far } = half;
+fn joined(devices: &[DeviceTables<'_>], half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> TrunkLink {
+    let TrunkHalf { said, to, far } = half;
     let (near, other) = (&devices[said.at], &devices[*to]);
     let far = back.map(|b| b.said.port.clone()).or_else(|| far.clone());
     let far = far.unwrap_or_else(|| Port { name: far_name(said.row), index: None });
@@ -204,18 +204,18 @@ fn joined(devices: &[Device<'_>], half: &Half<'_>, back: Option<&Half<'_>>) -> T
         None => evidence.push(Evidence::NotNamedBack { device: other.name.to_owned(), other: near.name.to_owned() }),
     }
     let rates = [near.rate(&said.port), other.rate(&far)];
-    let grade = said.grade().max(back.map_or(Grade::Certain, |b| b.said.grade()));
+    let grade = said.grade().max(back.map_or(LinkGrade::Certain, |b| b.said.grade()));
     // One statement by LLDP is enough, whatever the other end says by CDP.
     let sure = [Some(said), back.map(|b| &b.said)].into_iter().flatten().any(|s| s.protocol == Protocol::Lldp);
-    let grade = if sure && grade == Grade::Inferred { Grade::Certain } else { grade };
+    let grade = if sure && grade == LinkGrade::Inferred { LinkGrade::Certain } else { grade };
     // Who hears others by LLDP would hear this one, too: somebody else may speak in its name.
     let unheard = back.is_none() && !other.stale() && other.lldp().is_some_and(|l| !l.neighbours.is_empty());
-    let grade = if unheard { grade.max(Grade::Inferred) } else { grade };
+    let grade = if unheard { grade.max(LinkGrade::Inferred) } else { grade };
     cable([(near.name, said.port.clone()), (other.name, far)], rates, grade, evidence, back.is_some())
 }
 
 /// A cable to somebody who was never heard.
-fn mute(device: &Device<'_>, said: &Said<'_>, name: &str, grade: Grade) -> Trunk {
+fn mute(device: &DeviceTables<'_>, said: &EndStatement<'_>, name: &str, grade: LinkGrade) -> TrunkLink {
     let far = Port { name: far_name(said.row), index: None };
     let rates = [device.rate(&said.port), None];
     cable([(device.name, said.port.clone()), (name, far)], rates, grade, vec![said.evidence(device, name)], false)
@@ -224,11 +224,11 @@ fn mute(device: &Device<'_>, said: &Said<'_>, name: &str, grade: Grade) -> Trunk
 pub(super) fn cable(
     [(a, a_port), (b, b_port)]: [(&str, Port); 2],
     rates: [Option<BitsPerSec>; 2],
-    grade: Grade,
+    grade: LinkGrade,
     mut evidence: Vec<Evidence>,
     both: bool,
-) -> Trunk {
-    Trunk {
+) -> TrunkLink {
+    TrunkLink {
         link: Link {
             a: a.to_owned(),
             a_port: a_port.name.clone(),

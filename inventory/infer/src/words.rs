@@ -1,16 +1,16 @@
 //! What hosts' agents say, and which of their cards it is about. A host speaks for itself only: of whose an address is,
 //! switches and the inventory know better.
-use super::{Found, Scope};
+use super::{InferredNetwork, InferenceScope};
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
 use inventory::host_report::{HostReport, Nic};
-use inventory::inventory_file::Host;
-use inventory::view::Views;
+use inventory::inventory_file::InventoryHost;
+use inventory::view::DeviceViews;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// One host's word.
-pub(super) struct Word<'a> {
+pub(super) struct HostStatement<'a> {
     pub(super) report: &'a HostReport,
     /// Its cards on the cluster network: those the inventory means, else all.
     pub(super) cards: Vec<&'a Nic>,
@@ -19,20 +19,20 @@ pub(super) struct Word<'a> {
 }
 
 /// Words by host.
-pub(super) type Words<'a> = BTreeMap<&'a str, Word<'a>>;
+pub(super) type StatementsByHost<'a> = BTreeMap<&'a str, HostStatement<'a>>;
 
 /// The words of the hosts that are looked for.
-pub(super) fn words<'a>(scope: &Scope<'a>, views: &'a Views) -> Words<'a> {
-    let word = |(name, host): (&'a String, &Host)| {
+pub(super) fn host_statements<'a>(scope: &InferenceScope<'a>, views: &'a DeviceViews) -> StatementsByHost<'a> {
+    let word = |(name, host): (&'a String, &InventoryHost)| {
         let view = views.get(name)?;
         let report = view.host.as_ref()?;
-        Some((name.as_str(), Word { report, cards: cards(host, report), old: view.stale.is_some() }))
+        Some((name.as_str(), HostStatement { report, cards: cards(host, report), old: view.stale.is_some() }))
     };
     scope.hosts.iter().filter_map(word).collect()
 }
 
 /// The cards with the MAC or network address the inventory states, with the members of a bond that has it.
-fn cards<'a>(host: &Host, report: &'a HostReport) -> Vec<&'a Nic> {
+fn cards<'a>(host: &InventoryHost, report: &'a HostReport) -> Vec<&'a Nic> {
     let has = |nic: &Nic| match (host.mac, host.address) {
         (Some(mac), _) => nic.mac == Some(mac),
         (None, Some(address)) => nic.addresses.iter().any(|(a, _)| *a == address),
@@ -45,7 +45,7 @@ fn cards<'a>(host: &Host, report: &'a HostReport) -> Vec<&'a Nic> {
     report.nics.iter().filter(belongs).collect()
 }
 
-impl Word<'_> {
+impl HostStatement<'_> {
     pub(super) fn card(&self, name: &str) -> Option<&Nic> {
         self.cards.iter().find(|n| n.name == name).copied()
     }
@@ -56,7 +56,7 @@ impl Word<'_> {
 }
 
 /// The MAC addresses that hosts have by their own word and that no other host claims. Who claims another's is told of.
-pub(super) fn own_macs<'a>(words: &Words<'a>, found: &mut Found) -> Vec<(&'a str, Mac)> {
+pub(super) fn own_macs<'a>(words: &StatementsByHost<'a>, found: &mut InferredNetwork) -> Vec<(&'a str, Mac)> {
     let mut own = Vec::new();
     for (mac, hosts) in claimed(words, |word| word.macs().collect()) {
         match hosts[..] {
@@ -71,8 +71,8 @@ pub(super) fn own_macs<'a>(words: &Words<'a>, found: &mut Found) -> Vec<(&'a str
 }
 
 /// The network addresses of just one host each.
-pub(super) fn own_addresses<'a>(words: &Words<'a>) -> Vec<(&'a str, IpAddr)> {
-    let addresses = |word: &Word<'_>| word.cards.iter().flat_map(|c| c.addresses.iter().map(|a| a.0)).collect();
+pub(super) fn own_addresses<'a>(words: &StatementsByHost<'a>) -> Vec<(&'a str, IpAddr)> {
+    let addresses = |word: &HostStatement<'_>| word.cards.iter().flat_map(|c| c.addresses.iter().map(|a| a.0)).collect();
     claimed(words, addresses)
         .into_iter()
         .filter_map(|(address, hosts)| if let [host] = hosts[..] { Some((host, address)) } else { None })
@@ -80,7 +80,7 @@ pub(super) fn own_addresses<'a>(words: &Words<'a>) -> Vec<(&'a str, IpAddr)> {
 }
 
 /// Who claims what, each host once.
-fn claimed<'a, T: Ord>(words: &Words<'a>, of: impl Fn(&Word<'a>) -> BTreeSet<T>) -> BTreeMap<T, Vec<&'a str>> {
+fn claimed<'a, T: Ord>(words: &StatementsByHost<'a>, of: impl Fn(&HostStatement<'a>) -> BTreeSet<T>) -> BTreeMap<T, Vec<&'a str>> {
     let mut claimed: BTreeMap<T, Vec<&str>> = BTreeMap::new();
     for (host, word) in words {
         for what in of(word) {

@@ -1,5 +1,5 @@
 //! What an inventory must not say.
-use super::{Inventory, Timing};
+use super::{Inventory, InventoryTiming};
 use crate::address::AddressFault;
 use crate::plain::{LABEL, is_label};
 use crate::topology::LinkState;
@@ -12,15 +12,15 @@ use std::time::Duration;
 /// A contradiction and where the text shows it best.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
-pub(super) struct Contradiction {
+pub(super) struct InventoryContradiction {
     pub(super) section: &'static str,
     pub(super) name: String,
     pub(super) problem: String,
 }
 
 impl Inventory {
-    pub(super) fn contradiction(&self) -> Option<Contradiction> {
-        let at = |section, name: &str, problem| Some(Contradiction { section, name: name.to_owned(), problem });
+    pub(super) fn contradiction(&self) -> Option<InventoryContradiction> {
+        let at = |section, name: &str, problem| Some(InventoryContradiction { section, name: name.to_owned(), problem });
         if self.switches.is_empty() {
             return at("switches", "switches", "switches: none stated; expected at least one like s0: {address: 10.0.0.1}".to_owned());
         }
@@ -78,10 +78,10 @@ impl Inventory {
     }
 
     /// Devices that cannot be asked have names of their own.
-    fn box_contradiction(&self) -> Option<Contradiction> {
+    fn box_contradiction(&self) -> Option<InventoryContradiction> {
         let mut seen: HashSet<&String> = self.switches.keys().chain(self.hosts.keys()).collect();
         for (section, name) in self.routers.iter().map(|n| ("routers", n)).chain(self.unmanaged.iter().map(|n| ("unmanaged", n))) {
-            let at = |problem| Some(Contradiction { section, name: name.clone(), problem });
+            let at = |problem| Some(InventoryContradiction { section, name: name.clone(), problem });
             if !is_name(name) {
                 return at(format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
             }
@@ -93,13 +93,13 @@ impl Inventory {
     }
 
     /// A link has two ends among what is listed, and a port holds one cable.
-    fn link_contradiction(&self) -> Option<Contradiction> {
+    fn link_contradiction(&self) -> Option<InventoryContradiction> {
         let inner = |n: &str| self.switches.contains_key(n) || [&self.routers, &self.unmanaged].iter().any(|l| l.iter().any(|x| x == n));
         let mut taken = HashSet::new();
         for link in &self.links {
             let name = format!("link {}-{}", link.a, link.b);
             let at = |end: &str, problem: String| {
-                Some(Contradiction { section: "links", name: end.to_owned(), problem: format!("{name}: {problem}") })
+                Some(InventoryContradiction { section: "links", name: end.to_owned(), problem: format!("{name}: {problem}") })
             };
             if !inner(&link.a) {
                 return at(&link.a, format!("\"{}\" is none of switches, routers and unmanaged; a host comes second, as b", link.a));
@@ -128,10 +128,10 @@ impl Inventory {
     }
 
     /// A cluster is of hosts, and a host is in one.
-    fn cluster_contradiction(&self) -> Option<Contradiction> {
+    fn cluster_contradiction(&self) -> Option<InventoryContradiction> {
         let mut first = HashMap::new();
         for (cluster, hosts) in &self.clusters {
-            let at = |problem| Some(Contradiction { section: "clusters", name: cluster.clone(), problem });
+            let at = |problem| Some(InventoryContradiction { section: "clusters", name: cluster.clone(), problem });
             if !is_name(cluster) {
                 return at(format!("cluster {cluster:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
             }
@@ -148,7 +148,7 @@ impl Inventory {
     }
 }
 
-impl Timing {
+impl InventoryTiming {
     fn contradiction(&self) -> Option<(&'static str, String)> {
         let hour = Duration::from_secs(3600);
         for (name, value, least) in

@@ -5,29 +5,29 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// How to be let in by an SNMP agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(into = "Stated")]
+#[serde(into = "CredentialFields")]
 pub enum Credential {
     /// SNMPv2c (RFC 1901).
     Community(Secret),
     /// SNMPv3 with the user-based security model (RFC 3414).
-    User(User),
+    User(SnmpUser),
 }
 
 /// An SNMPv3 user. Without `auth` messages are neither signed nor encrypted, without `priv` only signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
+pub struct SnmpUser {
     /// Its security name.
     pub name: String,
     /// How messages are signed.
-    pub auth: Option<Auth>,
+    pub auth: Option<AuthSettings>,
     /// How they are encrypted; only together with `auth`.
-    pub privacy: Option<Privacy>,
+    pub privacy: Option<PrivacySettings>,
 }
 
 /// An authentication protocol and its pass phrase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Auth {
+pub struct AuthSettings {
     /// The digest.
     pub protocol: AuthProtocol,
     /// The pass phrase, at least eight octets (RFC 3414, 11.2).
@@ -37,7 +37,7 @@ pub struct Auth {
 /// A privacy protocol and its pass phrase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Privacy {
+pub struct PrivacySettings {
     /// The cipher.
     pub protocol: PrivacyProtocol,
     /// The pass phrase, at least eight octets.
@@ -77,46 +77,46 @@ pub enum PrivacyProtocol {
 /// A credential as written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stated {
-    version: Version,
+pub(super) struct CredentialFields {
+    version: SnmpVersion,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     community: Option<Secret>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    auth: Option<Auth>,
+    auth: Option<AuthSettings>,
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "priv")]
-    privacy: Option<Privacy>,
+    privacy: Option<PrivacySettings>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-enum Version {
+enum SnmpVersion {
     #[serde(rename = "2c")]
     V2c,
     #[serde(rename = "3")]
     V3,
 }
 
-impl<'de> Deserialize<'de> for Version {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Version, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Version;
+impl<'de> Deserialize<'de> for SnmpVersion {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<SnmpVersion, D::Error> {
+        struct CredentialVisitor;
+        impl serde::de::Visitor<'_> for CredentialVisitor {
+            type Value = SnmpVersion;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an SNMP version, 2c or 3")
             }
-            fn visit_u64<E: Error>(self, n: u64) -> Result<Version, E> {
+            fn visit_u64<E: Error>(self, n: u64) -> Result<SnmpVersion, E> {
                 self.visit_str(&n.to_string())
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Version, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<SnmpVersion, E> {
                 match text {
-                    "2c" | "v2c" => Ok(Version::V2c),
-                    "3" | "v3" => Ok(Version::V3),
+                    "2c" | "v2c" => Ok(SnmpVersion::V2c),
+                    "3" | "v3" => Ok(SnmpVersion::V3),
                     _ => Err(E::custom(format!("SNMP version \"{text}\": expected 2c or 3"))),
                 }
             }
         }
-        d.deserialize_any(Visitor)
+        d.deserialize_any(CredentialVisitor)
     }
 }
 
@@ -164,32 +164,32 @@ impl Credential {
     }
 }
 
-impl TryFrom<Stated> for Credential {
+impl TryFrom<CredentialFields> for Credential {
     type Error = String;
 
-    fn try_from(stated: Stated) -> Result<Credential, String> {
+    fn try_from(stated: CredentialFields) -> Result<Credential, String> {
         let credential = match stated {
-            Stated { version: Version::V2c, community: Some(community), user: None, auth: None, privacy: None } => {
+            CredentialFields { version: SnmpVersion::V2c, community: Some(community), user: None, auth: None, privacy: None } => {
                 Credential::Community(community)
             }
-            Stated { version: Version::V2c, community: None, .. } => return Err("version 2c: expected community: NAME".to_owned()),
-            Stated { version: Version::V2c, .. } => {
+            CredentialFields { version: SnmpVersion::V2c, community: None, .. } => return Err("version 2c: expected community: NAME".to_owned()),
+            CredentialFields { version: SnmpVersion::V2c, .. } => {
                 return Err("version 2c: takes a community; user, auth and priv are for version 3".to_owned());
             }
-            Stated { community: Some(_), .. } => return Err("version 3: takes a user; community is for version 2c".to_owned()),
-            Stated { user: None, .. } => return Err("version 3: expected user: NAME".to_owned()),
-            Stated { auth: None, privacy: Some(_), .. } => return Err("version 3: priv needs auth too (RFC 3414, 1.4.3)".to_owned()),
-            Stated { user: Some(name), auth, privacy, .. } => Credential::User(User { name, auth, privacy }),
+            CredentialFields { community: Some(_), .. } => return Err("version 3: takes a user; community is for version 2c".to_owned()),
+            CredentialFields { user: None, .. } => return Err("version 3: expected user: NAME".to_owned()),
+            CredentialFields { auth: None, privacy: Some(_), .. } => return Err("version 3: priv needs auth too (RFC 3414, 1.4.3)".to_owned()),
+            CredentialFields { user: Some(name), auth, privacy, .. } => Credential::User(SnmpUser { name, auth, privacy }),
         };
         credential.weakness().map_or(Ok(credential), Err)
     }
 }
 
-impl From<Credential> for Stated {
-    fn from(credential: Credential) -> Stated {
+impl From<Credential> for CredentialFields {
+    fn from(credential: Credential) -> CredentialFields {
         match credential {
-            Credential::Community(c) => Stated { version: Version::V2c, community: Some(c), user: None, auth: None, privacy: None },
-            Credential::User(u) => Stated { version: Version::V3, community: None, user: Some(u.name), auth: u.auth, privacy: u.privacy },
+            Credential::Community(c) => CredentialFields { version: SnmpVersion::V2c, community: Some(c), user: None, auth: None, privacy: None },
+            Credential::User(u) => CredentialFields { version: SnmpVersion::V3, community: None, user: Some(u.name), auth: u.auth, privacy: u.privacy },
         }
     }
 }

@@ -38,7 +38,7 @@ fn reads_what_the_operator_writes() {
         "i.yaml",
         "switches: {s0: {address: fd00::1}}\nsnmp: {default: {version: 2c, community: a}}\nhosts:\n  n0:\n  n1:\n",
     );
-    assert_eq!(bare.unwrap().hosts["n1"], Host::default());
+    assert_eq!(bare.unwrap().hosts["n1"], InventoryHost::default());
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn what_is_expected_is_named_as_it_is_written() {
 #[test]
 fn secrets_come_from_elsewhere() {
     let text = GOOD.replace("key: authpass12", "key: {env: AUTH}").replace("community: public", "community: {file: /c}");
-    let read = |place: Place<'_>| match place {
-        Place::Env("AUTH") => Ok("12345678".to_owned()),
-        Place::File("/c") => Ok("private\n".to_owned()),
+    let read = |place: SecretLocation<'_>| match place {
+        SecretLocation::Env("AUTH") => Ok("12345678".to_owned()),
+        SecretLocation::File("/c") => Ok("private\n".to_owned()),
         _ => Err("unexpected".to_owned()),
     };
     let mut i = Inventory::parse("i.yaml", &text).unwrap();

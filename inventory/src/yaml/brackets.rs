@@ -3,7 +3,7 @@
 //! Where libyaml would find an error, anything may be counted: it reads no further there.
 
 /// The line, from 1, on which brackets are nested deeper than `most` for the first time.
-pub(super) fn deeper(text: &str, most: usize) -> Option<usize> {
+pub(super) fn line_nested_deeper(text: &str, most: usize) -> Option<usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut scanner = BracketScanner { rest: text, line: 1, column: 0, depth: 0, blocks: Vec::new(), key: None };
     while let Some(c) = scanner.peek() {
@@ -183,11 +183,11 @@ impl BracketScanner<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::deeper;
+    use super::line_nested_deeper;
     use serde_yaml::Value;
 
     fn depth(text: &str) -> usize {
-        (0..).find(|most| deeper(text, *most).is_none()).unwrap()
+        (0..).find(|most| line_nested_deeper(text, *most).is_none()).unwrap()
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         ] {
             assert_eq!(depth(text), wanted, "{text:?}");
         }
-        assert_eq!(deeper("a:\r\n- b\n- [\n[\n[", 2), Some(5));
+        assert_eq!(line_nested_deeper("a:\r\n- b\n- [\n[\n[", 2), Some(5));
     }
 
     /// How deep lists and maps are nested.

@@ -2,9 +2,9 @@
 use anyhow::{Context, bail, ensure};
 use api::Snapshot;
 use inventory::TopologyFile;
-use lab::mpi::{Job, Mpi};
+use lab::mpi::{MpiJob, Mpi};
 use lab::plan::CONTROL;
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -33,7 +33,7 @@ impl DemoCluster {
     /// Brings the lab up.
     pub(crate) fn up(name: &str, file: TopologyFile, mpi: Mpi, bench: BenchProgram) -> anyhow::Result<DemoCluster> {
         let program = std::env::current_exe().context("the path of this program")?;
-        let lab = Lab::up(name, &file, Options::default(), &program)?;
+        let lab = Lab::up(name, &file, LabOptions::default(), &program)?;
         let logs = lab.dir();
         Ok(DemoCluster { file, lab, program, mpi, bench, logs, daemon: None, job: None, is_up: true })
     }
@@ -51,7 +51,7 @@ impl DemoCluster {
     /// channel.
     pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
         let bench = (self.bench)(self.mpi)?;
-        let job = Job { timeout: Some(limit + Duration::from_secs(60)), ..Job::new(self.mpi) };
+        let job = MpiJob { timeout: Some(limit + Duration::from_secs(60)), ..MpiJob::new(self.mpi) };
         let mut command = self.lab.mpirun(&job, [bench]);
         command.args(["--watch", "--check", "--collective", "both", "--size", "65536", "--seconds", &limit.as_secs().to_string()]);
         File::create(self.job_wanted())?;

@@ -4,13 +4,13 @@
 //! Targets, one thread: 200 ms where hosts speak LLDP, so that a recabling stays below 300 ms; 500 ms where databases place
 //! them; 1 s where some switches speak no LLDP and their databases are held against everybody's.
 use criterion::{Criterion, criterion_group, criterion_main};
-use fleet::network::{Network, Options, generate};
+use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
 use infer::infer;
 use std::hint::black_box;
 use std::time::Duration;
 
-fn network(options: impl FnOnce(&mut Options)) -> Network {
-    let mut all = Options::regular(1_000, 20_000);
+fn network(options: impl FnOnce(&mut NetworkOptions)) -> GeneratedNetwork {
+    let mut all = NetworkOptions::regular(1_000, 20_000);
     options(&mut all);
     generate(&all, 1)
 }
@@ -23,7 +23,7 @@ fn cold(c: &mut Criterion) {
         ("hosts in databases", network(|o| (o.host_lldp, o.talks) = (0.0, 10))),
         ("one switch in a hundred without LLDP", network(|o| o.mute = 0.01)),
     ];
-    for (name, Network { inventory, views, .. }) in &networks {
+    for (name, GeneratedNetwork { inventory, views, .. }) in &networks {
         group.bench_function(*name, |b| b.iter(|| infer(black_box(inventory), black_box(views))));
     }
     group.finish();

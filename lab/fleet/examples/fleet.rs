@@ -6,8 +6,8 @@
 //!
 //! Says `ready` when everything answers. Then each line of standard input is a command, answered by a line: `move HOST SWITCH`
 //! plugs a host into another switch; the end of the input ends the fleet.
-use fleet::network::{Options, generate};
-use fleet::responder::Responder;
+use fleet::network::{NetworkOptions, generate};
+use fleet::responder::SnmpResponder;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 
 struct Args {
     inventory: PathBuf,
-    options: Options,
+    options: NetworkOptions,
     delay: Duration,
     timing: String,
 }
@@ -24,7 +24,7 @@ struct Args {
 fn args() -> Result<Args, Box<dyn Error>> {
     let mut rest: VecDeque<String> = std::env::args().skip(1).collect();
     let inventory = rest.pop_front().ok_or("fleet: no INVENTORY to write; expected fleet INVENTORY [--switches N] [--hosts N]")?.into();
-    let options = Options::regular(1_000, 20_000);
+    let options = NetworkOptions::regular(1_000, 20_000);
     let mut args = Args { inventory, options, delay: Duration::from_millis(1), timing: String::new() };
     while let Some(flag) = rest.pop_front() {
         let value = rest.pop_front().ok_or_else(|| format!("fleet: {flag}: nothing follows it"))?;
@@ -46,7 +46,7 @@ fn args() -> Result<Args, Box<dyn Error>> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let Args { inventory, options, delay, timing } = args()?;
     let mut network = generate(&options, 1);
-    let responder = Responder::start(&network.views, delay).await?;
+    let responder = SnmpResponder::start(&network.views, delay).await?;
     let hosts = network.inventory.hosts.iter().map(|(name, host)| (name.as_str(), host.mac));
     let text = responder.inventory(hosts, &timing);
     std::fs::write(&inventory, text).map_err(|e| format!("fleet: {}: {e}", inventory.display()))?;

@@ -4,7 +4,7 @@
 //! Counters move: uptime, octets and the time since the last topology change run on while the device is up.
 mod tables;
 
-use inventory::view::View;
+use inventory::view::DeviceView;
 use snmp::{Oid, Value};
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ const OCTETS_A_SECOND: u64 = 1_000_000;
 
 /// What a device serves.
 #[derive(Debug, Clone, Default)]
-pub struct Mib {
-    rows: Vec<(Oid, Cell)>,
+pub struct DeviceMib {
+    rows: Vec<(Oid, MibCell)>,
 }
 
 /// The content of an instance.
 #[derive(Debug, Clone, PartialEq)]
-enum Cell {
+enum MibCell {
     Fixed(Value),
     /// TimeTicks that run on from this.
     Ticks(u32),
@@ -27,24 +27,24 @@ enum Cell {
     Octets(u64),
 }
 
-impl Cell {
+impl MibCell {
     fn after(&self, up: Duration) -> Value {
         match self {
-            Cell::Fixed(value) => value.clone(),
-            Cell::Ticks(since) => Value::TimeTicks(since.wrapping_add((up.as_millis() / 10) as u32)),
-            Cell::Octets(since) => Value::Counter64(since.wrapping_add(up.as_millis() as u64 * OCTETS_A_SECOND / 1000)),
+            MibCell::Fixed(value) => value.clone(),
+            MibCell::Ticks(since) => Value::TimeTicks(since.wrapping_add((up.as_millis() / 10) as u32)),
+            MibCell::Octets(since) => Value::Counter64(since.wrapping_add(up.as_millis() as u64 * OCTETS_A_SECOND / 1000)),
         }
     }
 }
 
-impl Mib {
+impl DeviceMib {
     /// The rows of every table that was ever read; the others are not served.
-    pub fn new(view: &View) -> Mib {
+    pub fn new(view: &DeviceView) -> DeviceMib {
         let mut rows = Vec::new();
         tables::render(view, &mut rows);
         rows.sort_by(|(a, _), (b, _)| a.cmp(b));
         rows.dedup_by(|(a, _), (b, _)| a == b);
-        Mib { rows }
+        DeviceMib { rows }
     }
 
     /// The instance of exactly this name, as it stands so long after the rows were made (RFC 3416, 4.2.1).

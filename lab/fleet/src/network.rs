@@ -20,32 +20,32 @@ mod tests;
 use fastrand::Rng;
 use inventory::Topology;
 use inventory::inventory_file::Inventory;
-use inventory::view::Views;
+use inventory::view::DeviceViews;
 use std::collections::BTreeSet;
 
 /// A generated network.
 #[derive(Debug, Clone)]
-pub struct Network {
+pub struct GeneratedNetwork {
     /// What is cabled, as nobody can know it: every node, and every link with ports, members, rate and state. Bridges
     /// that nobody lists are of kind `Unmanaged`; the ports of those have no names.
     pub truth: Topology,
     /// What the operator wrote down: switches at made-up addresses, and hosts.
     pub inventory: Inventory,
     /// What the switches say that answer.
-    pub views: Views,
+    pub views: DeviceViews,
     /// Switches of the inventory that do not answer.
     pub silent: BTreeSet<String>,
 }
 
 /// How large a network is, and how bad. Shares are from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct NetworkOptions {
     /// How many switches the inventory lists.
     pub switches: usize,
     /// How many hosts.
     pub hosts: usize,
     /// How the switches are joined.
-    pub shape: Shape,
+    pub shape: NetworkShape,
     /// Cables between switches beyond a tree; spanning tree blocks them. None where no spanning tree runs.
     pub redundant: usize,
     /// Whether the switches run spanning tree.
@@ -87,7 +87,7 @@ pub struct Options {
 
 /// How switches are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum NetworkShape {
     /// One after the other.
     Row,
     /// All on the first.
@@ -100,13 +100,13 @@ pub enum Shape {
     Fan(usize),
 }
 
-impl Options {
+impl NetworkOptions {
     /// A large network of one vendor where all is well: a tree of switches with up to 32 others below each.
-    pub fn regular(switches: usize, hosts: usize) -> Options {
-        Options {
+    pub fn regular(switches: usize, hosts: usize) -> NetworkOptions {
+        NetworkOptions {
             switches,
             hosts,
-            shape: Shape::Fan(32),
+            shape: NetworkShape::Fan(32),
             redundant: switches / 10,
             spanning_tree: true,
             aggregates: 0.0,
@@ -127,11 +127,11 @@ impl Options {
     }
 
     /// A small network as they grow in the field, with a fifth of the switches silent: every seed another mixture.
-    pub fn field(seed: u64) -> Options {
+    pub fn field(seed: u64) -> NetworkOptions {
         let mut rng = Rng::with_seed(seed ^ 0x6669_656c_6400);
         let switches = rng.usize(2..=15);
-        let shapes = [Shape::Row, Shape::Star, Shape::Random, Shape::Random, Shape::Spines(2), Shape::Fan(3)];
-        Options {
+        let shapes = [NetworkShape::Row, NetworkShape::Star, NetworkShape::Random, NetworkShape::Random, NetworkShape::Spines(2), NetworkShape::Fan(3)];
+        NetworkOptions {
             switches,
             hosts: rng.usize(switches..=6 * switches),
             shape: shapes[rng.usize(..shapes.len())],
@@ -156,12 +156,12 @@ impl Options {
 }
 
 /// The network of a seed: the same options and seed give the same network.
-pub fn generate(options: &Options, seed: u64) -> Network {
+pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
     let mut rng = Rng::with_seed(seed);
     let wiring = wiring::wiring(options, &mut rng);
-    let span = span::Span::new(&wiring, options.spanning_tree);
+    let span = span::SpanningTreeState::new(&wiring, options.spanning_tree);
     let learned = traffic::learned(&wiring, &span, options, &mut rng);
-    Network {
+    GeneratedNetwork {
         truth: said::truth(&wiring, &span),
         inventory: said::inventory(&wiring, options, &mut rng),
         views: said::views(&wiring, &span, &learned, &mut rng),

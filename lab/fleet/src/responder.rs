@@ -1,9 +1,9 @@
 //! Many devices in one process, each answering SNMPv2c on a loopback address of its own.
 mod answer;
 
-use crate::mib::Mib;
+use crate::mib::DeviceMib;
 use inventory::Mac;
-use inventory::view::{View, Views};
+use inventory::view::{DeviceView, DeviceViews};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -21,40 +21,40 @@ const LONGEST_REQUEST: usize = 4096;
 
 /// Devices that answer until this is dropped.
 #[derive(Debug)]
-pub struct Responder {
-    devices: BTreeMap<String, Arc<Device>>,
+pub struct SnmpResponder {
+    devices: BTreeMap<String, Arc<RespondingDevice>>,
     _tasks: JoinSet<()>,
 }
 
 /// One device.
 #[derive(Debug)]
-struct Device {
+struct RespondingDevice {
     address: SocketAddr,
-    state: Mutex<State>,
+    state: Mutex<ResponderState>,
 }
 
 #[derive(Debug)]
-struct State {
-    view: View,
-    mib: Arc<Mib>,
+struct ResponderState {
+    view: DeviceView,
+    mib: Arc<DeviceMib>,
     /// When these rows were made: what runs on in them runs from here.
     since: Instant,
     /// How long an answer takes; `None`: there is none.
     delay: Option<Duration>,
 }
 
-impl Responder {
+impl SnmpResponder {
     /// A device a view, answering each request after `delay`, as if the way there and back took as long. Tokio's timers
     /// have a resolution of a millisecond and are late rather than early.
     ///
     /// # Errors
     /// The system's refusal of a socket; one is needed for each device.
-    pub async fn start(views: &Views, delay: Duration) -> io::Result<Responder> {
-        let mut responder = Responder { devices: BTreeMap::new(), _tasks: JoinSet::new() };
+    pub async fn start(views: &DeviceViews, delay: Duration) -> io::Result<SnmpResponder> {
+        let mut responder = SnmpResponder { devices: BTreeMap::new(), _tasks: JoinSet::new() };
         for (name, view) in views {
             let socket = UdpSocket::bind("127.0.0.1:0").await?;
-            let state = State { view: view.clone(), mib: Arc::new(Mib::new(view)), since: Instant::now(), delay: Some(delay) };
-            let device = Arc::new(Device { address: socket.local_addr()?, state: Mutex::new(state) });
+            let state = ResponderState { view: view.clone(), mib: Arc::new(DeviceMib::new(view)), since: Instant::now(), delay: Some(delay) };
+            let device = Arc::new(RespondingDevice { address: socket.local_addr()?, state: Mutex::new(state) });
             responder.devices.insert(name.clone(), Arc::clone(&device));
             responder._tasks.spawn(serve(Arc::new(socket), device));
         }
@@ -68,7 +68,7 @@ impl Responder {
 
     /// Has a device say something else from now on. Its clock runs on; where its neighbours or its ports' states changed,
     /// so do the counters that tell.
-    pub fn replace(&self, device: &str, view: View) {
+    pub fn replace(&self, device: &str, view: DeviceView) {
         if let Some(device) = self.devices.get(device) {
             device.lock().replace(view);
         }
@@ -96,26 +96,26 @@ impl Responder {
     }
 }
 
-impl Device {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+impl RespondingDevice {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ResponderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ResponderState {
     /// Hundredths of a second since the device came up.
     fn uptime(&self) -> u32 {
         let before = self.view.system.as_ref().map_or(0, |s| s.uptime);
         before.wrapping_add((self.since.elapsed().as_millis() / 10) as u32)
     }
 
-    fn replace(&mut self, mut view: View) {
+    fn replace(&mut self, mut view: DeviceView) {
         let uptime = self.uptime();
         let up = self.since.elapsed().as_millis() as u32 / 10;
         let mut pulse = self.view.pulse.clone().unwrap_or_default();
         pulse.since_top_change = pulse.since_top_change.map(|since| since.wrapping_add(up));
         if let (Some(new), Some(old)) = (&mut view.bridge, &self.view.bridge) {
-            let states = |b: &inventory::observation::Bridge| b.ports.iter().map(|p| (p.number, p.state)).collect::<Vec<_>>();
+            let states = |b: &inventory::observation::BridgeTable| b.ports.iter().map(|p| (p.number, p.state)).collect::<Vec<_>>();
             let moved = states(new) != states(old);
             new.top_changes = old.top_changes.wrapping_add(u32::from(moved));
             pulse.since_top_change = if moved { Some(0) } else { pulse.since_top_change.or(Some(up)) };
@@ -125,14 +125,14 @@ impl State {
         }
         view.system.iter_mut().for_each(|s| s.uptime = uptime);
         view.pulse = Some(pulse);
-        self.mib = Arc::new(Mib::new(&view));
+        self.mib = Arc::new(DeviceMib::new(&view));
         self.since = Instant::now();
         self.view = view;
     }
 }
 
 /// Answers one device's requests, each after the delay of its own: they do not wait for each other, as on a long cable.
-async fn serve(socket: Arc<UdpSocket>, device: Arc<Device>) {
+async fn serve(socket: Arc<UdpSocket>, device: Arc<RespondingDevice>) {
     let mut request = vec![0; LONGEST_REQUEST];
     loop {
         let Ok((length, from)) = socket.recv_from(&mut request).await else { continue };

@@ -14,15 +14,15 @@
 #[path = "inference/judge.rs"]
 mod judge;
 
-use fleet::network::{Options, generate};
+use fleet::network::{NetworkOptions, generate};
 use infer::infer;
-use judge::{Verdict, judge};
+use judge::{InferenceVerdict, judge};
 
 /// How many networks.
 const NETWORKS: u64 = 1_000;
 
-fn all(networks: u64, options: impl Fn(u64) -> Options) -> Verdict {
-    let mut sum = Verdict::default();
+fn all(networks: u64, options: impl Fn(u64) -> NetworkOptions) -> InferenceVerdict {
+    let mut sum = InferenceVerdict::default();
     for seed in 0..networks {
         let network = generate(&options(seed), seed);
         sum.add(seed, judge(&network, &infer(&network.inventory, &network.views)));
@@ -37,7 +37,7 @@ fn share(part: usize, whole: usize) -> f64 {
 
 #[test]
 fn no_certain_link_is_false_and_nearly_all_are_found() {
-    let sum = all(NETWORKS, Options::field);
+    let sum = all(NETWORKS, NetworkOptions::field);
     let listed = sum.listed();
     assert!(sum.false_certain.is_empty(), "{:#?}", sum.false_certain);
     assert!(listed.placed() >= 0.955, "{}", sum.table());
@@ -49,14 +49,14 @@ fn no_certain_link_is_false_and_nearly_all_are_found() {
 
 #[test]
 fn without_seed_frames_less_is_found_and_little_is_false() {
-    let sum = all(NETWORKS / 5, |seed| Options { seed_frames: false, ..Options::field(seed) });
+    let sum = all(NETWORKS / 5, |seed| NetworkOptions { seed_frames: false, ..NetworkOptions::field(seed) });
     assert!(sum.false_certain.is_empty(), "{:#?}", sum.false_certain);
     assert!(sum.listed().placed() >= 0.91, "{}", sum.table());
 }
 
 #[test]
 fn where_bridges_pass_lldp_on_hardly_a_certain_link_is_false() {
-    let sum = all(NETWORKS / 5, |seed| Options { transparent: 0.3, ..Options::field(seed) });
+    let sum = all(NETWORKS / 5, |seed| NetworkOptions { transparent: 0.3, ..NetworkOptions::field(seed) });
     // Who hears another through a bridge that leaves no trace cannot tell it from a cable: five in 13,000 on 1,000 networks.
     assert!(share(sum.false_certain.len(), sum.certain) <= 0.000_5, "{:#?}", sum.false_certain);
     assert!(sum.listed().placed() >= 0.945, "{}", sum.table());

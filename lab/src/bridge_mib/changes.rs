@@ -3,7 +3,7 @@
 //! A bridge detects a change when a port of its own starts forwarding, or stops (IEEE 802.1D-1998, 8.6.14 and net/bridge's
 //! `br_topology_change_detection`), and when another bridge or the root tells it, which shows as a flag. A flag that follows a
 //! change of a port is the same change coming back.
-use super::kernel::{Bridge, Port};
+use super::kernel::{KernelBridge, KernelBridgePort};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const FORWARDING: u8 = 3;
 
 /// What has been counted so far. Times are since the counting began.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Changes {
+pub(super) struct TopologyChanges {
     pub(super) count: u32,
     /// When the last one was.
     pub(super) last: Duration,
@@ -25,14 +25,14 @@ pub(super) struct Changes {
     flag: bool,
 }
 
-impl Changes {
+impl TopologyChanges {
     /// Counts from the present state on.
-    pub(super) fn new(bridge: &Bridge) -> Changes {
-        Changes { states: states(bridge), flag: bridge.topology_change, ..Changes::default() }
+    pub(super) fn new(bridge: &KernelBridge) -> TopologyChanges {
+        TopologyChanges { states: states(bridge), flag: bridge.topology_change, ..TopologyChanges::default() }
     }
 
     /// Takes in a look at the bridge.
-    pub(super) fn see(&mut self, bridge: &Bridge, now: Duration) {
+    pub(super) fn see(&mut self, bridge: &KernelBridge, now: Duration) {
         let states = states(bridge);
         for port in &bridge.ports {
             let before = self.states.get(&port.number).copied();
@@ -62,23 +62,23 @@ impl Changes {
     }
 }
 
-fn states(bridge: &Bridge) -> BTreeMap<u16, u8> {
-    bridge.ports.iter().map(|p: &Port| (p.number, p.state)).collect()
+fn states(bridge: &KernelBridge) -> BTreeMap<u16, u8> {
+    bridge.ports.iter().map(|p: &KernelBridgePort| (p.number, p.state)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bridge(states: &[u8], topology_change: bool) -> Bridge {
-        let port = |(i, &state): (usize, &u8)| Port { number: i as u16 + 1, state, ..Port::default() };
-        Bridge { ports: states.iter().enumerate().map(port).collect(), topology_change, ..Bridge::default() }
+    fn bridge(states: &[u8], topology_change: bool) -> KernelBridge {
+        let port = |(i, &state): (usize, &u8)| KernelBridgePort { number: i as u16 + 1, state, ..KernelBridgePort::default() };
+        KernelBridge { ports: states.iter().enumerate().map(port).collect(), topology_change, ..KernelBridge::default() }
     }
 
     #[test]
     fn a_port_that_starts_or_stops_to_forward_is_a_change() {
         let ms = Duration::from_millis;
-        let mut c = Changes::new(&bridge(&[3, 1], false));
+        let mut c = TopologyChanges::new(&bridge(&[3, 1], false));
         c.see(&bridge(&[3, 1], false), ms(10));
         c.see(&bridge(&[3, 2], false), ms(20));
         assert_eq!(c.count, 0);
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_flag_counts_once_unless_it_is_an_echo() {
         let ms = Duration::from_millis;
-        let mut c = Changes::new(&bridge(&[3], false));
+        let mut c = TopologyChanges::new(&bridge(&[3], false));
         c.see(&bridge(&[3], true), ms(100));
         c.see(&bridge(&[3], true), ms(9_000));
         assert_eq!((c.count, c.last), (1, ms(100)));

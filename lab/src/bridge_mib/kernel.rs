@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 /// A bridge identifier as it stands in a BPDU (IEEE 802.1D-2004, 9.2.5): priority, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct BridgeId(pub(super) [u8; 8]);
+pub(super) struct RawBridgeId(pub(super) [u8; 8]);
 
 /// A bridge at one moment. Times are in hundredths of a second, as in the MIB.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Bridge {
+pub(super) struct KernelBridge {
     pub(super) address: Mac,
     pub(super) priority: u32,
-    pub(super) root: BridgeId,
+    pub(super) root: RawBridgeId,
     pub(super) root_cost: u32,
     pub(super) root_port: u32,
     pub(super) max_age: u32,
@@ -25,13 +25,13 @@ pub(super) struct Bridge {
     pub(super) ageing: u32,
     /// A change is going on: told by the root bridge, or seen here.
     pub(super) topology_change: bool,
-    pub(super) ports: Vec<Port>,
-    pub(super) stations: Vec<Station>,
+    pub(super) ports: Vec<KernelBridgePort>,
+    pub(super) stations: Vec<KernelFdbEntry>,
 }
 
 /// A port of the bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Port {
+pub(super) struct KernelBridgePort {
     pub(super) name: String,
     pub(super) number: u16,
     pub(super) if_index: u32,
@@ -39,9 +39,9 @@ pub(super) struct Port {
     pub(super) state: u8,
     pub(super) priority: u32,
     pub(super) path_cost: u32,
-    pub(super) designated_root: BridgeId,
+    pub(super) designated_root: RawBridgeId,
     pub(super) designated_cost: u32,
-    pub(super) designated_bridge: BridgeId,
+    pub(super) designated_bridge: RawBridgeId,
     pub(super) designated_port: u16,
     pub(super) mtu: u32,
     pub(super) frames_in: u64,
@@ -51,7 +51,7 @@ pub(super) struct Port {
 
 /// An entry of the forwarding database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Station {
+pub(super) struct KernelFdbEntry {
     pub(super) address: Mac,
     /// Port number; 0: the bridge itself.
     pub(super) port: u16,
@@ -59,10 +59,10 @@ pub(super) struct Station {
     pub(super) local: bool,
 }
 
-impl Bridge {
+impl KernelBridge {
     /// Everything.
-    pub(super) fn read(name: &str) -> io::Result<Bridge> {
-        let mut bridge = Bridge::read_states(name)?;
+    pub(super) fn read(name: &str) -> io::Result<KernelBridge> {
+        let mut bridge = KernelBridge::read_states(name)?;
         let directory = device(name);
         let number = |file: &str| number(&directory.join("bridge").join(file));
         bridge.address = text(&directory.join("address"))?.parse().map_err(invalid)?;
@@ -82,7 +82,7 @@ impl Bridge {
     }
 
     /// Ports with their states, and whether a change is going on: what has to be looked at often.
-    pub(super) fn read_states(name: &str) -> io::Result<Bridge> {
+    pub(super) fn read_states(name: &str) -> io::Result<KernelBridge> {
         let directory = device(name);
         let flag = |file: &str| Ok::<bool, io::Error>(number::<u8>(&directory.join("bridge").join(file))? != 0);
         let topology_change = flag("topology_change")? || flag("topology_change_detected")?;
@@ -92,20 +92,20 @@ impl Bridge {
             ports.extend(port_state(&entry?.path()).ok());
         }
         ports.sort_by_key(|p| p.number);
-        Ok(Bridge { topology_change, ports, ..Bridge::default() })
+        Ok(KernelBridge { topology_change, ports, ..KernelBridge::default() })
     }
 }
 
-fn port_state(directory: &Path) -> io::Result<Port> {
+fn port_state(directory: &Path) -> io::Result<KernelBridgePort> {
     let hexadecimal = text(&directory.join("port_no"))?;
     let number_ = u16::from_str_radix(hexadecimal.trim_start_matches("0x"), 16).map_err(invalid)?;
     let if_index = number(&directory.join("../ifindex"))?;
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Port { name, number: number_, if_index, state: number(&directory.join("state"))?, ..Port::default() })
+    Ok(KernelBridgePort { name, number: number_, if_index, state: number(&directory.join("state"))?, ..KernelBridgePort::default() })
 }
 
 /// The rest of a port.
-fn complete(port: &mut Port, bridge: &str) -> io::Result<()> {
+fn complete(port: &mut KernelBridgePort, bridge: &str) -> io::Result<()> {
     let directory = device(bridge).join("brif").join(&port.name);
     let own = |file: &str| directory.join(file);
     let interface = |file: &str| directory.join("..").join(file);
@@ -124,7 +124,7 @@ fn complete(port: &mut Port, bridge: &str) -> io::Result<()> {
 
 /// `struct __fdb_entry`, 16 octets each: address, low octet of the port, local, age, high octet of the port. The file takes only
 /// offsets and lengths that are multiples of an entry.
-fn stations(path: &Path) -> io::Result<Vec<Station>> {
+fn stations(path: &Path) -> io::Result<Vec<KernelFdbEntry>> {
     let mut file = fs::File::open(path)?;
     let mut stations = Vec::new();
     let mut buffer = [0; 4096];
@@ -137,9 +137,9 @@ fn stations(path: &Path) -> io::Result<Vec<Station>> {
     }
 }
 
-fn station(entry: [u8; 16]) -> Option<Station> {
+fn station(entry: [u8; 16]) -> Option<KernelFdbEntry> {
     let address = Mac::from_octets(&entry[..6])?;
-    Some(Station { address, port: u16::from(entry[6]) | u16::from(entry[12]) << 8, local: entry[7] != 0 })
+    Some(KernelFdbEntry { address, port: u16::from(entry[6]) | u16::from(entry[12]) << 8, local: entry[7] != 0 })
 }
 
 fn device(name: &str) -> PathBuf {
@@ -155,9 +155,9 @@ fn number<T: std::str::FromStr<Err: std::fmt::Display>>(path: &Path) -> io::Resu
 }
 
 /// `8000.024c01000000`.
-fn bridge_id(text: &str) -> io::Result<BridgeId> {
+fn bridge_id(text: &str) -> io::Result<RawBridgeId> {
     let digits: String = text.chars().filter(|c| *c != '.').collect();
-    u64::from_str_radix(&digits, 16).map(|id| BridgeId(id.to_be_bytes())).map_err(invalid)
+    u64::from_str_radix(&digits, 16).map(|id| RawBridgeId(id.to_be_bytes())).map_err(invalid)
 }
 
 fn invalid(error: impl std::fmt::Display) -> io::Error {
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!(bridge_id("8000.024c01000003").unwrap().0, [0x80, 0, 2, 0x4c, 1, 0, 0, 3]);
         assert!(bridge_id("root").is_err());
         let entry = [2, 0, 0, 0, 0, 9, 0x2c, 0, 1, 2, 3, 4, 1, 0, 0, 0];
-        assert_eq!(station(entry), Some(Station { address: Mac([2, 0, 0, 0, 0, 9]), port: 300, local: false }));
+        assert_eq!(station(entry), Some(KernelFdbEntry { address: Mac([2, 0, 0, 0, 0, 9]), port: 300, local: false }));
     }
 }

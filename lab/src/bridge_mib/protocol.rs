@@ -1,16 +1,16 @@
 //! The `pass_persist` protocol of snmpd: commands and object identifiers as lines in, values as lines out.
 //!
 //! Source: snmpd.conf(5), "Extending agent functionality", `pass_persist`.
-use super::table::{Oid, Table};
+use super::table::{ObjectId, ObjectTable};
 use std::io::{self, BufRead, Write};
 use std::ops::Bound;
 
 /// What snmpd asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Request {
+enum PassRequest {
     Ping,
-    Get(Oid),
-    GetNext(Oid),
+    Get(ObjectId),
+    GetNext(ObjectId),
     Set,
     /// Lines that are no request.
     Unknown,
@@ -20,17 +20,17 @@ enum Request {
 pub(super) fn serve(
     input: &mut dyn BufRead,
     output: &mut dyn Write,
-    mut source: impl FnMut(&mut dyn FnMut(&Table)) -> io::Result<()>,
+    mut source: impl FnMut(&mut dyn FnMut(&ObjectTable)) -> io::Result<()>,
 ) -> io::Result<()> {
     while let Some(request) = read(input)? {
         let mut answer = String::from("NONE\n");
         match request {
-            Request::Ping => answer = "PONG\n".into(),
-            Request::Set => answer = "not-writable\n".into(),
-            Request::Unknown => {}
+            PassRequest::Ping => answer = "PONG\n".into(),
+            PassRequest::Set => answer = "not-writable\n".into(),
+            PassRequest::Unknown => {}
             // A bridge that cannot be read has no objects.
-            Request::Get(oid) => drop(source(&mut |t| answer = object(t.get_key_value(&oid)))),
-            Request::GetNext(oid) => drop(source(&mut |t| answer = object(next(t, &oid)))),
+            PassRequest::Get(oid) => drop(source(&mut |t| answer = object(t.get_key_value(&oid)))),
+            PassRequest::GetNext(oid) => drop(source(&mut |t| answer = object(next(t, &oid)))),
         }
         output.write_all(answer.as_bytes())?;
         output.flush()?;
@@ -38,11 +38,11 @@ pub(super) fn serve(
     Ok(())
 }
 
-fn next<'a>(table: &'a Table, oid: &Oid) -> Option<(&'a Oid, &'a super::table::Value)> {
+fn next<'a>(table: &'a ObjectTable, oid: &ObjectId) -> Option<(&'a ObjectId, &'a super::table::PassValue)> {
     table.range((Bound::Excluded(oid.clone()), Bound::Unbounded)).next()
 }
 
-fn object(found: Option<(&Oid, &super::table::Value)>) -> String {
+fn object(found: Option<(&ObjectId, &super::table::PassValue)>) -> String {
     match found {
         Some((oid, value)) => {
             let numbers: String = oid.iter().map(|n| format!(".{n}")).collect();
@@ -53,19 +53,19 @@ fn object(found: Option<(&Oid, &super::table::Value)>) -> String {
 }
 
 /// The next request; none at the end.
-fn read(input: &mut dyn BufRead) -> io::Result<Option<Request>> {
+fn read(input: &mut dyn BufRead) -> io::Result<Option<PassRequest>> {
     let Some(command) = line(input)?.filter(|l| !l.is_empty()) else { return Ok(None) };
-    let mut oid = || Ok::<Option<Oid>, io::Error>(line(input)?.and_then(|l| parse(&l)));
+    let mut oid = || Ok::<Option<ObjectId>, io::Error>(line(input)?.and_then(|l| parse(&l)));
     Ok(Some(match command.to_ascii_lowercase().as_str() {
-        "ping" => Request::Ping,
-        "get" => oid()?.map_or(Request::Unknown, Request::Get),
-        "getnext" => oid()?.map_or(Request::Unknown, Request::GetNext),
+        "ping" => PassRequest::Ping,
+        "get" => oid()?.map_or(PassRequest::Unknown, PassRequest::Get),
+        "getnext" => oid()?.map_or(PassRequest::Unknown, PassRequest::GetNext),
         "set" => {
             oid()?;
             line(input)?;
-            Request::Set
+            PassRequest::Set
         }
-        _ => Request::Unknown,
+        _ => PassRequest::Unknown,
     }))
 }
 
@@ -77,17 +77,17 @@ fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     }
 }
 
-fn parse(text: &str) -> Option<Oid> {
+fn parse(text: &str) -> Option<ObjectId> {
     text.strip_prefix('.').unwrap_or(text).split('.').map(|n| n.parse().ok()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::Value;
+    use super::super::table::PassValue;
     use super::*;
 
     fn talk(input: &str) -> String {
-        let table: Table = [(vec![1, 3, 2], Value::Integer(2)), (vec![1, 3, 10], Value::Counter(1 << 32 | 5))].into();
+        let table: ObjectTable = [(vec![1, 3, 2], PassValue::Integer(2)), (vec![1, 3, 10], PassValue::Counter(1 << 32 | 5))].into();
         let mut output = Vec::new();
         serve(&mut input.as_bytes(), &mut output, |look| {
             look(&table);

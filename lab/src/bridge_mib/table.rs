@@ -1,22 +1,22 @@
 //! The objects of a bridge, ordered for GETNEXT.
-use super::changes::Changes;
-use super::kernel::{Bridge, BridgeId, Port};
+use super::changes::TopologyChanges;
+use super::kernel::{KernelBridge, RawBridgeId, KernelBridgePort};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 /// An object identifier.
-pub(super) type Oid = Vec<u32>;
+pub(super) type ObjectId = Vec<u32>;
 
 /// dot1dBridge of RFC 4188.
 pub(super) const DOT1D_BRIDGE: [u32; 7] = [1, 3, 6, 1, 2, 1, 17];
 
 /// Every object instance in lexicographic order.
-pub(super) type Table = BTreeMap<Oid, Value>;
+pub(super) type ObjectTable = BTreeMap<ObjectId, PassValue>;
 
 /// A value as snmpd's `pass_persist` writes it: a type, a line, the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum PassValue {
     Integer(u32),
     Counter(u64),
     TimeTicks(u32),
@@ -24,73 +24,73 @@ pub(super) enum Value {
     Nothing,
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for PassValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Integer(n) => write!(f, "integer\n{n}"),
+            PassValue::Integer(n) => write!(f, "integer\n{n}"),
             // Counter32 wraps (RFC 2578, 7.1.6).
-            Value::Counter(n) => write!(f, "counter\n{}", *n as u32),
-            Value::TimeTicks(n) => write!(f, "timeticks\n{n}"),
-            Value::Octets(octets) => {
+            PassValue::Counter(n) => write!(f, "counter\n{}", *n as u32),
+            PassValue::TimeTicks(n) => write!(f, "timeticks\n{n}"),
+            PassValue::Octets(octets) => {
                 let text: Vec<String> = octets.iter().map(|o| format!("{o:02x}")).collect();
                 write!(f, "octet\n{}", text.join(" "))
             }
-            Value::Nothing => write!(f, "objectid\n.0.0"),
+            PassValue::Nothing => write!(f, "objectid\n.0.0"),
         }
     }
 }
 
 /// dot1dBase, dot1dStp and dot1dTp of a bridge; `now` on the clock of `changes`.
-pub(super) fn build(bridge: &Bridge, changes: &Changes, now: Duration) -> Table {
-    let mut table = Builder(Table::new());
+pub(super) fn build(bridge: &KernelBridge, changes: &TopologyChanges, now: Duration) -> ObjectTable {
+    let mut table = ObjectTableBuilder(ObjectTable::new());
     base(&mut table, bridge);
     stp(&mut table, bridge, changes, now);
     transparent(&mut table, bridge);
     table.0
 }
 
-struct Builder(Table);
+struct ObjectTableBuilder(ObjectTable);
 
-impl Builder {
-    fn add(&mut self, column: &[u32], index: &[u32], value: Value) {
+impl ObjectTableBuilder {
+    fn add(&mut self, column: &[u32], index: &[u32], value: PassValue) {
         self.0.insert([&DOT1D_BRIDGE, column, index].concat(), value);
     }
 
-    fn scalar(&mut self, object: [u32; 2], value: Value) {
+    fn scalar(&mut self, object: [u32; 2], value: PassValue) {
         self.add(&object, &[0], value);
     }
 }
 
 /// dot1dBase (1).
-fn base(table: &mut Builder, bridge: &Bridge) {
-    table.scalar([1, 1], Value::Octets(bridge.address.0.to_vec()));
-    table.scalar([1, 2], Value::Integer(bridge.ports.len() as u32));
+fn base(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
+    table.scalar([1, 1], PassValue::Octets(bridge.address.0.to_vec()));
+    table.scalar([1, 2], PassValue::Integer(bridge.ports.len() as u32));
     // transparent-only(2)
-    table.scalar([1, 3], Value::Integer(2));
+    table.scalar([1, 3], PassValue::Integer(2));
     for port in &bridge.ports {
         let mut cell = |column, value| table.add(&[1, 4, 1, column], &[u32::from(port.number)], value);
-        cell(1, Value::Integer(u32::from(port.number)));
-        cell(2, Value::Integer(port.if_index));
-        cell(3, Value::Nothing);
-        cell(4, Value::Counter(0));
-        cell(5, Value::Counter(0));
+        cell(1, PassValue::Integer(u32::from(port.number)));
+        cell(2, PassValue::Integer(port.if_index));
+        cell(3, PassValue::Nothing);
+        cell(4, PassValue::Counter(0));
+        cell(5, PassValue::Counter(0));
     }
 }
 
 /// dot1dStp (2).
-fn stp(table: &mut Builder, bridge: &Bridge, changes: &Changes, now: Duration) {
+fn stp(table: &mut ObjectTableBuilder, bridge: &KernelBridge, changes: &TopologyChanges, now: Duration) {
     let since = now.saturating_sub(changes.last).as_millis() / 10;
     // ieee8021d(3)
-    table.scalar([2, 1], Value::Integer(3));
-    table.scalar([2, 2], Value::Integer(bridge.priority));
-    table.scalar([2, 3], Value::TimeTicks(since as u32));
-    table.scalar([2, 4], Value::Counter(u64::from(changes.count)));
+    table.scalar([2, 1], PassValue::Integer(3));
+    table.scalar([2, 2], PassValue::Integer(bridge.priority));
+    table.scalar([2, 3], PassValue::TimeTicks(since as u32));
+    table.scalar([2, 4], PassValue::Counter(u64::from(changes.count)));
     table.scalar([2, 5], id(bridge.root));
-    table.scalar([2, 6], Value::Integer(bridge.root_cost));
-    table.scalar([2, 7], Value::Integer(bridge.root_port));
+    table.scalar([2, 6], PassValue::Integer(bridge.root_cost));
+    table.scalar([2, 7], PassValue::Integer(bridge.root_port));
     let timers = [bridge.max_age, bridge.hello, 100, bridge.forward_delay, bridge.max_age, bridge.hello, bridge.forward_delay];
     for (object, value) in (8..).zip(timers) {
-        table.scalar([2, object], Value::Integer(value));
+        table.scalar([2, object], PassValue::Integer(value));
     }
     for port in &bridge.ports {
         stp_port(table, port, changes.forward_transitions.get(&port.number).copied().unwrap_or(0));
@@ -98,73 +98,73 @@ fn stp(table: &mut Builder, bridge: &Bridge, changes: &Changes, now: Duration) {
 }
 
 /// An entry of dot1dStpPortTable.
-fn stp_port(table: &mut Builder, port: &Port, forward_transitions: u32) {
+fn stp_port(table: &mut ObjectTableBuilder, port: &KernelBridgePort, forward_transitions: u32) {
     // disabled(1), blocking(2), listening(3), learning(4), forwarding(5) in the kernel's order of states.
     let state = [1, 3, 4, 5, 2].get(usize::from(port.state)).copied().unwrap_or(1);
     let enabled = if port.state == 0 { 2 } else { 1 };
     let mut cell = |column, value| table.add(&[2, 15, 1, column], &[u32::from(port.number)], value);
-    cell(1, Value::Integer(u32::from(port.number)));
+    cell(1, PassValue::Integer(u32::from(port.number)));
     // The kernel keeps the upper six bits of the octet.
-    cell(2, Value::Integer(port.priority << 2));
-    cell(3, Value::Integer(state));
-    cell(4, Value::Integer(enabled));
-    cell(5, Value::Integer(port.path_cost.min(65_535)));
+    cell(2, PassValue::Integer(port.priority << 2));
+    cell(3, PassValue::Integer(state));
+    cell(4, PassValue::Integer(enabled));
+    cell(5, PassValue::Integer(port.path_cost.min(65_535)));
     cell(6, id(port.designated_root));
-    cell(7, Value::Integer(port.designated_cost));
+    cell(7, PassValue::Integer(port.designated_cost));
     cell(8, id(port.designated_bridge));
-    cell(9, Value::Octets(port.designated_port.to_be_bytes().to_vec()));
-    cell(10, Value::Counter(u64::from(forward_transitions)));
-    cell(11, Value::Integer(port.path_cost));
+    cell(9, PassValue::Octets(port.designated_port.to_be_bytes().to_vec()));
+    cell(10, PassValue::Counter(u64::from(forward_transitions)));
+    cell(11, PassValue::Integer(port.path_cost));
 }
 
 /// dot1dTp (4).
-fn transparent(table: &mut Builder, bridge: &Bridge) {
-    table.scalar([4, 1], Value::Counter(0));
-    table.scalar([4, 2], Value::Integer(bridge.ageing / 100));
+fn transparent(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
+    table.scalar([4, 1], PassValue::Counter(0));
+    table.scalar([4, 2], PassValue::Integer(bridge.ageing / 100));
     for station in &bridge.stations {
         let index: Vec<u32> = station.address.0.iter().map(|o| u32::from(*o)).collect();
         // An address of the bridge's own may lie on no port; learned(3), self(4).
         let status = if station.local { 4 } else { 3 };
-        table.add(&[4, 3, 1, 1], &index, Value::Octets(station.address.0.to_vec()));
-        table.add(&[4, 3, 1, 2], &index, Value::Integer(u32::from(station.port)));
-        table.add(&[4, 3, 1, 3], &index, Value::Integer(status));
+        table.add(&[4, 3, 1, 1], &index, PassValue::Octets(station.address.0.to_vec()));
+        table.add(&[4, 3, 1, 2], &index, PassValue::Integer(u32::from(station.port)));
+        table.add(&[4, 3, 1, 3], &index, PassValue::Integer(status));
     }
     for port in &bridge.ports {
         let mut cell = |column, value| table.add(&[4, 4, 1, column], &[u32::from(port.number)], value);
-        cell(1, Value::Integer(u32::from(port.number)));
-        cell(2, Value::Integer(port.mtu));
-        cell(3, Value::Counter(port.frames_in));
-        cell(4, Value::Counter(port.frames_out));
-        cell(5, Value::Counter(port.discards));
+        cell(1, PassValue::Integer(u32::from(port.number)));
+        cell(2, PassValue::Integer(port.mtu));
+        cell(3, PassValue::Counter(port.frames_in));
+        cell(4, PassValue::Counter(port.frames_out));
+        cell(5, PassValue::Counter(port.discards));
     }
 }
 
-fn id(id: BridgeId) -> Value {
-    Value::Octets(id.0.to_vec())
+fn id(id: RawBridgeId) -> PassValue {
+    PassValue::Octets(id.0.to_vec())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::Station;
+    use super::super::kernel::KernelFdbEntry;
     use super::*;
     use inventory::Mac;
 
-    fn sample() -> Table {
-        let port = |number, state| Port { number, if_index: u32::from(number) + 10, state, priority: 32, path_cost: 50, ..Port::default() };
-        let station = |last, port, local| Station { address: Mac([2, 0, 0, 0, 0, last]), port, local };
-        let bridge = Bridge {
+    fn sample() -> ObjectTable {
+        let port = |number, state| KernelBridgePort { number, if_index: u32::from(number) + 10, state, priority: 32, path_cost: 50, ..KernelBridgePort::default() };
+        let station = |last, port, local| KernelFdbEntry { address: Mac([2, 0, 0, 0, 0, last]), port, local };
+        let bridge = KernelBridge {
             address: Mac([2, 0, 0, 0, 0, 1]),
-            root: BridgeId([0x10, 0, 2, 0, 0, 0, 0, 9]),
+            root: RawBridgeId([0x10, 0, 2, 0, 0, 0, 0, 9]),
             ports: vec![port(1, 3), port(2, 4), port(10, 0)],
             stations: vec![station(200, 2, false), station(1, 0, true)],
-            ..Bridge::default()
+            ..KernelBridge::default()
         };
-        let mut changes = Changes::default();
+        let mut changes = TopologyChanges::default();
         (changes.count, changes.last) = (7, Duration::from_secs(3));
         build(&bridge, &changes, Duration::from_millis(5_250))
     }
 
-    fn at(table: &Table, object: &[u32]) -> String {
+    fn at(table: &ObjectTable, object: &[u32]) -> String {
         table[&[&DOT1D_BRIDGE, object].concat()].to_string()
     }
 

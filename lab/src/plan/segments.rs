@@ -2,8 +2,8 @@
 //!
 //! A lab without routers is one segment, 10.77.0.0/16. With routers, segment `k` is 10.77.`k`.0/24: hosts from `.1`, switches
 //! from `.201`, routers' ports from `.241`.
-use super::{Cable, Kind, Node, PREFIX};
-use crate::error::{Error, Result};
+use super::{LabCable, LabNodeKind, LabNode, PREFIX};
+use crate::error::{LabError, LabResult};
 use inventory::Mac;
 use petgraph::unionfind::UnionFind;
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ use std::net::Ipv4Addr;
 
 /// A part of the network without a router inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
+pub struct LabSegment {
     /// Its subnet.
     pub network: Ipv4Addr,
     /// The length of the subnet's prefix.
     pub prefix: u8,
     /// Whoever has an address there: hosts, switches, routers' ports.
-    pub members: Vec<Member>,
+    pub members: Vec<SegmentMember>,
 }
 
 /// An interface with an address in a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct SegmentMember {
     /// Node.
     pub node: String,
     /// Interface there: `eth0` of a host, `br0` of a switch, `ge1` of a router.
@@ -36,7 +36,7 @@ pub struct Member {
 
 /// How a node reaches a segment it is not in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Route {
+pub(crate) struct SegmentRoute {
     pub(crate) network: Ipv4Addr,
     pub(crate) prefix: u8,
     /// The next router's address.
@@ -51,19 +51,19 @@ const SWITCHES: (u8, usize) = (201, 40);
 const ROUTERS: (u8, usize) = (241, 14);
 
 /// The one segment of a lab without routers; hosts and switches have their addresses already.
-pub(super) fn one(nodes: &[Node]) -> Vec<Segment> {
-    let member = |n: &Node| {
-        let port = if n.kind == Kind::Switch { "br0" } else { "eth0" };
-        Some(Member { node: n.name.clone(), port: port.into(), address: n.data?, mac: n.mac })
+pub(super) fn one(nodes: &[LabNode]) -> Vec<LabSegment> {
+    let member = |n: &LabNode| {
+        let port = if n.kind == LabNodeKind::Switch { "br0" } else { "eth0" };
+        Some(SegmentMember { node: n.name.clone(), port: port.into(), address: n.data?, mac: n.mac })
     };
-    vec![Segment { network: Ipv4Addr::new(10, 77, 0, 0), prefix: PREFIX, members: nodes.iter().filter_map(member).collect() }]
+    vec![LabSegment { network: Ipv4Addr::new(10, 77, 0, 0), prefix: PREFIX, members: nodes.iter().filter_map(member).collect() }]
 }
 
 /// The segments of a lab with routers, those with switches first, in the order of the file; `mac` gives the address of a
 /// router's port.
-pub(super) fn between(nodes: &[Node], cables: &[Cable], mac: impl Fn(&super::End) -> Mac) -> Result<Vec<Segment>> {
-    let kinds: HashMap<&str, Kind> = nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
-    let switches: HashMap<&str, usize> = nodes.iter().filter(|n| n.kind == Kind::Switch).map(|n| n.name.as_str()).zip(0..).collect();
+pub(super) fn between(nodes: &[LabNode], cables: &[LabCable], mac: impl Fn(&super::PortEnd) -> Mac) -> LabResult<Vec<LabSegment>> {
+    let kinds: HashMap<&str, LabNodeKind> = nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
+    let switches: HashMap<&str, usize> = nodes.iter().filter(|n| n.kind == LabNodeKind::Switch).map(|n| n.name.as_str()).zip(0..).collect();
     // Switches, then cables: a cable is one with each switch it ends at, and frames end at hosts and routers.
     let mut parts = UnionFind::new(switches.len() + cables.len());
     for (number, cable) in cables.iter().enumerate() {
@@ -76,19 +76,19 @@ pub(super) fn between(nodes: &[Node], cables: &[Cable], mac: impl Fn(&super::End
         let next = numbers.len();
         numbers.entry(parts.find(part)).or_insert(next);
     }
-    let mut members: Vec<[Vec<Member>; 3]> = vec![Default::default(); numbers.len()];
+    let mut members: Vec<[Vec<SegmentMember>; 3]> = vec![Default::default(); numbers.len()];
     let mut join = |part: usize, group: usize, node: &str, port: &str, mac: Mac| {
-        let member = Member { node: node.to_owned(), port: port.to_owned(), address: Ipv4Addr::UNSPECIFIED, mac };
+        let member = SegmentMember { node: node.to_owned(), port: port.to_owned(), address: Ipv4Addr::UNSPECIFIED, mac };
         members[numbers[&parts.find(part)]][group].push(member);
     };
-    for node in nodes.iter().filter(|n| n.kind == Kind::Switch) {
+    for node in nodes.iter().filter(|n| n.kind == LabNodeKind::Switch) {
         join(switches[node.name.as_str()], 1, &node.name, "br0", node.mac);
     }
     for (number, cable) in cables.iter().enumerate() {
         for end in [&cable.a, &cable.b] {
             match kinds.get(end.node.as_str()) {
-                Some(Kind::Host) => join(switches.len() + number, 0, &end.node, &end.port, mac(end)),
-                Some(Kind::Router) => join(switches.len() + number, 2, &end.node, &end.port, mac(end)),
+                Some(LabNodeKind::Host) => join(switches.len() + number, 0, &end.node, &end.port, mac(end)),
+                Some(LabNodeKind::Router) => join(switches.len() + number, 2, &end.node, &end.port, mac(end)),
                 _ => {}
             }
         }
@@ -97,48 +97,48 @@ pub(super) fn between(nodes: &[Node], cables: &[Cable], mac: impl Fn(&super::End
 }
 
 /// Gives each of a segment's hosts, switches and routers' ports its address.
-fn addressed(number: usize, groups: [Vec<Member>; 3]) -> Result<Segment> {
+fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSegment> {
     let third =
-        u8::try_from(number).map_err(|_| Error::Refused("segments: more than 256 between routers; the lab has no addresses".into()))?;
-    let mut members: Vec<Member> = Vec::new();
+        u8::try_from(number).map_err(|_| LabError::Refused("segments: more than 256 between routers; the lab has no addresses".into()))?;
+    let mut members: Vec<SegmentMember> = Vec::new();
     for (group, ((first, most), what)) in groups.into_iter().zip([(HOSTS, "hosts"), (SWITCHES, "switches"), (ROUTERS, "router ports")]) {
         if let Some(over) = group.get(most) {
-            return Err(Error::Refused(format!(
+            return Err(LabError::Refused(format!(
                 "segment of \"{}\": more than {most} {what} without a router between; the lab has no addresses for them there",
                 over.node
             )));
         }
-        members.extend(group.into_iter().zip(first..).map(|(m, last)| Member { address: Ipv4Addr::new(10, 77, third, last), ..m }));
+        members.extend(group.into_iter().zip(first..).map(|(m, last)| SegmentMember { address: Ipv4Addr::new(10, 77, third, last), ..m }));
     }
     let mut seen = HashSet::new();
     match members.iter().find(|m| !seen.insert(&m.node)) {
-        Some(twice) => Err(Error::Refused(format!(
+        Some(twice) => Err(LabError::Refused(format!(
             "router \"{}\": two cables into one segment; it would have two addresses there: put a router between, or leave one out",
             twice.node
         ))),
-        None => Ok(Segment { network: Ipv4Addr::new(10, 77, third, 0), prefix: 24, members }),
+        None => Ok(LabSegment { network: Ipv4Addr::new(10, 77, third, 0), prefix: 24, members }),
     }
 }
 
 /// The way of fewest routers from a node to every segment it is not in; of equal ones the first in the segment's order.
-pub(crate) fn routes(segments: &[Segment], nodes: &[Node], from: &str) -> Vec<Route> {
-    let routers: HashSet<&str> = nodes.iter().filter(|n| n.kind == Kind::Router).map(|n| n.name.as_str()).collect();
-    let own = |segment: &Segment| segment.members.iter().find(|m| m.node == from).cloned();
-    let at: Vec<(&Segment, Member)> = segments.iter().filter_map(|s| Some((s, own(s)?))).collect();
+pub(crate) fn routes(segments: &[LabSegment], nodes: &[LabNode], from: &str) -> Vec<SegmentRoute> {
+    let routers: HashSet<&str> = nodes.iter().filter(|n| n.kind == LabNodeKind::Router).map(|n| n.name.as_str()).collect();
+    let own = |segment: &LabSegment| segment.members.iter().find(|m| m.node == from).cloned();
+    let at: Vec<(&LabSegment, SegmentMember)> = segments.iter().filter_map(|s| Some((s, own(s)?))).collect();
     let mut routes = Vec::new();
     for target in segments.iter().filter(|s| own(s).is_none()) {
         let distance = distances(segments, &routers, target);
         let next = at.iter().flat_map(|(s, own)| s.members.iter().map(move |m| (m, own)));
         let next = next.filter_map(|(m, own)| Some((distance.get(m.node.as_str()).filter(|_| m.node != from)?, m, own)));
         if let Some((_, router, own)) = next.min_by_key(|(distance, ..)| **distance) {
-            routes.push(Route { network: target.network, prefix: target.prefix, via: router.address, port: own.port.clone() });
+            routes.push(SegmentRoute { network: target.network, prefix: target.prefix, via: router.address, port: own.port.clone() });
         }
     }
     routes
 }
 
 /// How many routers a packet passes from each router to a segment, itself counted.
-fn distances<'a>(segments: &'a [Segment], routers: &HashSet<&str>, target: &'a Segment) -> HashMap<&'a str, u32> {
+fn distances<'a>(segments: &'a [LabSegment], routers: &HashSet<&str>, target: &'a LabSegment) -> HashMap<&'a str, u32> {
     let mut distance: HashMap<&str, u32> = HashMap::new();
     let mut open = VecDeque::from([(target, 1)]);
     while let Some((segment, passed)) = open.pop_front() {
@@ -156,11 +156,11 @@ fn distances<'a>(segments: &'a [Segment], routers: &HashSet<&str>, target: &'a S
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, Plan};
+    use super::super::{LabOptions, LabPlan};
     use inventory::TopologyFile;
 
-    fn plan(text: &str) -> crate::Result<Plan> {
-        Plan::new(&TopologyFile::parse("t.yaml", text).unwrap(), Options::default())
+    fn plan(text: &str) -> crate::LabResult<LabPlan> {
+        LabPlan::new(&TopologyFile::parse("t.yaml", text).unwrap(), LabOptions::default())
     }
 
     /// s0 - r0 - r1 - s1 with a host h2 at r1, and r2 as a longer way round.

@@ -9,41 +9,41 @@ pub(super) const ROOM: usize = 2048;
 const MOST: usize = 32_768;
 
 /// A frame and its length.
-pub(super) struct Frame {
+pub(super) struct RelayedFrame {
     pub(super) octets: Box<[u8; ROOM]>,
     pub(super) length: usize,
 }
 
-impl Frame {
-    fn new() -> Frame {
-        Frame { octets: Box::new([0; ROOM]), length: 0 }
+impl RelayedFrame {
+    fn new() -> RelayedFrame {
+        RelayedFrame { octets: Box::new([0; ROOM]), length: 0 }
     }
 }
 
 /// One direction of a cable.
-pub(super) struct Line {
+pub(super) struct DelayLine {
     delay: Duration,
     /// When each is to be out, and itself; the first is the next.
-    way: VecDeque<(Instant, Frame)>,
+    way: VecDeque<(Instant, RelayedFrame)>,
     /// Frames to use again.
-    spare: Vec<Frame>,
+    spare: Vec<RelayedFrame>,
 }
 
-impl Line {
-    pub(super) fn new(delay: Duration) -> Line {
-        Line { delay, way: VecDeque::new(), spare: Vec::new() }
+impl DelayLine {
+    pub(super) fn new(delay: Duration) -> DelayLine {
+        DelayLine { delay, way: VecDeque::new(), spare: Vec::new() }
     }
 
     /// Empty frames to read into.
-    pub(super) fn blank(&mut self, count: usize) -> Vec<Frame> {
-        (0..count).map(|_| self.spare.pop().unwrap_or_else(Frame::new)).collect()
+    pub(super) fn blank(&mut self, count: usize) -> Vec<RelayedFrame> {
+        (0..count).map(|_| self.spare.pop().unwrap_or_else(RelayedFrame::new)).collect()
     }
 
     /// Takes frames that came in at `now`, and leaves empty ones in their place.
-    pub(super) fn put(&mut self, now: Instant, frames: &mut [Frame]) {
+    pub(super) fn put(&mut self, now: Instant, frames: &mut [RelayedFrame]) {
         let room = MOST - self.way.len();
         for frame in frames.iter_mut().take(room) {
-            let blank = self.spare.pop().unwrap_or_else(Frame::new);
+            let blank = self.spare.pop().unwrap_or_else(RelayedFrame::new);
             self.way.push_back((now + self.delay, std::mem::replace(frame, blank)));
         }
     }
@@ -71,14 +71,14 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn enter(line: &mut Line, now: Instant, number: u8) {
+    fn enter(line: &mut DelayLine, now: Instant, number: u8) {
         let mut frames = line.blank(1);
         frames[0].octets[0] = number;
         frames[0].length = usize::from(number);
         line.put(now, &mut frames);
     }
 
-    fn leave(line: &mut Line, now: Instant) -> Vec<(u8, usize)> {
+    fn leave(line: &mut DelayLine, now: Instant) -> Vec<(u8, usize)> {
         let due: Vec<(u8, usize)> = line.due(now, 3).map(|f| (f[0], f.len())).collect();
         line.remove(due.len());
         due
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn frames_come_out_in_order_each_after_its_time() {
-        let (mut line, start) = (Line::new(10 * MS), Instant::now());
+        let (mut line, start) = (DelayLine::new(10 * MS), Instant::now());
         assert_eq!(line.next(), None);
         for number in 1..=5 {
             enter(&mut line, start + u32::from(number / 5) * MS, number);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_full_cable_drops_what_comes_on_top_and_goes_on() {
-        let (mut line, start) = (Line::new(10 * MS), Instant::now());
+        let (mut line, start) = (DelayLine::new(10 * MS), Instant::now());
         (0..MOST + 7).for_each(|_| enter(&mut line, start, 1));
         assert_eq!(line.due(start + 10 * MS, usize::MAX).len(), MOST);
         line.remove(MOST);

@@ -18,18 +18,18 @@ mod carrier;
 mod line;
 mod socket;
 
-pub(crate) use carrier::Port;
+pub(crate) use carrier::RelayPort;
 
-use crate::error::{During, Error, Result};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::node::{READY, tell};
-use crate::plan::{Cable, RELAY};
-use crate::state::{Identity, State};
-use crate::wire::Wire;
+use crate::plan::{LabCable, RELAY};
+use crate::state::{InitIdentity, LabState};
+use crate::wire::NetlinkNamespace;
 use crate::{block_on, netns};
-use line::Line;
+use line::DelayLine;
 use nix::sched::{CloneFlags, setns};
-use socket::Socket;
+use socket::RelaySocket;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io;
@@ -48,7 +48,7 @@ pub(crate) fn ports(cable: usize) -> [String; 2] {
 
 /// Holds the relay's interfaces of a cable to its rate, with room for all that is late: a burst would be more than the queue
 /// behind the cable holds.
-pub(crate) async fn pace(relay: &Wire, number: usize, cable: &Cable) -> Result<()> {
+pub(crate) async fn pace(relay: &NetlinkNamespace, number: usize, cable: &LabCable) -> LabResult<()> {
     for port in ports(number) {
         relay.shape(&port, cable.rate, socket::BUFFER as u32).await?;
     }
@@ -59,14 +59,14 @@ pub(crate) async fn pace(relay: &Wire, number: usize, cable: &Cable) -> Result<(
 ///
 /// # Errors
 /// [`Error`] if the lab is not there or its interfaces cannot be opened.
-pub fn run(lab: &str) -> Result<()> {
-    let state = State::load(&LabName::new(lab)?)?;
+pub fn run(lab: &str) -> LabResult<()> {
+    let state = LabState::load(&LabName::new(lab)?)?;
     let Err(error) = serve(&state);
     tell(&state.name, RELAY, &error.to_string());
     Err(error)
 }
 
-fn serve(state: &State) -> Result<Infallible> {
+fn serve(state: &LabState) -> LabResult<Infallible> {
     let path = netns::path(&state.name, RELAY);
     let namespace = File::open(&path).during(|| path.display().to_string())?;
     setns(namespace, CloneFlags::CLONE_NEWNET).during(|| "relay: entering its network namespace".into())?;
@@ -76,7 +76,7 @@ fn serve(state: &State) -> Result<Infallible> {
     for (number, cable) in state.plan.cables.iter().enumerate().filter(|(_, c)| !c.delay.is_zero()) {
         let place = || format!("relay: cable {}:{} - {}:{}", cable.a.node, cable.a.port, cable.b.node, cable.b.port);
         let [a, b] = ports(number);
-        let (from, to) = (Arc::new(Socket::open(&a).during(place)?), Arc::new(Socket::open(&b).during(place)?));
+        let (from, to) = (Arc::new(RelaySocket::open(&a).during(place)?), Arc::new(RelaySocket::open(&b).during(place)?));
         for (from, to) in [(from.clone(), to.clone()), (to, from)] {
             let delay = cable.delay;
             directions.push(std::thread::spawn(move || carry(&from, &to, delay)));
@@ -84,15 +84,15 @@ fn serve(state: &State) -> Result<Infallible> {
         pairs.push([a, b]);
     }
     block_on(async {
-        let wire = Wire::open(RELAY, Path::new("/proc/self/ns/net"))?;
-        Identity::of_self().during(|| "relay: reading its process number".into())?.save(&state.name, RELAY)?;
+        let wire = NetlinkNamespace::open(RELAY, Path::new("/proc/self/ns/net"))?;
+        InitIdentity::of_self().during(|| "relay: reading its process number".into())?.save(&state.name, RELAY)?;
         tell(&state.name, RELAY, READY);
         loop {
             carrier::pass_on(&wire, &pairs).await?;
             tokio::time::sleep(carrier::LOOK).await;
             // Better no relay than half of one: status then shows its cables down.
             if directions.iter().any(JoinHandle::is_finished) {
-                return Err(Error::NotReady("relay: a cable cannot be read any more".into()));
+                return Err(LabError::NotReady("relay: a cable cannot be read any more".into()));
             }
         }
     })
@@ -106,10 +106,10 @@ fn go_first() {
 }
 
 /// One direction of a cable.
-fn carry(from: &Socket, to: &Socket, delay: Duration) -> io::Result<Infallible> {
+fn carry(from: &RelaySocket, to: &RelaySocket, delay: Duration) -> io::Result<Infallible> {
     // The least there is: what is due is not to wait for other timers.
     let _ = nix::sys::prctl::set_timerslack(1);
-    let mut line = Line::new(delay);
+    let mut line = DelayLine::new(delay);
     let mut taken = line.blank(BATCH);
     loop {
         from.wait(line.next().map(|due| due.saturating_duration_since(Instant::now())))?;

@@ -1,7 +1,7 @@
 //! A packet socket on one interface that takes in and lets out many frames at once (packet(7), recvmmsg(2), sendmmsg(2)).
 #![allow(unsafe_code, reason = "packet socket addresses, their options, and many messages in one call have no safe wrapper")]
 use super::BATCH;
-use super::line::{Frame, ROOM};
+use super::line::{RelayedFrame, ROOM};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use nix::sys::time::TimeSpec;
@@ -15,16 +15,16 @@ pub(super) const BUFFER: usize = 16 << 20;
 /// Every protocol: ETH_P_ALL in network order.
 const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
 
-pub(super) struct Socket(OwnedFd);
+pub(super) struct RelaySocket(OwnedFd);
 
-impl Socket {
+impl RelaySocket {
     /// Listens to everything that comes in on interface `name` of this network namespace.
-    pub(super) fn open(name: &str) -> io::Result<Socket> {
+    pub(super) fn open(name: &str) -> io::Result<RelaySocket> {
         // Protocol 0: nothing is heard before the socket is bound to its interface.
         let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)?;
         setsockopt(&fd, sockopt::RcvBufForce, &BUFFER)?;
         setsockopt(&fd, sockopt::SndBufForce, &BUFFER)?;
-        let socket = Socket(fd);
+        let socket = RelaySocket(fd);
         // What it sends itself is not to come back.
         socket.set(libc::PACKET_IGNORE_OUTGOING, &1i32)?;
         let index = nix::net::if_::if_nametoindex(name)? as libc::c_int;
@@ -61,8 +61,8 @@ impl Socket {
 
     /// Reads the frames that are there into the first of `frames`, at most [`BATCH`], and gives their number. Longer ones than
     /// fit are left out. An interface that went down has none.
-    pub(super) fn receive(&self, frames: &mut [Frame]) -> io::Result<usize> {
-        let room = |f: &mut Frame| libc::iovec { iov_base: f.octets.as_mut_ptr().cast(), iov_len: ROOM };
+    pub(super) fn receive(&self, frames: &mut [RelayedFrame]) -> io::Result<usize> {
+        let room = |f: &mut RelayedFrame| libc::iovec { iov_base: f.octets.as_mut_ptr().cast(), iov_len: ROOM };
         let mut vectors: Vec<libc::iovec> = frames.iter_mut().take(BATCH).map(room).collect();
         let mut messages = messages(&mut vectors);
         let (fd, count) = (self.0.as_raw_fd(), messages.len() as libc::c_uint);

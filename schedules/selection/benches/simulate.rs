@@ -3,11 +3,11 @@
 //! Target: 1,024 hosts in seconds, whatever the algorithm.
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Bytes, TopologyFile, Tree};
-use schedules::alltoall::{Algorithm, plan_as};
-use schedules::sync::scheme::Scheme;
-use schedules::sync::{Reduction, SyncKind};
-use selection::simulate::libraries::{self, Library};
-use selection::simulate::{Model, planned, run};
+use schedules::alltoall::{AlltoallAlgorithm, plan_as};
+use schedules::sync::scheme::SyncScheme;
+use schedules::sync::{SyncReduction, SyncKind};
+use selection::simulate::libraries::{self, LibraryAlgorithm};
+use selection::simulate::{SimulationModel, planned, run};
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
@@ -27,15 +27,15 @@ fn tree(hosts: usize, trunk: &str) -> Tree {
 fn simulate(c: &mut Criterion) {
     let mut group = c.benchmark_group("simulate");
     group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(100));
-    let model = Model { penalty: 0.5, ..Model::default() };
+    let model = SimulationModel { penalty: 0.5, ..SimulationModel::default() };
     for (hosts, trunk) in [(8, "1G"), (32, "1G"), (32, "10G")] {
         let tree = tree(hosts, trunk);
         let name = format!("32x{hosts}, trunks of {trunk}");
-        let algorithm = Algorithm::fitting(&tree);
-        let plan = plan_as(&tree, algorithm, SyncKind::Receiver, Reduction::Chain);
-        let traffic = planned::alltoall(&plan, BLOCK, Scheme::NO_SYNC);
+        let algorithm = AlltoallAlgorithm::faster_for(&tree);
+        let plan = plan_as(&tree, algorithm, SyncKind::Receiver, SyncReduction::Chain);
+        let traffic = planned::alltoall(&plan, BLOCK, SyncScheme::NO_SYNC);
         group.bench_function(format!("{name}, {algorithm}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
-        for library in Library::ALL {
+        for library in LibraryAlgorithm::ALL {
             let traffic = libraries::alltoall(library, tree.hosts(), BLOCK).unwrap();
             group.bench_function(format!("{name}, {library}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
         }

@@ -6,34 +6,34 @@
 //! Cost: the simulator's, once per algorithm; 1,024 hosts take seconds.
 //! Deviations: the simulator's. Tokens of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of
 //! the tree is a rank.
-use crate::simulate::libraries::{self, Library};
+use crate::simulate::libraries::{self, LibraryAlgorithm};
 use crate::simulate::planned;
-use crate::simulate::{Deadlock, Model, Traffic, run};
+use crate::simulate::{Deadlock, SimulationModel, SimulatedTraffic, run};
 use inventory::{Bytes, Tree};
-use schedules::alltoall::{Algorithm, plan_as};
-use schedules::lg::{self, Clusters};
-use schedules::sync::scheme::{Mechanism, Scheme};
-use schedules::sync::{Reduction, SyncKind};
+use schedules::alltoall::{AlltoallAlgorithm, plan_as};
+use schedules::lg::{self, ClusterPartition};
+use schedules::sync::scheme::{SyncMechanism, SyncScheme};
+use schedules::sync::{SyncReduction, SyncKind};
 use schedules::{allgather, bound};
 use std::fmt;
 
 /// One algorithm's time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prediction {
+pub struct TimePrediction {
     /// Its name, as on the command line, or that of a library's algorithm.
     pub algorithm: String,
     /// What keeps its phases apart; `None` for algorithms without phases.
-    pub sync: Option<Mechanism>,
+    pub sync: Option<SyncMechanism>,
     /// Seconds until all is over.
     pub seconds: f64,
 }
 
-impl fmt::Display for Prediction {
+impl fmt::Display for TimePrediction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sync {
             None => f.pad(&self.algorithm),
-            Some(Mechanism::None) => f.pad(&format!("{}, not synchronized", self.algorithm)),
-            Some(Mechanism::Barrier) => f.pad(&format!("{}, barriers", self.algorithm)),
+            Some(SyncMechanism::None) => f.pad(&format!("{}, not synchronized", self.algorithm)),
+            Some(SyncMechanism::Barrier) => f.pad(&format!("{}, barriers", self.algorithm)),
             Some(_) => f.pad(&format!("{}, tokens", self.algorithm)),
         }
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Prediction {
 
 /// All algorithms of a collective at one block size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct AlgorithmComparison {
     /// `alltoall` or `allgather`.
     pub collective: &'static str,
     /// Octets a rank sends to each other one, or contributes.
@@ -49,12 +49,12 @@ pub struct Comparison {
     /// Seconds any algorithm takes at least that sends blocks directly, or every block over an edge but once.
     pub bound: f64,
     /// Fastest first.
-    pub predictions: Vec<Prediction>,
+    pub predictions: Vec<TimePrediction>,
 }
 
-impl Comparison {
+impl AlgorithmComparison {
     /// Time over the bound; `None` where there is nothing to send.
-    pub fn ratio(&self, prediction: &Prediction) -> Option<f64> {
+    pub fn ratio(&self, prediction: &TimePrediction) -> Option<f64> {
         (self.bound > 0.0).then(|| prediction.seconds / self.bound)
     }
 }
@@ -63,24 +63,24 @@ impl Comparison {
 ///
 /// # Errors
 /// [`Deadlock`]: a schedule of ours would stop, which is a defect.
-pub fn alltoall(tree: &Tree, clusters: &Clusters, block: Bytes, model: &Model) -> Result<Comparison, Deadlock> {
-    let mut compared = Compared { tree, model, predictions: Vec::new() };
-    for algorithm in [Algorithm::Aapc, Algorithm::Capacity] {
+pub fn alltoall(tree: &Tree, clusters: &ClusterPartition, block: Bytes, model: &SimulationModel) -> Result<AlgorithmComparison, Deadlock> {
+    let mut compared = PredictionRun { tree, model, predictions: Vec::new() };
+    for algorithm in [AlltoallAlgorithm::Aapc, AlltoallAlgorithm::Capacity] {
         // Where edges are one message wide, the two plan for the same phases.
-        if algorithm != Algorithm::Aapc && algorithm.capacities(tree).are_unit() {
+        if algorithm != AlltoallAlgorithm::Aapc && algorithm.capacities(tree).are_unit() {
             continue;
         }
-        let mut plan = plan_as(tree, algorithm, SyncKind::Receiver, Reduction::Chain);
-        for mechanism in [Mechanism::Receiver, Mechanism::None, Mechanism::Barrier] {
-            let scheme = Scheme::new(mechanism, None).unwrap_or(Scheme::NO_SYNC);
+        let mut plan = plan_as(tree, algorithm, SyncKind::Receiver, SyncReduction::Chain);
+        for mechanism in [SyncMechanism::Receiver, SyncMechanism::None, SyncMechanism::Barrier] {
+            let scheme = SyncScheme::new(mechanism, None).unwrap_or(SyncScheme::NO_SYNC);
             compared.add(algorithm.name(), Some(mechanism), planned::alltoall(&plan, block, scheme))?;
             plan.syncs.clear();
         }
     }
     if clusters.list().len() > 1 {
-        compared.add(lg::LG, Some(Mechanism::Barrier), planned::lg(&lg::plan(tree, clusters, None), block))?;
+        compared.add(lg::LG, Some(SyncMechanism::Barrier), planned::lg(&lg::plan(tree, clusters, None), block))?;
     }
-    for library in Library::ALL {
+    for library in LibraryAlgorithm::ALL {
         if let Some(traffic) = libraries::alltoall(library, tree.hosts(), block) {
             compared.add(&library.to_string(), None, traffic)?;
         }
@@ -92,11 +92,11 @@ pub fn alltoall(tree: &Tree, clusters: &Clusters, block: Bytes, model: &Model) -
 ///
 /// # Errors
 /// [`Deadlock`], as [`alltoall`].
-pub fn allgather(tree: &Tree, block: Bytes, model: &Model) -> Result<Comparison, Deadlock> {
-    let mut compared = Compared { tree, model, predictions: Vec::new() };
+pub fn allgather(tree: &Tree, block: Bytes, model: &SimulationModel) -> Result<AlgorithmComparison, Deadlock> {
+    let mut compared = PredictionRun { tree, model, predictions: Vec::new() };
     let plan = allgather::plan(tree);
     compared.add(plan.algorithm.name(), None, planned::ring(&plan.ring, block))?;
-    for library in Library::ALL {
+    for library in LibraryAlgorithm::ALL {
         if let Some(traffic) = libraries::allgather(library, tree.hosts(), block) {
             compared.add(&library.to_string(), None, traffic)?;
         }
@@ -104,22 +104,22 @@ pub fn allgather(tree: &Tree, block: Bytes, model: &Model) -> Result<Comparison,
     Ok(compared.sorted("allgather", block, bound::allgather_bound_seconds(tree, block)))
 }
 
-struct Compared<'a> {
+struct PredictionRun<'a> {
     tree: &'a Tree,
-    model: &'a Model,
-    predictions: Vec<Prediction>,
+    model: &'a SimulationModel,
+    predictions: Vec<TimePrediction>,
 }
 
-impl Compared<'_> {
-    fn add(&mut self, algorithm: &str, sync: Option<Mechanism>, traffic: Traffic) -> Result<(), Deadlock> {
+impl PredictionRun<'_> {
+    fn add(&mut self, algorithm: &str, sync: Option<SyncMechanism>, traffic: SimulatedTraffic) -> Result<(), Deadlock> {
         let seconds = run(self.tree, &traffic, self.model)?.seconds();
-        self.predictions.push(Prediction { algorithm: algorithm.to_owned(), sync, seconds });
+        self.predictions.push(TimePrediction { algorithm: algorithm.to_owned(), sync, seconds });
         Ok(())
     }
 
-    fn sorted(mut self, collective: &'static str, block: Bytes, bound: f64) -> Comparison {
+    fn sorted(mut self, collective: &'static str, block: Bytes, bound: f64) -> AlgorithmComparison {
         self.predictions.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        Comparison { collective, block, bound, predictions: self.predictions }
+        AlgorithmComparison { collective, block, bound, predictions: self.predictions }
     }
 }
 
@@ -128,18 +128,18 @@ mod tests {
     use super::*;
     use crate::sample::{star, topology};
 
-    fn names(comparison: &Comparison) -> Vec<&str> {
+    fn names(comparison: &AlgorithmComparison) -> Vec<&str> {
         comparison.predictions.iter().map(|p| p.algorithm.as_str()).collect()
     }
 
     #[test]
     fn congestion_decides_for_large_blocks_and_latency_for_small_ones() {
         let tree = star(&[8, 8]);
-        let model = Model { latency: 50e-6, token: 50e-6, penalty: 0.5, ..Model::default() };
-        let at = |block| alltoall(&tree, &Clusters::found(&tree), Bytes(block), &model).unwrap();
+        let model = SimulationModel { latency: 50e-6, token: 50e-6, penalty: 0.5, ..SimulationModel::default() };
+        let at = |block| alltoall(&tree, &ClusterPartition::found(&tree), Bytes(block), &model).unwrap();
         let (small, large) = (at(64), at(1 << 20));
         assert_eq!(small.predictions[0].algorithm, "linear", "{small:?}");
-        assert_eq!((large.predictions[0].algorithm.as_str(), large.predictions[0].sync), ("aapc", Some(Mechanism::Receiver)));
+        assert_eq!((large.predictions[0].algorithm.as_str(), large.predictions[0].sync), ("aapc", Some(SyncMechanism::Receiver)));
         assert!(large.ratio(&large.predictions[0]).unwrap() < 1.05, "{large:?}");
         assert!(large.predictions.iter().all(|p| large.ratio(p).unwrap() >= 1.0 - 1e-9));
         let gathered = allgather(&tree, Bytes(1 << 20), &model).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         let text =
             "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: 10M}]";
         let (two, one) = (topology(text), star(&[4]));
-        let found = |tree: &Tree| alltoall(tree, &Clusters::found(tree), Bytes(1000), &Model::default()).unwrap();
+        let found = |tree: &Tree| alltoall(tree, &ClusterPartition::found(tree), Bytes(1000), &SimulationModel::default()).unwrap();
         assert!(names(&found(&two)).contains(&"lg") && !names(&found(&one)).contains(&"lg"));
         let alone = found(&star(&[1]));
         assert!(alone.predictions.iter().all(|p| p.seconds == 0.0 && alone.ratio(p).is_none()), "{alone:?}");

@@ -1,7 +1,7 @@
 //! The decision table: which way a collective goes at which block size.
 use inventory::Bytes;
 use schedules::sync::SyncKind;
-use schedules::sync::scheme::{Mechanism, Scheme};
+use schedules::sync::scheme::{SyncMechanism, SyncScheme};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -54,10 +54,10 @@ pub enum Way {
     /// The phases of [`schedules::alltoall`].
     Aapc {
         /// What keeps them apart. Not [`Mechanism::Dummy`]: no rank sends messages that carry nothing.
-        sync: Scheme,
+        sync: SyncScheme,
         /// What carries the blocks.
         #[serde(default)]
-        over: Carrier,
+        over: DataCarrier,
     },
     /// The steps of [`schedules::lg`], over MPI: in communicators that span clusters.
     Lg,
@@ -67,22 +67,22 @@ pub enum Way {
     Ring {
         /// What carries the blocks.
         #[serde(default)]
-        over: Carrier,
+        over: DataCarrier,
     },
 }
 
 impl Way {
     /// What carries its blocks; `None` where the library sees to that.
-    pub fn carrier(self) -> Option<Carrier> {
+    pub fn carrier(self) -> Option<DataCarrier> {
         match self {
             Way::Native => None,
-            Way::Lg | Way::Bundled => Some(Carrier::Mpi),
+            Way::Lg | Way::Bundled => Some(DataCarrier::Mpi),
             Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
         }
     }
 
     /// The same way over another carrier, where it has a choice.
-    pub fn over(self, over: Carrier) -> Way {
+    pub fn with_carrier(self, over: DataCarrier) -> Way {
         match self {
             Way::Native | Way::Lg | Way::Bundled => self,
             Way::Aapc { sync, .. } => Way::Aapc { sync, over },
@@ -95,7 +95,7 @@ impl Way {
         match self {
             Way::Native => true,
             Way::Aapc { sync, .. } => {
-                sync.mechanism() != Mechanism::Dummy && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+                sync.mechanism() != SyncMechanism::Dummy && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
             }
             // Who passes on a block knows its size only where all have the same.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
@@ -116,7 +116,7 @@ impl fmt::Display for Way {
             Way::Aapc { sync, .. } => format!("aapc {sync}"),
             Way::Ring { .. } => "ring".to_owned(),
         };
-        if self.carrier() == Some(Carrier::Tcp) {
+        if self.carrier() == Some(DataCarrier::Tcp) {
             name += " tcp";
         }
         f.pad(&name)
@@ -136,16 +136,16 @@ impl FromStr for Way {
     fn from_str(text: &str) -> Result<Way, UnknownWay> {
         let unknown = || UnknownWay(text.to_owned());
         let mut words: Vec<&str> = text.split(' ').collect();
-        let over = if words.last() == Some(&"tcp") { Carrier::Tcp } else { Carrier::Mpi };
-        words.truncate(words.len() - usize::from(over == Carrier::Tcp));
+        let over = if words.last() == Some(&"tcp") { DataCarrier::Tcp } else { DataCarrier::Mpi };
+        words.truncate(words.len() - usize::from(over == DataCarrier::Tcp));
         match (words.as_slice(), over) {
-            (["native"], Carrier::Mpi) => Ok(Way::Native),
-            (["lg"], Carrier::Mpi) => Ok(Way::Lg),
-            (["bundled"], Carrier::Mpi) => Ok(Way::Bundled),
+            (["native"], DataCarrier::Mpi) => Ok(Way::Native),
+            (["lg"], DataCarrier::Mpi) => Ok(Way::Lg),
+            (["bundled"], DataCarrier::Mpi) => Ok(Way::Bundled),
             (["aapc"], over) => Ok(Way::Aapc { sync: SyncKind::Receiver.into(), over }),
             (["aapc", sync], over) => {
-                let sync: Scheme = sync.parse().map_err(|_| unknown())?;
-                if sync.mechanism() == Mechanism::Dummy { Err(unknown()) } else { Ok(Way::Aapc { sync, over }) }
+                let sync: SyncScheme = sync.parse().map_err(|_| unknown())?;
+                if sync.mechanism() == SyncMechanism::Dummy { Err(unknown()) } else { Ok(Way::Aapc { sync, over }) }
             }
             (["ring"], over) => Ok(Way::Ring { over }),
             _ => Err(unknown()),
@@ -156,7 +156,7 @@ impl FromStr for Way {
 /// What carries blocks and tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Carrier {
+pub enum DataCarrier {
     /// The MPI library's point-to-point messages: on every network that the library works on.
     #[default]
     Mpi,
@@ -200,7 +200,7 @@ pub struct UnknownMpi(pub String);
 /// From this block size on, up to the next entry, this way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct DecisionEntry {
     /// Bytes a rank sends to each other rank (alltoall) or contributes (allgather).
     pub from: Bytes,
     /// How.
@@ -210,13 +210,13 @@ pub struct Entry {
     pub mpi: Option<Mpi>,
     /// What it rests on.
     #[serde(default)]
-    pub grounds: Grounds,
+    pub grounds: DecisionGrounds,
 }
 
 /// What an entry of the table rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Grounds {
+pub enum DecisionGrounds {
     /// Measured on heddle's own emulated cluster, not on this one: [`Table::default`].
     #[default]
     Elsewhere,
@@ -234,16 +234,16 @@ pub enum Grounds {
     Stale,
 }
 
-impl fmt::Display for Grounds {
+impl fmt::Display for DecisionGrounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Grounds::Elsewhere => "not measured here",
-            Grounds::Measured => "measured",
-            Grounds::Confirmed => "measured and confirmed",
-            Grounds::Unconfirmed => "measured, not confirmed",
-            Grounds::Kept => "measured before harmless recabling",
-            Grounds::Modelled => "modelled between measured sizes",
-            Grounds::Stale => "modelled, to be measured again",
+            DecisionGrounds::Elsewhere => "not measured here",
+            DecisionGrounds::Measured => "measured",
+            DecisionGrounds::Confirmed => "measured and confirmed",
+            DecisionGrounds::Unconfirmed => "measured, not confirmed",
+            DecisionGrounds::Kept => "measured before harmless recabling",
+            DecisionGrounds::Modelled => "modelled between measured sizes",
+            DecisionGrounds::Stale => "modelled, to be measured again",
         })
     }
 }
@@ -251,38 +251,38 @@ impl fmt::Display for Grounds {
 /// Entries per collective in ascending order for each MPI library; the first one begins at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub struct DecisionTable {
     /// For MPI_Alltoall: native, aapc, lg or bundled.
-    pub alltoall: Vec<Entry>,
+    pub alltoall: Vec<DecisionEntry>,
     /// For MPI_Allgather: native or ring.
-    pub allgather: Vec<Entry>,
+    pub allgather: Vec<DecisionEntry>,
     /// For MPI_Alltoallv, by the mean block: native or aapc.
     #[serde(default = "native", skip_serializing_if = "is_native")]
-    pub alltoallv: Vec<Entry>,
+    pub alltoallv: Vec<DecisionEntry>,
     /// For MPI_Allgatherv, by the mean block: native or ring.
     #[serde(default = "native", skip_serializing_if = "is_native")]
-    pub allgatherv: Vec<Entry>,
+    pub allgatherv: Vec<DecisionEntry>,
 }
 
 /// The library's own routine at every size: where nothing else has been measured.
-fn native() -> Vec<Entry> {
-    vec![Entry { from: Bytes(0), way: Way::Native, mpi: None, grounds: Grounds::Elsewhere }]
+fn native() -> Vec<DecisionEntry> {
+    vec![DecisionEntry { from: Bytes(0), way: Way::Native, mpi: None, grounds: DecisionGrounds::Elsewhere }]
 }
 
-fn is_native(entries: &Vec<Entry>) -> bool {
+fn is_native(entries: &Vec<DecisionEntry>) -> bool {
     *entries == native()
 }
 
 /// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md): a way is taken from the
 /// smallest measured block on from which it was faster than the library's own routine, and only under the library where
 /// it was. Phases are held apart by receiver tokens, because only those kept switch buffers from overflowing.
-impl Default for Table {
+impl Default for DecisionTable {
     fn default() -> Self {
-        let entry = |from, way, mpi| Entry { from: Bytes(from), way, mpi, grounds: Grounds::Elsewhere };
+        let entry = |from, way, mpi| DecisionEntry { from: Bytes(from), way, mpi, grounds: DecisionGrounds::Elsewhere };
         let native = entry(0, Way::Native, None);
-        let ring = Way::Ring { over: Carrier::Mpi };
-        let aapc = Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi };
-        Table {
+        let ring = Way::Ring { over: DataCarrier::Mpi };
+        let aapc = Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Mpi };
+        DecisionTable {
             alltoall: vec![native, entry(64 << 10, aapc, Some(Mpi::Mpich))],
             allgather: vec![native, entry(64 << 10, ring, Some(Mpi::OpenMpi)), entry(256 << 10, ring, None)],
             alltoallv: self::native(),
@@ -293,7 +293,7 @@ impl Default for Table {
 
 /// A table that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TableError {
+pub enum DecisionTableError {
     /// No JSON, or not of the expected shape.
     #[error("decision table: {0}")]
     Syntax(String),
@@ -310,10 +310,10 @@ pub enum TableError {
 /// More entries than anybody measures.
 const MAX_ENTRIES: usize = 256;
 
-impl Table {
+impl DecisionTable {
     /// The entries that hold under one MPI library.
-    pub fn under(mut self, mpi: Mpi) -> Table {
-        let holds = |entry: &Entry| entry.mpi.is_none_or(|only| only == mpi);
+    pub fn for_mpi(mut self, mpi: Mpi) -> DecisionTable {
+        let holds = |entry: &DecisionEntry| entry.mpi.is_none_or(|only| only == mpi);
         self.alltoall.retain(holds);
         self.allgather.retain(holds);
         self.alltoallv.retain(holds);
@@ -324,8 +324,8 @@ impl Table {
     /// What its entries rest on, in a line: `decision table: 5 entries measured, 2 modelled between measured sizes`.
     pub fn summary(&self) -> String {
         let all = || self.alltoall.iter().chain(&self.allgather).filter(|entry| entry.mpi.is_some());
-        let measured = [Grounds::Confirmed, Grounds::Unconfirmed, Grounds::Measured, Grounds::Kept];
-        let grounds = measured.into_iter().chain([Grounds::Modelled, Grounds::Stale, Grounds::Elsewhere]);
+        let measured = [DecisionGrounds::Confirmed, DecisionGrounds::Unconfirmed, DecisionGrounds::Measured, DecisionGrounds::Kept];
+        let grounds = measured.into_iter().chain([DecisionGrounds::Modelled, DecisionGrounds::Stale, DecisionGrounds::Elsewhere]);
         let counted = grounds.map(|g| (g, all().filter(|entry| entry.grounds == g).count())).filter(|(_, count)| *count > 0);
         let mut parts: Vec<String> = counted.map(|(grounds, count)| format!("{count} {grounds}")).collect();
         match parts.first_mut() {
@@ -336,7 +336,7 @@ impl Table {
     }
 
     /// A collective's entries.
-    pub fn entries(&self, collective: Collective) -> &[Entry] {
+    pub fn entries(&self, collective: Collective) -> &[DecisionEntry] {
         match collective {
             Collective::Alltoall => &self.alltoall,
             Collective::Allgather => &self.allgather,
@@ -346,7 +346,7 @@ impl Table {
     }
 
     /// The entry that decides for blocks of this size, in a table that was reduced by [`Table::under`].
-    pub fn entry(&self, collective: Collective, block: Bytes) -> Option<&Entry> {
+    pub fn entry(&self, collective: Collective, block: Bytes) -> Option<&DecisionEntry> {
         self.entries(collective).iter().rev().find(|entry| entry.from <= block)
     }
 
@@ -370,8 +370,8 @@ impl Table {
     ///
     /// # Errors
     /// [`TableError`] if it is no table or [`Table::check`] fails.
-    pub fn from_json(text: &[u8]) -> Result<Table, TableError> {
-        let table: Table = serde_json::from_slice(text).map_err(|e| TableError::Syntax(e.to_string()))?;
+    pub fn from_json(text: &[u8]) -> Result<DecisionTable, DecisionTableError> {
+        let table: DecisionTable = serde_json::from_slice(text).map_err(|e| DecisionTableError::Syntax(e.to_string()))?;
         table.check()?;
         Ok(table)
     }
@@ -380,7 +380,7 @@ impl Table {
     ///
     /// # Errors
     /// [`TableError::Content`].
-    pub fn check(&self) -> Result<(), TableError> {
+    pub fn check(&self) -> Result<(), DecisionTableError> {
         check("alltoall", &self.alltoall, "native, aapc, lg or bundled", |way| way.serves(Collective::Alltoall))?;
         check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))?;
         check("alltoallv", &self.alltoallv, "native or aapc", |way| way.serves(Collective::Alltoallv))?;
@@ -388,16 +388,16 @@ impl Table {
     }
 }
 
-fn check(collective: &'static str, entries: &[Entry], ways: &str, can: impl Fn(Way) -> bool) -> Result<(), TableError> {
-    let wrong = |problem: String| Err(TableError::Content { collective, problem });
+fn check(collective: &'static str, entries: &[DecisionEntry], ways: &str, can: impl Fn(Way) -> bool) -> Result<(), DecisionTableError> {
+    let wrong = |problem: String| Err(DecisionTableError::Content { collective, problem });
     if entries.is_empty() || entries.len() > MAX_ENTRIES || entries[0].from != Bytes(0) || entries[0].mpi.is_some() {
         return wrong(format!("expected 1 to {MAX_ENTRIES} entries, the first one from 0 and for each MPI library"));
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        let holding: Vec<&Entry> = entries.iter().filter(|entry| entry.mpi.is_none_or(|only| only == mpi)).collect();
+        let holding: Vec<&DecisionEntry> = entries.iter().filter(|entry| entry.mpi.is_none_or(|only| only == mpi)).collect();
         // Of two entries from one size, the first says what is gone where there are no connections.
-        let instead = |pair: &[&Entry]| pair[0].way.carrier() != Some(Carrier::Tcp) && pair[1].way.carrier() == Some(Carrier::Tcp);
-        let follows = |pair: &[&Entry]| pair[0].from < pair[1].from || (pair[0].from == pair[1].from && instead(pair));
+        let instead = |pair: &[&DecisionEntry]| pair[0].way.carrier() != Some(DataCarrier::Tcp) && pair[1].way.carrier() == Some(DataCarrier::Tcp);
+        let follows = |pair: &[&DecisionEntry]| pair[0].from < pair[1].from || (pair[0].from == pair[1].from && instead(pair));
         if let Some(pair) = holding.windows(2).find(|pair| !follows(pair)) {
             return wrong(format!("entry from {} follows the one from {}; expected ascending sizes", pair[1].from.0, pair[0].from.0));
         }
@@ -415,29 +415,29 @@ mod tests {
 
     #[test]
     fn small_blocks_stay_native_and_libraries_differ() {
-        let table = Table::default();
+        let table = DecisionTable::default();
         table.check().unwrap();
-        assert_eq!(Table::from_json(table.to_json().as_bytes()).unwrap(), table);
+        assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()).unwrap(), table);
         assert!(!table.to_json().contains("gatherv"), "what nobody measured is not written");
-        let (open_mpi, mpich) = (table.clone().under(Mpi::OpenMpi), table.under(Mpi::Mpich));
+        let (open_mpi, mpich) = (table.clone().for_mpi(Mpi::OpenMpi), table.for_mpi(Mpi::Mpich));
         for collective in [Collective::Alltoall, Collective::Allgather] {
             for small in [0, 65_535] {
                 assert_eq!(open_mpi.choose(collective, Bytes(small)), Way::Native);
                 assert_eq!(mpich.choose(collective, Bytes(small)), Way::Native);
             }
         }
-        assert_eq!(mpich.choose(Collective::Alltoall, Bytes(65_536)), Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi });
+        assert_eq!(mpich.choose(Collective::Alltoall, Bytes(65_536)), Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Mpi });
         assert_eq!(open_mpi.choose(Collective::Alltoall, Bytes(u64::MAX)), Way::Native);
-        assert_eq!(open_mpi.choose(Collective::Allgather, Bytes(65_536)), Way::Ring { over: Carrier::Mpi });
+        assert_eq!(open_mpi.choose(Collective::Allgather, Bytes(65_536)), Way::Ring { over: DataCarrier::Mpi });
         assert_eq!(mpich.choose(Collective::Allgather, Bytes(65_536)), Way::Native);
-        assert_eq!(mpich.choose(Collective::Allgather, Bytes(u64::MAX)), Way::Ring { over: Carrier::Mpi });
+        assert_eq!(mpich.choose(Collective::Allgather, Bytes(u64::MAX)), Way::Ring { over: DataCarrier::Mpi });
     }
 
     #[test]
     fn refuses_what_contradicts_itself() {
         let read = |alltoall: &str| {
             let text = format!("{{\"alltoall\":[{alltoall}],\"allgather\":[{{\"from\":0,\"way\":{{\"ring\":{{}}}}}}]}}");
-            Table::from_json(text.as_bytes()).map_err(|e| e.to_string())
+            DecisionTable::from_json(text.as_bytes()).map_err(|e| e.to_string())
         };
         assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"sender\"}}}").is_ok());
         assert!(read("").unwrap_err().contains("alltoall: expected 1 to 256"));
@@ -448,10 +448,10 @@ mod tests {
         assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"dummy\"}}}").is_err());
         assert!(read("{\"from\":0,\"way\":\"lg\"},{\"from\":1,\"way\":\"bundled\"}").is_ok());
         assert!(read("{\"from\":0,\"way\":\"bruck\"}").unwrap_err().contains("bruck"));
-        let v = Table { allgatherv: Table::default().alltoall, ..Table::default() };
-        assert!(Table::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
+        let v = DecisionTable { allgatherv: DecisionTable::default().alltoall, ..DecisionTable::default() };
+        assert!(DecisionTable::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
         for way in [Way::Lg, Way::Bundled] {
-            let v = Table { alltoallv: vec![Entry { way, ..Table::default().alltoall[0] }], ..Table::default() };
+            let v = DecisionTable { alltoallv: vec![DecisionEntry { way, ..DecisionTable::default().alltoall[0] }], ..DecisionTable::default() };
             assert!(v.check().unwrap_err().to_string().contains("alltoallv: entry from 0: expected native or aapc"));
         }
     }
@@ -459,17 +459,17 @@ mod tests {
     #[test]
     fn where_there_are_no_connections_the_entry_before_decides() {
         let entries = |ways: [&str; 3]| {
-            let entry = |(k, name): (usize, &str)| Entry {
+            let entry = |(k, name): (usize, &str)| DecisionEntry {
                 from: Bytes(k.min(1) as u64),
                 way: name.parse().unwrap(),
                 mpi: None,
-                grounds: Grounds::Measured,
+                grounds: DecisionGrounds::Measured,
             };
-            Table { alltoall: ways.into_iter().enumerate().map(entry).collect(), ..Table::default() }
+            DecisionTable { alltoall: ways.into_iter().enumerate().map(entry).collect(), ..DecisionTable::default() }
         };
         let table = entries(["native", "aapc", "aapc tcp"]);
         table.check().unwrap();
-        let free = |way: Way| way.carrier() != Some(Carrier::Tcp);
+        let free = |way: Way| way.carrier() != Some(DataCarrier::Tcp);
         assert_eq!(table.choose(Collective::Alltoall, Bytes(9)).to_string(), "aapc tcp");
         assert_eq!(table.choose_where(Collective::Alltoall, Bytes(9), free).to_string(), "aapc");
         assert_eq!(table.choose_where(Collective::Alltoall, Bytes(0), free), Way::Native);
@@ -478,14 +478,14 @@ mod tests {
 
     #[test]
     fn every_way_is_read_by_its_name() {
-        let syncs = || Scheme::table_5(&[2, 16]).into_iter().filter(|sync| sync.mechanism() != Mechanism::Dummy);
-        for over in [Carrier::Mpi, Carrier::Tcp] {
+        let syncs = || SyncScheme::table_5(&[2, 16]).into_iter().filter(|sync| sync.mechanism() != SyncMechanism::Dummy);
+        for over in [DataCarrier::Mpi, DataCarrier::Tcp] {
             for way in syncs().map(|sync| Way::Aapc { sync, over }).chain([Way::Ring { over }, Way::Lg, Way::Bundled, Way::Native]) {
                 assert_eq!(way.to_string().parse(), Ok(way));
                 assert_eq!(serde_json::from_str::<Way>(&serde_json::to_string(&way).unwrap()).unwrap(), way);
             }
         }
-        assert_eq!(Way::Aapc { sync: SyncKind::Sender.into(), over: Carrier::Tcp }.to_string(), "aapc sender tcp");
+        assert_eq!(Way::Aapc { sync: SyncKind::Sender.into(), over: DataCarrier::Tcp }.to_string(), "aapc sender tcp");
         let wrong =
             ["", "tcp", "native tcp", "lg tcp", "bundled tcp", "ring sender", "aapc fast", "aapc dummy", "aapc sender(0)", "aapc  tcp"];
         for wrong in wrong {
@@ -496,7 +496,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            let _ = Table::from_json(&bytes);
+            let _ = DecisionTable::from_json(&bytes);
         }
     }
 }

@@ -14,7 +14,7 @@
 use crate::capacities::gcd;
 use crate::message::Message;
 use crate::root::schedule_root;
-use inventory::tree::{Node, Tree};
+use inventory::tree::{NodeNumber, Tree};
 
 /// The phases of an all-to-all among the tree's hosts: none for one host, one for two, else
 /// `m0 * (n - m0)` where `m0` of `n` hosts are in the largest subtree of the root.
@@ -22,12 +22,12 @@ pub fn phases(tree: &Tree) -> Vec<Vec<Message>> {
     match tree.hosts() {
         0 | 1 => Vec::new(),
         2 => vec![vec![Message { src: 0, dst: 1 }, Message { src: 1, dst: 0 }]],
-        _ => among_subtrees(&Steps::new(schedule_root(tree).subtrees)),
+        _ => among_subtrees(&AapcSteps::new(schedule_root(tree).subtrees)),
     }
 }
 
 /// All phases are counted before they are filled: there may be many times more of them than of hosts, and room nobody uses adds up.
-fn among_subtrees(steps: &Steps) -> Vec<Vec<Message>> {
+fn among_subtrees(steps: &AapcSteps) -> Vec<Vec<Message>> {
     let mut messages = vec![0; steps.phases];
     steps.all(&mut |phase, _, _| messages[phase] += 1);
     let mut phases: Vec<Vec<Message>> = messages.into_iter().map(Vec::with_capacity).collect();
@@ -37,8 +37,8 @@ fn among_subtrees(steps: &Steps) -> Vec<Vec<Message>> {
 
 /// The six steps of Figure 4. Subtree `i` is `Ti`, its host `a` is `hosts[i][a]` (`m_i,a` in aapc-2007, `t_i,a` in aapc-2005).
 #[derive(Debug, Clone)]
-struct Steps {
-    hosts: Vec<Vec<Node>>,
+struct AapcSteps {
+    hosts: Vec<Vec<NodeNumber>>,
     /// Hosts in the subtrees before each: `m0 + … + m(i-1)`.
     before: Vec<usize>,
     /// After how many phases T0 -> Tj rotates: `lcm(m0, mj)`.
@@ -46,16 +46,16 @@ struct Steps {
     phases: usize,
 }
 
-impl Steps {
-    fn new(hosts: Vec<Vec<Node>>) -> Self {
+impl AapcSteps {
+    fn new(hosts: Vec<Vec<NodeNumber>>) -> Self {
         let mut before = vec![0];
         hosts.iter().for_each(|h| before.push(before[before.len() - 1] + h.len()));
         let (m0, n) = (hosts[0].len(), before[hosts.len()]);
         let rotation = hosts.iter().map(|h| m0 / gcd(m0 as u64, h.len() as u64) as usize * h.len()).collect();
-        Steps { hosts, before, rotation, phases: m0 * (n - m0) }
+        AapcSteps { hosts, before, rotation, phases: m0 * (n - m0) }
     }
 
-    fn all(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn all(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         self.t0_sends(put);
         self.t0_receives(put);
         self.local_in_t0(put);
@@ -101,7 +101,7 @@ impl Steps {
     }
 
     /// Step 1: T0 -> Tj.
-    fn t0_sends(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn t0_sends(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for j in 1..self.hosts.len() {
             for q in 0..self.m(0) * self.m(j) {
                 let phase = self.start(0, j) + q;
@@ -111,7 +111,7 @@ impl Steps {
     }
 
     /// Step 2: Ti -> T0.
-    fn t0_receives(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn t0_receives(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for i in 1..self.hosts.len() {
             for q in 0..self.m(0) * self.m(i) {
                 let phase = self.start(i, 0) + q;
@@ -121,21 +121,21 @@ impl Steps {
     }
 
     /// Step 3: within T0, from the host that receives a global message to the one that sends one.
-    fn local_in_t0(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn local_in_t0(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for phase in 0..self.m(0) * (self.m(0) - 1) {
             put(phase, self.hosts[0][self.t0_receiver(phase)], self.hosts[0][self.t0_sender(phase)]);
         }
     }
 
     /// Step 4: Ti -> Tj for i > j > 0.
-    fn down(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn down(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for i in 2..self.hosts.len() {
             (1..i).for_each(|j| self.broadcast(i, j, put));
         }
     }
 
     /// Step 5: within Ti, i > 0, during Ti -> Ti-1: a -> b when b sends and a is the designated receiver.
-    fn local(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn local(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for i in 1..self.hosts.len() {
             let m = self.m(i);
             for b in 0..m {
@@ -149,14 +149,14 @@ impl Steps {
     }
 
     /// Step 6: Ti -> Tj for 0 < i < j.
-    fn up(&self, put: &mut impl FnMut(usize, Node, Node)) {
+    fn up(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for i in 1..self.hosts.len() {
             (i + 1..self.hosts.len()).for_each(|j| self.broadcast(i, j, put));
         }
     }
 
     /// The broadcast pattern: each host of Ti in turn sends to every host of Tj.
-    fn broadcast(&self, i: usize, j: usize, put: &mut impl FnMut(usize, Node, Node)) {
+    fn broadcast(&self, i: usize, j: usize, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         let start = self.start(i, j);
         for q in 0..self.m(i) * self.m(j) {
             put(start + q, self.hosts[i][q / self.m(j)], self.hosts[j][q % self.m(j)]);
@@ -167,10 +167,10 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacities::Capacities;
+    use crate::capacities::EdgeCapacities;
     use crate::sample::{any_tree, star, topology};
     use inventory::BitsPerSec;
-    use inventory::tree::Cable;
+    use inventory::tree::TreeCable;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
@@ -219,7 +219,7 @@ mod tests {
     fn hosts_cabled_to_hosts_are_served_too() {
         for cables in [[(0, 1), (1, 2), (2, 3), (3, 4)], [(0, 1), (0, 2), (0, 3), (0, 4)], [(0, 1), (0, 2), (2, 3), (2, 4)]] {
             let names = ["n0", "n1", "n2", "n3", "n4"];
-            let cables = cables.map(|(a, b)| Cable { a: names[a], b: names[b], rate: BitsPerSec::GIGABIT });
+            let cables = cables.map(|(a, b)| TreeCable { a: names[a], b: names[b], rate: BitsPerSec::GIGABIT });
             let tree = Tree::new(&names.map(|name| (name, 1)), &[], &cables).unwrap();
             crate::verify::alltoall(&tree, &crate::alltoall::plan(&tree, crate::sync::SyncKind::Sender)).unwrap();
             crate::verify::allgather(&tree, &crate::allgather::plan(&tree)).unwrap();
@@ -245,7 +245,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(pairs.len() as u32, tree.hosts() * (tree.hosts() - 1));
-            prop_assert_eq!(phases.len() as u64, crate::bound::bound(&tree, &Capacities::unit(&tree)).phases);
+            prop_assert_eq!(phases.len() as u64, crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases);
         }
     }
 }

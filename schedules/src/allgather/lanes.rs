@@ -19,10 +19,10 @@
 //!
 //! Cost: for each rate there is, O(lanes * groups * path length), at most as many lanes as hosts.
 //! Deviations: steps to fill the lanes are not counted; they are a matter of piece size.
-use super::branches::Branches;
+use super::branches::RingBranches;
 use super::{lr1, neighbours};
 use crate::capacities::gcd;
-use inventory::tree::{Edge, Node, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub const MOST_PARTS: u64 = 1 << 24;
 
 /// An allgather among `hosts` by circles of groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lanes {
+pub struct LaneAllgather {
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
     /// How many equal parts each group's data is cut into; a block of a group has `parts / hosts in the group` of them.
@@ -42,16 +42,16 @@ pub struct Lanes {
     /// groups of one host each is the single ring.
     pub circles: Vec<Vec<u32>>,
     /// The lanes; each carries the next `share` parts of every group's data.
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<DataLane>,
     /// The busiest edge, which all others wait for.
-    pub busiest: Load,
+    pub busiest: LaneLoad,
     /// The edge no allgather can be faster than.
-    pub bound: Load,
+    pub bound: LaneLoad,
 }
 
 /// A share of every group's data and who carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lane {
+pub struct DataLane {
     /// Parts of each group's data.
     pub share: u64,
     /// The host of each group.
@@ -60,7 +60,7 @@ pub struct Lane {
 
 /// What an edge carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Load {
+pub struct LaneLoad {
     /// From and to; with one host the host itself.
     pub edge: (String, String),
     /// In blocks times the plan's `parts`.
@@ -69,7 +69,7 @@ pub struct Load {
     pub rate: BitsPerSec,
 }
 
-impl Lanes {
+impl LaneAllgather {
     /// Seconds for blocks of this size, at line rate, TCP over Ethernet; see [`crate::bound`].
     pub fn seconds(&self, block: Bytes) -> f64 {
         let per_part = block.0 as f64 * 8.0 * crate::bound::WIRE_PER_PAYLOAD / self.parts as f64;
@@ -78,7 +78,7 @@ impl Lanes {
 
     /// The bound's time over this plan's: 1 where no allgather is faster.
     pub fn reached(&self) -> f64 {
-        let time = |a: &Load, b: &Load| u128::from(a.load) * u128::from(b.rate.0);
+        let time = |a: &LaneLoad, b: &LaneLoad| u128::from(a.load) * u128::from(b.rate.0);
         if self.busiest.load == 0 { 1.0 } else { time(&self.bound, &self.busiest) as f64 / time(&self.busiest, &self.bound) as f64 }
     }
 
@@ -91,12 +91,12 @@ impl Lanes {
 /// Plans the fastest of these: every rate of a link as the last one that counts as slow, and with each no group, those with time
 /// for it, or all groups passing on. Of equally fast plans the first with the smallest groups, so the single ring where nothing is
 /// gained.
-pub fn plan(tree: &Tree) -> Lanes {
-    let ring = lr1::ring(&Branches::new(tree));
+pub fn plan(tree: &Tree) -> LaneAllgather {
+    let ring = lr1::ring(&RingBranches::new(tree));
     let mut rates: Vec<BitsPerSec> = (0..tree.nodes()).map(|v| tree.rate(v)).collect();
     rates.sort_unstable();
     rates.dedup();
-    let plans = rates.into_iter().rev().flat_map(|slow| Cut::new(tree, &ring, slow).plans(tree));
+    let plans = rates.into_iter().rev().flat_map(|slow| TreeCut::new(tree, &ring, slow).plans(tree));
     match plans.reduce(|best, next| if next.reached() > best.reached() { next } else { best }) {
         Some(best) => best,
         None => unreachable!("groups of one host each have plans"),
@@ -104,43 +104,43 @@ pub fn plan(tree: &Tree) -> Lanes {
 }
 
 /// The single ring in these terms: what it loads links with, and what share of the bound it reaches.
-pub fn one_ring(tree: &Tree) -> Lanes {
-    let ring = lr1::ring(&Branches::new(tree));
+pub fn one_ring(tree: &Tree) -> LaneAllgather {
+    let ring = lr1::ring(&RingBranches::new(tree));
     let fastest = (0..tree.nodes()).map(|v| tree.rate(v)).max().unwrap_or_default();
-    let alone = Cut::new(tree, &ring, fastest);
+    let alone = TreeCut::new(tree, &ring, fastest);
     alone.lanes(tree, &vec![false; alone.groups.len()], 1)
 }
 
 /// The tree cut at slow links.
-struct Cut {
+struct TreeCut {
     /// By node: the uppermost node of its piece.
-    top: Vec<Node>,
+    top: Vec<NodeNumber>,
     /// By uppermost node: the group of its hosts.
     group: Vec<Option<usize>>,
-    groups: Vec<Vec<Node>>,
+    groups: Vec<Vec<NodeNumber>>,
 }
 
-impl Cut {
+impl TreeCut {
     /// Hosts that faster links than `slow` connect are a group; they and their hosts are in the order of `ring`.
-    fn new(tree: &Tree, ring: &[Node], slow: BitsPerSec) -> Cut {
-        let mut top: Vec<Node> = (0..tree.nodes()).collect();
+    fn new(tree: &Tree, ring: &[NodeNumber], slow: BitsPerSec) -> TreeCut {
+        let mut top: Vec<NodeNumber> = (0..tree.nodes()).collect();
         for &v in tree.top_down() {
             if let Some(parent) = tree.parent(v).filter(|_| tree.rate(v) > slow) {
                 top[v as usize] = top[parent as usize];
             }
         }
         let mut group = vec![None; top.len()];
-        let mut groups: Vec<Vec<Node>> = Vec::new();
+        let mut groups: Vec<Vec<NodeNumber>> = Vec::new();
         for &host in ring {
             let number = *group[top[host as usize] as usize].get_or_insert(groups.len());
             groups.resize_with(groups.len().max(number + 1), Vec::new);
             groups[number].push(host);
         }
-        Cut { top, group, groups }
+        TreeCut { top, group, groups }
     }
 
     /// None where the groups have no common measure of allowed size.
-    fn plans(&self, tree: &Tree) -> Vec<Lanes> {
+    fn plans(&self, tree: &Tree) -> Vec<LaneAllgather> {
         let Some(parts) = self.common_multiple() else { return Vec::new() };
         let all = self.groups.len();
         [vec![false; all], self.with_time(tree), vec![true; all]].iter().map(|pass_on| self.lanes(tree, pass_on, parts)).collect()
@@ -164,22 +164,22 @@ impl Cut {
             let above = parent.and_then(|parent| self.group[self.top[parent as usize] as usize]);
             above.into_iter().for_each(|group| sends[group] += n - upwards);
         }
-        let rate = |group: &Vec<Node>| group.iter().map(|&host| tree.rate(host).0).min().unwrap_or(0) as f64;
+        let rate = |group: &Vec<NodeNumber>| group.iter().map(|&host| tree.rate(host).0).min().unwrap_or(0) as f64;
         let has_time =
-            |(group, sends): (&Vec<Node>, f64)| sends / group.len() as f64 * bound.rate.0 as f64 <= bound.load as f64 * rate(group);
+            |(group, sends): (&Vec<NodeNumber>, f64)| sends / group.len() as f64 * bound.rate.0 as f64 <= bound.load as f64 * rate(group);
         self.groups.iter().zip(sends).map(has_time).collect()
     }
 
     /// The uppermost node of every piece from above, with the node above it.
-    fn tops(&self, tree: &Tree) -> impl Iterator<Item = (Node, Option<Node>)> {
+    fn tops(&self, tree: &Tree) -> impl Iterator<Item = (NodeNumber, Option<NodeNumber>)> {
         tree.top_down().iter().filter(|&&v| self.top[v as usize] == v).map(|&v| (v, tree.parent(v)))
     }
 
-    fn lanes(&self, tree: &Tree, pass_on: &[bool], parts: u64) -> Lanes {
+    fn lanes(&self, tree: &Tree, pass_on: &[bool], parts: u64) -> LaneAllgather {
         let (groups, circles, lanes) = (self.groups.clone(), self.circles(tree, pass_on), self.cut(parts));
         let busiest = slowest(tree, &loads(tree, &groups, &circles, &lanes, parts));
         let bound = slowest(tree, &least(tree).into_iter().map(|blocks| blocks * parts).collect::<Vec<u64>>());
-        Lanes { hosts: tree.host_names().to_vec(), parts, groups, circles, lanes, busiest, bound }
+        LaneAllgather { hosts: tree.host_names().to_vec(), parts, groups, circles, lanes, busiest, bound }
     }
 
     /// Pieces next to each other are on one circle, and so are those next to a piece that does not pass on.
@@ -189,7 +189,7 @@ impl Cut {
         let mut only: Vec<Option<usize>> = vec![None; self.top.len()];
         for (v, parent) in self.tops(tree) {
             let above = parent.map(|parent| self.top[parent as usize]);
-            let join = |piece: Node, circles: &mut Vec<BTreeSet<u32>>, circle: Option<usize>| {
+            let join = |piece: NodeNumber, circles: &mut Vec<BTreeSet<u32>>, circle: Option<usize>| {
                 let circle = circle.unwrap_or_else(|| {
                     circles.push(BTreeSet::new());
                     circles.len() - 1
@@ -211,17 +211,17 @@ impl Cut {
     }
 
     /// A new lane wherever another host's data begins in one of the groups.
-    fn cut(&self, parts: u64) -> Vec<Lane> {
-        let own = |group: &Vec<Node>| parts / group.len() as u64;
+    fn cut(&self, parts: u64) -> Vec<DataLane> {
+        let own = |group: &Vec<NodeNumber>| parts / group.len() as u64;
         let starts: BTreeSet<u64> = self.groups.iter().flat_map(|group| (0..group.len() as u64).map(move |i| i * own(group))).collect();
         let ends = starts.iter().copied().skip(1).chain([parts]);
         let gateways = |start: u64| self.groups.iter().map(|group| group[(start / own(group)) as usize]).collect();
-        starts.iter().zip(ends).map(|(&start, end)| Lane { share: end - start, gateways: gateways(start) }).collect()
+        starts.iter().zip(ends).map(|(&start, end)| DataLane { share: end - start, gateways: gateways(start) }).collect()
     }
 }
 
 /// By circle and group on it: the hosts of all groups that it leads to, itself included.
-fn sides(groups: &[Vec<Node>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
+fn sides(groups: &[Vec<NodeNumber>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
     let mut on: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
     circles.iter().enumerate().for_each(|(circle, members)| members.iter().for_each(|&group| on[group as usize].push(circle)));
     // Circles from the first group outwards, each with the group it was reached from.
@@ -244,9 +244,9 @@ fn sides(groups: &[Vec<Node>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
 }
 
 /// By edge, in blocks times `parts`.
-fn loads(tree: &Tree, groups: &[Vec<Node>], circles: &[Vec<u32>], lanes: &[Lane], parts: u64) -> Vec<u64> {
+fn loads(tree: &Tree, groups: &[Vec<NodeNumber>], circles: &[Vec<u32>], lanes: &[DataLane], parts: u64) -> Vec<u64> {
     let mut loads = vec![0; tree.edges() as usize];
-    let mut send = |from: Node, to: Node, load: u64| tree.path(from, to, |edge| loads[edge as usize] += load);
+    let mut send = |from: NodeNumber, to: NodeNumber, load: u64| tree.path(from, to, |edge| loads[edge as usize] += load);
     let n = u64::from(tree.hosts());
     for group in groups {
         // To the next host goes everything but what that host puts on the ring itself, an equal portion of all there is.
@@ -269,16 +269,16 @@ fn least(tree: &Tree) -> Vec<u64> {
 }
 
 /// The first edge of those that take longest.
-fn slowest(tree: &Tree, loads: &[u64]) -> Load {
-    let rate = |edge: Edge| tree.rate(edge / 2).0.max(1);
+fn slowest(tree: &Tree, loads: &[u64]) -> LaneLoad {
+    let rate = |edge: EdgeNumber| tree.rate(edge / 2).0.max(1);
     let slower =
-        |a: Edge, b: Edge| u128::from(loads[a as usize]) * u128::from(rate(b)) > u128::from(loads[b as usize]) * u128::from(rate(a));
+        |a: EdgeNumber, b: EdgeNumber| u128::from(loads[a as usize]) * u128::from(rate(b)) > u128::from(loads[b as usize]) * u128::from(rate(a));
     let edges = (0..tree.edges()).filter(|&edge| loads[edge as usize] > 0);
     match edges.reduce(|slowest, edge| if slower(edge, slowest) { edge } else { slowest }).and_then(|edge| Some((edge, tree.ends(edge)?))) {
         Some((edge, (from, to))) => {
-            Load { edge: (tree.name(from).to_owned(), tree.name(to).to_owned()), load: loads[edge as usize], rate: tree.rate(edge / 2) }
+            LaneLoad { edge: (tree.name(from).to_owned(), tree.name(to).to_owned()), load: loads[edge as usize], rate: tree.rate(edge / 2) }
         }
-        None => Load { edge: (tree.name(0).to_owned(), tree.name(0).to_owned()), load: 0, rate: BitsPerSec::default() },
+        None => LaneLoad { edge: (tree.name(0).to_owned(), tree.name(0).to_owned()), load: 0, rate: BitsPerSec::default() },
     }
 }
 

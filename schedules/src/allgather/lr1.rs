@@ -5,12 +5,12 @@
 //! Guarantee: no directed edge carries two of the ring's messages (Theorem 1). Neighbours may be far apart.
 //! Cost: O(nodes log nodes).
 //! Deviations: none.
-use super::branches::{Branches, Next};
-use inventory::tree::Node;
+use super::branches::{RingBranches, BranchTarget};
+use inventory::tree::NodeNumber;
 
-pub(super) fn ring(branches: &Branches) -> Vec<Node> {
+pub(super) fn ring(branches: &RingBranches) -> Vec<NodeNumber> {
     branches.walk(|junction| {
         let at = branches.at(junction);
-        at.hosts.iter().map(|&host| Next::Host(host)).chain(at.branches.iter().map(|&branch| Next::Branch(branch))).collect()
+        at.hosts.iter().map(|&host| BranchTarget::Host(host)).chain(at.branches.iter().map(|&branch| BranchTarget::Branch(branch))).collect()
     })
 }

@@ -7,22 +7,22 @@
 //! Cost: O(nodes log nodes).
 //! Deviations: a host that others are cabled to counts as a switch with itself on it. On such trees the condition suffices,
 //! but is not necessary.
-use super::Refused;
-use super::branches::{Branches, Next};
-use inventory::tree::{Node, Tree};
+use super::RingRefusal;
+use super::branches::{RingBranches, BranchTarget};
+use inventory::tree::{NodeNumber, Tree};
 
-pub(super) fn ring(tree: &Tree, branches: &Branches) -> Result<Vec<Node>, Refused> {
+pub(super) fn ring(tree: &Tree, branches: &RingBranches) -> Result<Vec<NodeNumber>, RingRefusal> {
     for &junction in &branches.junctions {
         let at = branches.at(junction);
         let neighbours = at.branches.len() + usize::from(junction != branches.root);
         if at.hosts.len() < neighbours {
-            return Err(Refused::TooFewHosts { switch: tree.name(junction).to_owned(), hosts: at.hosts.len(), neighbours });
+            return Err(RingRefusal::TooFewHosts { switch: tree.name(junction).to_owned(), hosts: at.hosts.len(), neighbours });
         }
     }
     Ok(branches.walk(|junction| {
         let at = branches.at(junction);
         let (between, rest) = at.hosts.split_at(at.branches.len());
-        let pairs = between.iter().zip(&at.branches).flat_map(|(&host, &branch)| [Next::Host(host), Next::Branch(branch)]);
-        pairs.chain(rest.iter().map(|&host| Next::Host(host))).collect()
+        let pairs = between.iter().zip(&at.branches).flat_map(|(&host, &branch)| [BranchTarget::Host(host), BranchTarget::Branch(branch)]);
+        pairs.chain(rest.iter().map(|&host| BranchTarget::Host(host))).collect()
     }))
 }

@@ -13,9 +13,9 @@
 //! - Hosts beyond one more than the branches of a switch stand next to another of its hosts, which lengthens nothing.
 //! - Ways are counted in cables, so that a host that others are cabled to is at way 0 of itself. Neighbours at ways `a` and `b`
 //!   of the junction where they meet pass `a + b - 1` switches.
-use super::branches::{Branches, Next};
-use super::order::{Ends, Front, Order, Way};
-use inventory::tree::Node;
+use super::branches::{RingBranches, BranchTarget};
+use super::order::{EndDistances, ParetoFront, VisitOrder, CableCount};
+use inventory::tree::NodeNumber;
 use std::collections::{BTreeMap, HashMap};
 
 /// States looked at in one plan, all bounds together: at most some tenths of a second. Random clusters of 4,000 switches take less
@@ -23,14 +23,14 @@ use std::collections::{BTreeMap, HashMap};
 pub const MOST_STATES: usize = 1 << 22;
 
 /// The ring, or `None` where the states do not suffice.
-pub(super) fn ring(branches: &Branches) -> Option<Vec<Node>> {
+pub(super) fn ring(branches: &RingBranches) -> Option<Vec<NodeNumber>> {
     let mut states = MOST_STATES;
     // From below in growing steps, then between the last bound that was too tight and the first that was not.
     let (mut least, mut step) = (shortest_crossing(branches), 0);
     let mut best = None;
     let mut bound = least;
     loop {
-        let mut search = Search::new(branches, bound);
+        let mut search = RingSearch::new(branches, bound);
         match search.closing(&mut states).ok()? {
             Some(ends) => best = Some((bound, search.ring(ends))),
             None => (least, step) = (bound + 1, 2 * step + 1),
@@ -44,17 +44,17 @@ pub(super) fn ring(branches: &Branches) -> Option<Vec<Node>> {
 }
 
 /// A bound no ring beats, in cables: everything that hangs from a junction must be entered from something else that does.
-fn shortest_crossing(branches: &Branches) -> Way {
+fn shortest_crossing(branches: &RingBranches) -> CableCount {
     let mut nearest = vec![0; branches.nodes()];
-    let ways = |junction: Node, nearest: &[Way]| {
+    let ways = |junction: NodeNumber, nearest: &[CableCount]| {
         let at = branches.at(junction);
-        let hosts = at.hosts.iter().map(move |&host| Way::from(host != junction));
-        hosts.chain(at.branches.iter().map(|&branch| nearest[branch as usize] + 1)).collect::<Vec<Way>>()
+        let hosts = at.hosts.iter().map(move |&host| CableCount::from(host != junction));
+        hosts.chain(at.branches.iter().map(|&branch| nearest[branch as usize] + 1)).collect::<Vec<CableCount>>()
     };
     for &junction in branches.junctions.iter().rev() {
         nearest[junction as usize] = ways(junction, &nearest).into_iter().min().unwrap_or(0);
     }
-    let mut outside: Vec<Option<Way>> = vec![None; branches.nodes()];
+    let mut outside: Vec<Option<CableCount>> = vec![None; branches.nodes()];
     let mut bound = 0;
     for &junction in &branches.junctions {
         let mut all = ways(junction, &nearest);
@@ -71,50 +71,50 @@ fn shortest_crossing(branches: &Branches) -> Way {
 }
 
 /// More states than allowed.
-struct Exhausted;
+struct SearchExhausted;
 
 /// How many of each kind hang from a junction. Equal fronts have one number, and are one kind.
-type Counts = Vec<(usize, usize)>;
+type KindCounts = Vec<(usize, usize)>;
 /// A host on the junction.
 const HOST: usize = 0;
 /// The junction itself, where it is a host.
 const ITSELF: usize = 1;
 
 /// The search for a ring whose neighbours are at most `bound` cables apart.
-struct Search<'a> {
-    branches: &'a Branches,
-    bound: Way,
-    fronts: Vec<Front>,
-    number: HashMap<Front, usize>,
+struct RingSearch<'a> {
+    branches: &'a RingBranches,
+    bound: CableCount,
+    fronts: Vec<ParetoFront>,
+    number: HashMap<ParetoFront, usize>,
     /// By junction: its front as seen from the junction above.
     kind: Vec<usize>,
     /// By junction.
-    counts: Vec<Counts>,
+    counts: Vec<KindCounts>,
 }
 
-impl<'a> Search<'a> {
-    fn new(branches: &'a Branches, bound: Way) -> Self {
+impl<'a> RingSearch<'a> {
+    fn new(branches: &'a RingBranches, bound: CableCount) -> Self {
         let fronts = vec![vec![(1, 1)], vec![(0, 0)]];
         let number = fronts.iter().cloned().zip(0..).collect();
         let nodes = branches.nodes();
-        Search { branches, bound, fronts, number, kind: vec![HOST; nodes], counts: vec![Counts::new(); nodes] }
+        RingSearch { branches, bound, fronts, number, kind: vec![HOST; nodes], counts: vec![KindCounts::new(); nodes] }
     }
 
     /// The ends of an order at the root that closes to a ring, if there is one.
-    fn closing(&mut self, states: &mut usize) -> Result<Option<Ends>, Exhausted> {
-        let mut solved: HashMap<Counts, Front> = HashMap::new();
+    fn closing(&mut self, states: &mut usize) -> Result<Option<EndDistances>, SearchExhausted> {
+        let mut solved: HashMap<KindCounts, ParetoFront> = HashMap::new();
         let mut at_root = vec![(0, 0)];
         for &junction in self.branches.junctions.iter().rev() {
             let counts = self.counts(junction);
             if !solved.contains_key(&counts) {
-                let order = self.order(&counts).ok_or(Exhausted)?;
-                *states = states.checked_sub(order.work()).ok_or(Exhausted)?;
+                let order = self.order(&counts).ok_or(SearchExhausted)?;
+                *states = states.checked_sub(order.work()).ok_or(SearchExhausted)?;
                 solved.insert(counts.clone(), order.front());
             }
             at_root.clone_from(&solved[&counts]);
             // Seen from above, a cable further; what is further than the bound has no neighbour there.
             let above = at_root.iter().map(|&(first, last)| (first + 1, last + 1));
-            let above: Front = above.filter(|&(first, last)| first.max(last) <= self.bound).collect();
+            let above: ParetoFront = above.filter(|&(first, last)| first.max(last) <= self.bound).collect();
             if above.is_empty() && junction != self.branches.root {
                 return Ok(None);
             }
@@ -124,7 +124,7 @@ impl<'a> Search<'a> {
         Ok(at_root.into_iter().find(|&(first, last)| first + last <= self.bound))
     }
 
-    fn numbered(&mut self, front: Front) -> usize {
+    fn numbered(&mut self, front: ParetoFront) -> usize {
         let next = self.fronts.len();
         if let Some(&known) = self.number.get(&front) {
             return known;
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         next
     }
 
-    fn counts(&self, junction: Node) -> Counts {
+    fn counts(&self, junction: NodeNumber) -> KindCounts {
         let at = self.branches.at(junction);
         let itself = usize::from(at.hosts.contains(&junction));
         let others = at.branches.len() + itself;
@@ -143,14 +143,14 @@ impl<'a> Search<'a> {
         counts.into_iter().filter(|&(_, count)| count > 0).collect()
     }
 
-    fn order(&self, counts: &Counts) -> Option<Order<'_>> {
-        Order::new(counts.iter().map(|&(kind, count)| (&self.fronts[kind], count)), self.bound, MOST_STATES)
+    fn order(&self, counts: &KindCounts) -> Option<VisitOrder<'_>> {
+        VisitOrder::new(counts.iter().map(|&(kind, count)| (&self.fronts[kind], count)), self.bound, MOST_STATES)
     }
 
     /// The hosts in an order with these ends at the root.
-    fn ring(&self, ends: Ends) -> Vec<Node> {
+    fn ring(&self, ends: EndDistances) -> Vec<NodeNumber> {
         let mut wanted = vec![(0, 0); self.branches.nodes()];
-        let mut known: HashMap<(&Counts, Ends), Vec<(usize, Ends)>> = HashMap::new();
+        let mut known: HashMap<(&KindCounts, EndDistances), Vec<(usize, EndDistances)>> = HashMap::new();
         wanted[self.branches.root as usize] = ends;
         self.branches.walk(|junction| {
             let counts = &self.counts[junction as usize];
@@ -164,22 +164,22 @@ impl<'a> Search<'a> {
     }
 
     /// The hosts and branches, each kind in the tree's order, that take the steps at `junction`.
-    fn named(&self, junction: Node, steps: &[(usize, Ends)], wanted: &mut [Ends]) -> Vec<Next> {
+    fn named(&self, junction: NodeNumber, steps: &[(usize, EndDistances)], wanted: &mut [EndDistances]) -> Vec<BranchTarget> {
         let at = self.branches.at(junction);
-        let mut hosts: Vec<Node> = at.hosts.iter().rev().copied().filter(|&host| host != junction).collect();
-        let mut branches: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
+        let mut hosts: Vec<NodeNumber> = at.hosts.iter().rev().copied().filter(|&host| host != junction).collect();
+        let mut branches: BTreeMap<usize, Vec<NodeNumber>> = BTreeMap::new();
         at.branches.iter().rev().for_each(|&branch| branches.entry(self.kind[branch as usize]).or_default().push(branch));
         // The first host brings those that the counts left out.
         let mut together = hosts.len() + 1 - steps.iter().filter(|step| step.0 == HOST).count();
         let mut next = Vec::with_capacity(steps.len());
         for &(kind, (first, last)) in steps {
             if kind == ITSELF {
-                next.push(Next::Host(junction));
+                next.push(BranchTarget::Host(junction));
             } else if kind == HOST {
-                next.extend(hosts.drain(hosts.len() - together..).rev().map(Next::Host));
+                next.extend(hosts.drain(hosts.len() - together..).rev().map(BranchTarget::Host));
                 together = 1;
             } else if let Some(branch) = branches.get_mut(&kind).and_then(Vec::pop) {
-                next.push(Next::Branch(branch));
+                next.push(BranchTarget::Branch(branch));
                 wanted[branch as usize] = (first - 1, last - 1);
             }
         }

@@ -16,8 +16,8 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use branches::Branches;
-use inventory::tree::{Node, Tree};
+use branches::RingBranches;
+use inventory::tree::{NodeNumber, Tree};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,7 +26,7 @@ pub use lr3::MOST_STATES;
 /// How a ring is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Algorithm {
+pub enum AllgatherAlgorithm {
     /// Algorithm 1: switches in depth-first order. Always, at once; neighbours may be far apart.
     Lr1,
     /// Algorithm 2: neighbours at most two switches apart, where every switch has at least as many hosts as neighbouring
@@ -36,41 +36,41 @@ pub enum Algorithm {
     Lr3,
 }
 
-impl Algorithm {
-    const ALL: [Algorithm; 3] = [Algorithm::Lr1, Algorithm::Lr2, Algorithm::Lr3];
+impl AllgatherAlgorithm {
+    const ALL: [AllgatherAlgorithm; 3] = [AllgatherAlgorithm::Lr1, AllgatherAlgorithm::Lr2, AllgatherAlgorithm::Lr3];
 
     /// Its name in JSON and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Algorithm::Lr1 => "lr1",
-            Algorithm::Lr2 => "lr2",
-            Algorithm::Lr3 => "lr3",
+            AllgatherAlgorithm::Lr1 => "lr1",
+            AllgatherAlgorithm::Lr2 => "lr2",
+            AllgatherAlgorithm::Lr3 => "lr3",
         }
     }
 }
 
-impl fmt::Display for Algorithm {
+impl fmt::Display for AllgatherAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
+impl FromStr for AllgatherAlgorithm {
+    type Err = UnknownAllgatherAlgorithm;
 
-    fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
-        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == text).ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, UnknownAllgatherAlgorithm> {
+        AllgatherAlgorithm::ALL.into_iter().find(|algorithm| algorithm.name() == text).ok_or_else(|| UnknownAllgatherAlgorithm(text.to_owned()))
     }
 }
 
 /// A name that is no [`Algorithm`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("algorithm \"{0}\": expected lr1, lr2 or lr3")]
-pub struct UnknownAlgorithm(pub String);
+pub struct UnknownAllgatherAlgorithm(pub String);
 
 /// Why an algorithm has no ring for a tree; [`plan`] always has one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum RingRefusal {
     /// LR2's condition does not hold.
     #[error(
         "lr2: switch \"{switch}\" has fewer hosts on it ({hosts}) than neighbouring switches ({neighbours}), and neighbours at most two \
@@ -91,9 +91,9 @@ pub enum Refused {
 
 /// An allgather among `hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allgather {
+pub struct AllgatherSchedule {
     /// How it was planned.
-    pub algorithm: Algorithm,
+    pub algorithm: AllgatherAlgorithm,
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
     /// Host numbers; each sends to the next, the last to the first.
@@ -105,43 +105,43 @@ pub struct Allgather {
 }
 
 /// Plans the ring with the shortest longest path: LR3, and where that gives up LR2 or else LR1.
-pub fn plan(tree: &Tree) -> Allgather {
-    let branches = Branches::new(tree);
-    let others = || lr2::ring(tree, &branches).map_or_else(|_| (Algorithm::Lr1, lr1::ring(&branches)), |ring| (Algorithm::Lr2, ring));
-    let (algorithm, ring) = lr3::ring(&branches).map_or_else(others, |ring| (Algorithm::Lr3, ring));
-    Allgather::new(tree, algorithm, ring)
+pub fn plan(tree: &Tree) -> AllgatherSchedule {
+    let branches = RingBranches::new(tree);
+    let others = || lr2::ring(tree, &branches).map_or_else(|_| (AllgatherAlgorithm::Lr1, lr1::ring(&branches)), |ring| (AllgatherAlgorithm::Lr2, ring));
+    let (algorithm, ring) = lr3::ring(&branches).map_or_else(others, |ring| (AllgatherAlgorithm::Lr3, ring));
+    AllgatherSchedule::new(tree, algorithm, ring)
 }
 
 /// Plans the ring by one algorithm.
 ///
 /// # Errors
 /// [`Refused`] by LR2 and LR3.
-pub fn plan_as(tree: &Tree, algorithm: Algorithm) -> Result<Allgather, Refused> {
-    let branches = Branches::new(tree);
+pub fn plan_as(tree: &Tree, algorithm: AllgatherAlgorithm) -> Result<AllgatherSchedule, RingRefusal> {
+    let branches = RingBranches::new(tree);
     let ring = match algorithm {
-        Algorithm::Lr1 => lr1::ring(&branches),
-        Algorithm::Lr2 => lr2::ring(tree, &branches)?,
-        Algorithm::Lr3 => lr3::ring(&branches).ok_or(Refused::TooManyStates)?,
+        AllgatherAlgorithm::Lr1 => lr1::ring(&branches),
+        AllgatherAlgorithm::Lr2 => lr2::ring(tree, &branches)?,
+        AllgatherAlgorithm::Lr3 => lr3::ring(&branches).ok_or(RingRefusal::TooManyStates)?,
     };
-    Ok(Allgather::new(tree, algorithm, ring))
+    Ok(AllgatherSchedule::new(tree, algorithm, ring))
 }
 
-impl Allgather {
+impl AllgatherSchedule {
     /// The allgather of nobody: there is no tree without hosts, yet nothing to do is not an error.
-    pub fn of_nobody() -> Allgather {
-        Allgather { algorithm: Algorithm::Lr1, hosts: Vec::new(), ring: Vec::new(), longest_path: 0, contention_free: true }
+    pub fn of_nobody() -> AllgatherSchedule {
+        AllgatherSchedule { algorithm: AllgatherAlgorithm::Lr1, hosts: Vec::new(), ring: Vec::new(), longest_path: 0, contention_free: true }
     }
 
-    fn new(tree: &Tree, algorithm: Algorithm, ring: Vec<Node>) -> Allgather {
+    fn new(tree: &Tree, algorithm: AllgatherAlgorithm, ring: Vec<NodeNumber>) -> AllgatherSchedule {
         let longest_path = neighbours(&ring).map(|(a, b)| switches_between(tree, a, b)).max().unwrap_or(0);
-        Allgather { algorithm, hosts: tree.host_names().to_vec(), ring, longest_path, contention_free: true }
+        AllgatherSchedule { algorithm, hosts: tree.host_names().to_vec(), ring, longest_path, contention_free: true }
     }
 
     /// The same ring with hosts numbered as in `hosts`; `None` if those are not the same hosts.
-    pub fn renumbered(&self, hosts: &[String]) -> Option<Allgather> {
+    pub fn renumbered(&self, hosts: &[String]) -> Option<AllgatherSchedule> {
         let number: std::collections::HashMap<&str, u32> = hosts.iter().zip(0..).map(|(name, i)| (name.as_str(), i)).collect();
         let ring = self.ring.iter().map(|&h| number.get(self.hosts.get(h as usize)?.as_str()).copied()).collect::<Option<Vec<u32>>>()?;
-        (hosts.len() == self.hosts.len()).then(|| Allgather { hosts: hosts.to_vec(), ring, ..self.clone() })
+        (hosts.len() == self.hosts.len()).then(|| AllgatherSchedule { hosts: hosts.to_vec(), ring, ..self.clone() })
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn neighbours(ring: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ 
     ring.iter().copied().zip(ring.iter().copied().cycle().skip(1)).take(others)
 }
 
-fn switches_between(tree: &Tree, a: Node, b: Node) -> u32 {
+fn switches_between(tree: &Tree, a: NodeNumber, b: NodeNumber) -> u32 {
     let mut edges = 0u32;
     tree.path(a, b, |_| edges += 1);
     edges.saturating_sub(1)

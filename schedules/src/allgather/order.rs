@@ -4,38 +4,38 @@
 use std::collections::BTreeSet;
 
 /// Cables between a junction and a host.
-pub(super) type Way = u32;
+pub(super) type CableCount = u32;
 /// The ways to the first and to the last host of a branch, or of an order.
-pub(super) type Ends = (Way, Way);
+pub(super) type EndDistances = (CableCount, CableCount);
 /// Those pairs that no other pair beats: first ascending, last descending. A walk can be turned round, so it is symmetric.
-pub(super) type Front = Vec<Ends>;
+pub(super) type ParetoFront = Vec<EndDistances>;
 
 /// What hangs from a junction, by kinds.
-pub(super) struct Order<'a> {
-    kinds: Vec<Kind<'a>>,
+pub(super) struct VisitOrder<'a> {
+    kinds: Vec<BranchKind<'a>>,
     states: usize,
-    bound: Way,
+    bound: CableCount,
 }
 
-struct Kind<'a> {
-    front: &'a Front,
+struct BranchKind<'a> {
+    front: &'a ParetoFront,
     count: usize,
     /// What one more of this kind adds to the number of the state.
     stride: usize,
 }
 
-const NEVER: Way = Way::MAX;
+const NEVER: CableCount = CableCount::MAX;
 
-impl<'a> Order<'a> {
+impl<'a> VisitOrder<'a> {
     /// `None` where there are more than `most` states.
-    pub(super) fn new(kinds: impl IntoIterator<Item = (&'a Front, usize)>, bound: Way, most: usize) -> Option<Order<'a>> {
+    pub(super) fn new(kinds: impl IntoIterator<Item = (&'a ParetoFront, usize)>, bound: CableCount, most: usize) -> Option<VisitOrder<'a>> {
         let mut states = 1usize;
         let mut all = Vec::new();
         for (front, count) in kinds {
-            all.push(Kind { front, count, stride: states });
+            all.push(BranchKind { front, count, stride: states });
             states = states.checked_mul(count + 1).filter(|&states| states <= most)?;
         }
-        Some(Order { kinds: all, states, bound })
+        Some(VisitOrder { kinds: all, states, bound })
     }
 
     /// States that [`Order::front`] looks at.
@@ -44,8 +44,8 @@ impl<'a> Order<'a> {
     }
 
     /// The ends of all orders that no other order beats.
-    pub(super) fn front(&self) -> Front {
-        let mut front = Front::new();
+    pub(super) fn front(&self) -> ParetoFront {
+        let mut front = ParetoFront::new();
         for first in self.firsts() {
             let last = self.least_lasts(first)[self.states - 1];
             if front.last().map_or(NEVER, |ends| ends.1) > last {
@@ -55,12 +55,12 @@ impl<'a> Order<'a> {
         front
     }
 
-    fn firsts(&self) -> BTreeSet<Way> {
+    fn firsts(&self) -> BTreeSet<CableCount> {
         self.kinds.iter().flat_map(|kind| kind.front.iter().map(|ends| ends.0)).collect()
     }
 
     /// An order with these ends, which [`Order::front`] has shown: each step's kind, and the ends it is walked by.
-    pub(super) fn steps(&self, (first, last): Ends) -> Vec<(usize, Ends)> {
+    pub(super) fn steps(&self, (first, last): EndDistances) -> Vec<(usize, EndDistances)> {
         let least = self.least_lasts(first);
         let (mut state, mut steps) = (self.states - 1, Vec::new());
         debug_assert_eq!(least[state], last);
@@ -79,7 +79,7 @@ impl<'a> Order<'a> {
     }
 
     /// By state: the least way to the last host when the order begins at way `first`.
-    fn least_lasts(&self, first: Way) -> Vec<Way> {
+    fn least_lasts(&self, first: CableCount) -> Vec<CableCount> {
         let mut least = vec![NEVER; self.states];
         for kind in &self.kinds {
             if let Some((_, last)) = kind.beginning(first) {
@@ -105,18 +105,18 @@ impl<'a> Order<'a> {
     }
 }
 
-impl Kind<'_> {
-    fn beginning(&self, first: Way) -> Option<Ends> {
+impl BranchKind<'_> {
+    fn beginning(&self, first: CableCount) -> Option<EndDistances> {
         self.front.iter().copied().find(|ends| ends.0 == first)
     }
 
     /// The ends to walk it by next to a host at way `before`: of those near enough the one that ends nearest.
-    fn following(&self, before: Way, bound: Way) -> Option<Ends> {
+    fn following(&self, before: CableCount, bound: CableCount) -> Option<EndDistances> {
         if before == NEVER { None } else { self.front.iter().copied().rfind(|ends| ends.0 + before <= bound) }
     }
 }
 
-fn count_up(visited: &mut [usize], kinds: &[Kind<'_>]) {
+fn count_up(visited: &mut [usize], kinds: &[BranchKind<'_>]) {
     for (digit, kind) in visited.iter_mut().zip(kinds) {
         if *digit < kind.count {
             *digit += 1;

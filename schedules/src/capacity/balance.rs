@@ -1,22 +1,22 @@
 //! Which way round a circle is pushed where the family does not keep every limit.
 //!
 //! Either way keeps the family's sets even. What it does to the limits differs, and the way is taken that leaves them more even.
-use super::groups::{Groups, Limit};
+use super::groups::{HostGroups, LimitNumber};
 
 /// How far one side of a split is beyond its share, by limit and in parts.
-pub(super) struct Balance<'a> {
-    groups: &'a Groups,
+pub(super) struct SplitBalance<'a> {
+    groups: &'a HostGroups,
     beyond: Vec<i64>,
     /// By limit: more of the circle's flows that rise with it than that fall.
     rising: Vec<i64>,
-    touched: Vec<Limit>,
-    way: Vec<Limit>,
+    touched: Vec<LimitNumber>,
+    way: Vec<LimitNumber>,
 }
 
-impl<'a> Balance<'a> {
-    pub(super) fn new(groups: &'a Groups) -> Balance<'a> {
+impl<'a> SplitBalance<'a> {
+    pub(super) fn new(groups: &'a HostGroups) -> SplitBalance<'a> {
         let none = vec![0; groups.limits()];
-        Balance { groups, beyond: none.clone(), rising: none, touched: Vec::new(), way: Vec::new() }
+        SplitBalance { groups, beyond: none.clone(), rising: none, touched: Vec::new(), way: Vec::new() }
     }
 
     /// A new split begins.
@@ -28,7 +28,7 @@ impl<'a> Balance<'a> {
     /// each rises when it is pushed up.
     pub(super) fn is_up(&mut self, flows: impl Iterator<Item = (usize, bool)>, up: u64, down: u64) -> bool {
         for (pair, rises) in flows {
-            self.groups.way(pair / self.groups.len(), pair % self.groups.len(), &mut self.way);
+            self.groups.limits_between(pair / self.groups.len(), pair % self.groups.len(), &mut self.way);
             for &limit in &self.way {
                 self.rising[limit] += if rises { 1 } else { -1 };
                 self.touched.push(limit);

@@ -8,7 +8,7 @@
 const NONE: u32 = u32::MAX;
 
 /// Edges coloured so that no two of one vertex have the same colour. Vertices are numbered on each side from 0.
-pub(crate) struct Colouring {
+pub(crate) struct EdgeColouring {
     left: usize,
     colours: usize,
     /// By vertex, those on the left first, and colour: the neighbour, numbered likewise.
@@ -19,16 +19,16 @@ pub(crate) struct Colouring {
     words: usize,
 }
 
-impl Colouring {
+impl EdgeColouring {
     /// No edges yet.
-    pub(crate) fn new(left: usize, right: usize, colours: usize) -> Colouring {
+    pub(crate) fn new(left: usize, right: usize, colours: usize) -> EdgeColouring {
         let words = colours.div_ceil(64);
         let mut all = vec![u64::MAX; words];
         if !colours.is_multiple_of(64) {
             all[words - 1] = (1 << (colours % 64)) - 1;
         }
         let missing = all.repeat(left + right);
-        Colouring { left, colours, neighbour: vec![NONE; (left + right) * colours], missing, words }
+        EdgeColouring { left, colours, neighbour: vec![NONE; (left + right) * colours], missing, words }
     }
 
     /// Adds an edge. Neither of its vertices may have as many edges as there are colours.
@@ -88,11 +88,11 @@ impl Colouring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::random::SplitMix64;
 
     #[test]
     fn every_regular_graph_gets_by_with_its_degree() {
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         for degree in [1, 2, 3, 7, 64, 65, 130] {
             let n = 40;
             let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -102,7 +102,7 @@ mod tests {
                 edges.extend((0..n).zip(right));
             }
             (1..edges.len()).rev().for_each(|i| edges.swap(i, random.below_wide(i as u64 + 1) as usize));
-            let mut colouring = Colouring::new(n, n, degree);
+            let mut colouring = EdgeColouring::new(n, n, degree);
             edges.iter().for_each(|&(l, r)| colouring.add(l, r));
             let mut found = Vec::new();
             for colour in 0..degree {

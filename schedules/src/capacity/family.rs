@@ -7,14 +7,14 @@
 //! its sets, each rounded up, fit into its width. Where they do not, some of them are put into a common set; that set no
 //! longer fits into the trees further up, which may make a cable there unsafe. At depth two nothing is further up, so all are
 //! safe.
-use super::groups::Groups;
+use super::groups::HostGroups;
 
 /// No set holds this one.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Sets of messages by their senders. The same family serves the receivers, because whatever is sent one way is sent the other.
 #[derive(Debug)]
-pub(super) struct Family {
+pub(super) struct LaminarFamily {
     /// First smallest set of each group; that of turn `k` is `k` further on.
     first: Vec<u32>,
     /// The next larger set, whose number is larger, or [`NONE`].
@@ -26,28 +26,28 @@ pub(super) struct Family {
 
 /// A set and its number of messages.
 #[derive(Clone, Copy)]
-struct Set {
+struct MessageSet {
     number: u32,
     load: u64,
 }
 
 /// What goes up a cable and turns round at one depth.
 #[derive(Clone, Default)]
-struct Turn {
+struct TurningSets {
     /// Sets that no other set holds yet.
-    open: Vec<Set>,
+    open: Vec<MessageSet>,
     /// Messages in a phase at most of the sets that are held by another already.
     closed: u64,
 }
 
-impl Family {
+impl LaminarFamily {
     /// The family for an even share among the bound's phases.
-    pub(super) fn new(groups: &Groups) -> Family {
-        let mut family = Family { first: vec![0; groups.len()], parent: Vec::new(), safe: true, bound: groups.bound };
+    pub(super) fn new(groups: &HostGroups) -> LaminarFamily {
+        let mut family = LaminarFamily { first: vec![0; groups.len()], parent: Vec::new(), safe: true, bound: groups.bound };
         let mut group_at = vec![None; groups.parent.len()];
         groups.spot.iter().enumerate().for_each(|(group, &spot)| group_at[spot] = Some(group));
         let below = hosts_below(groups);
-        let mut rising: Vec<Vec<Turn>> = groups.depth.iter().map(|&depth| vec![Turn::default(); depth]).collect();
+        let mut rising: Vec<Vec<TurningSets>> = groups.depth.iter().map(|&depth| vec![TurningSets::default(); depth]).collect();
         for spot in (0..groups.parent.len()).rev() {
             let mut turns = std::mem::take(&mut rising[spot]);
             let leaf = turns.iter().all(|turn| turn.open.is_empty() && turn.closed == 0);
@@ -57,11 +57,11 @@ impl Family {
                 // What the group sends up is all that goes up: its hosts' set may hold the cable's.
                 own.iter().zip(&mut turns).for_each(|(&set, turn)| turn.open.push(set));
                 let cable = family.join(&mut turns, None, groups.width[spot]);
-                turns.push(Turn { open: own.pop().into_iter().collect(), closed: 0 });
+                turns.push(TurningSets { open: own.pop().into_iter().collect(), closed: 0 });
                 family.join(&mut turns, cable, room);
                 turns.pop();
             } else {
-                let mut sent: Vec<Turn> = own.iter().map(|&set| Turn { open: vec![set], closed: 0 }).collect();
+                let mut sent: Vec<TurningSets> = own.iter().map(|&set| TurningSets { open: vec![set], closed: 0 }).collect();
                 family.join(&mut sent, None, room);
                 for (turn, sent) in turns.iter_mut().zip(sent) {
                     turn.open.extend(sent.open);
@@ -85,7 +85,7 @@ impl Family {
     }
 
     /// A group's smallest sets, by turn.
-    fn of_group(&mut self, groups: &Groups, below: &[u64], group: usize) -> Vec<Set> {
+    fn of_group(&mut self, groups: &HostGroups, below: &[u64], group: usize) -> Vec<MessageSet> {
         self.first[group] = self.parent.len() as u32;
         let mut receivers = Vec::new();
         let (mut spot, mut nearer) = (groups.spot[group], 1);
@@ -100,13 +100,13 @@ impl Family {
         receivers.iter().rev().map(|receivers| self.add(receivers * groups.hosts(group))).collect()
     }
 
-    fn add(&mut self, load: u64) -> Set {
+    fn add(&mut self, load: u64) -> MessageSet {
         self.parent.push(NONE);
-        Set { number: self.parent.len() as u32 - 1, load }
+        MessageSet { number: self.parent.len() as u32 - 1, load }
     }
 
     /// Of one or more sets the one that holds them all.
-    fn unite(&mut self, sets: &[Set]) -> Option<Set> {
+    fn unite(&mut self, sets: &[MessageSet]) -> Option<MessageSet> {
         if let [only] = sets {
             return Some(*only);
         }
@@ -117,13 +117,13 @@ impl Family {
 
     /// Makes one set of every turn, and one of as many turns as it takes to keep within `room`, the deepest first, for they
     /// matter to the fewest cables. `held` is such a common set that the closed part of `turns` is in. Gives the common set.
-    fn join(&mut self, turns: &mut [Turn], held: Option<Set>, room: u64) -> Option<Set> {
+    fn join(&mut self, turns: &mut [TurningSets], held: Option<MessageSet>, room: u64) -> Option<MessageSet> {
         for turn in &mut *turns {
             turn.open = self.unite(&turn.open).into_iter().collect();
         }
         let most = |load: u64| load.div_ceil(self.bound);
         let closed: u64 = if held.is_some() { 0 } else { turns.iter().map(|turn| turn.closed).sum() };
-        let open = |turns: &[Turn]| -> u64 { turns.iter().flat_map(|turn| &turn.open).map(|set| most(set.load)).sum() };
+        let open = |turns: &[TurningSets]| -> u64 { turns.iter().flat_map(|turn| &turn.open).map(|set| most(set.load)).sum() };
         let mut common = held.map_or(0, |set| set.load);
         let mut kept = turns.len();
         let mut at_most = closed + most(common) + open(turns);
@@ -134,7 +134,7 @@ impl Family {
         }
         self.safe &= at_most <= room;
         let joined = &mut turns[kept..];
-        let sets: Vec<Set> = held.into_iter().chain(joined.iter().flat_map(|turn| turn.open.iter().copied())).collect();
+        let sets: Vec<MessageSet> = held.into_iter().chain(joined.iter().flat_map(|turn| turn.open.iter().copied())).collect();
         if sets.len() <= 1 {
             return held;
         }
@@ -145,7 +145,7 @@ impl Family {
     }
 }
 
-fn hosts_below(groups: &Groups) -> Vec<u64> {
+fn hosts_below(groups: &HostGroups) -> Vec<u64> {
     let mut below = vec![0; groups.parent.len()];
     groups.spot.iter().enumerate().for_each(|(group, &spot)| below[spot] += groups.hosts(group));
     for spot in (1..below.len()).rev() {

@@ -4,14 +4,14 @@
 //! sends another in a phase has to be decided. Two cables vanish on the way: one that its hosts cannot fill anyway, and the
 //! wider one of two that carry the same messages.
 use crate::bound::loads;
-use crate::capacities::Capacities;
+use crate::capacities::EdgeCapacities;
 use inventory::BitsPerSec;
-use inventory::tree::{Cable, Node, Tree};
+use inventory::tree::{TreeCable, NodeNumber, Tree};
 use std::collections::VecDeque;
 
 /// Messages from one group to another: how many, of which hosts is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flow {
+pub(super) struct GroupFlow {
     /// The sending group.
     pub(super) from: u32,
     /// The receiving group, which may be the same.
@@ -21,14 +21,14 @@ pub(super) struct Flow {
 }
 
 /// What may not be overfilled in a phase: a directed cable between groups, or the hosts of a group as senders or receivers.
-pub(super) type Limit = usize;
+pub(super) type LimitNumber = usize;
 
 /// Groups of hosts on the tree of the cables that limit. The tree's spots are numbered top-down: 0 is its centre, and a spot's
 /// parent has a smaller number.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct HostGroups {
     /// The hosts of each group.
-    pub(super) members: Vec<Vec<Node>>,
+    pub(super) members: Vec<Vec<NodeNumber>>,
     /// The spot of each group.
     pub(super) spot: Vec<usize>,
     /// The spot above; that of 0 is 0.
@@ -43,21 +43,21 @@ pub(super) struct Groups {
     pub(super) bound: u64,
 }
 
-impl Groups {
+impl HostGroups {
     /// The groups of a tree of at least two hosts.
-    pub(super) fn new(tree: &Tree, capacities: &Capacities) -> Groups {
+    pub(super) fn new(tree: &Tree, capacities: &EdgeCapacities) -> HostGroups {
         let n = u64::from(tree.hosts());
         let needs = |(load, edge): (u64, u32)| load.div_ceil(capacities.width(edge).max(1));
         let bound = loads(tree).into_iter().zip(0..).map(needs).max().unwrap_or(0).max(1);
         // Every host's own cable lets this through: bound is at least (n - 1) / width.
         let per_host = (n - 1).div_ceil(bound);
         let below = tree.hosts_below();
-        let limits = |v: Node| {
+        let limits = |v: NodeNumber| {
             let side = u64::from(below[v as usize]);
             capacities.width(2 * v) < per_host.saturating_mul(side.min(n - side))
         };
         let mut near: Vec<Vec<(usize, u64)>> = Vec::new();
-        let mut members: Vec<Vec<Node>> = Vec::new();
+        let mut members: Vec<Vec<NodeNumber>> = Vec::new();
         let mut place = vec![0; tree.nodes() as usize];
         for &v in tree.top_down() {
             let above = tree.parent(v).map(|parent| place[parent as usize]);
@@ -77,14 +77,14 @@ impl Groups {
             }
         }
         skip_between_two(&mut near, &members);
-        Groups::hang(&near, members, per_host, bound)
+        HostGroups::hang(&near, members, per_host, bound)
     }
 
     /// Numbers the spots from the centre of the tree `near` down.
-    fn hang(near: &[Vec<(usize, u64)>], mut members: Vec<Vec<Node>>, per_host: u64, bound: u64) -> Groups {
+    fn hang(near: &[Vec<(usize, u64)>], mut members: Vec<Vec<NodeNumber>>, per_host: u64, bound: u64) -> HostGroups {
         let start = members.iter().position(|hosts| !hosts.is_empty()).unwrap_or(0);
         let order = spread(near, centre(near, start));
-        let mut groups = Groups {
+        let mut groups = HostGroups {
             members: Vec::new(),
             spot: Vec::new(),
             parent: Vec::with_capacity(order.len()),
@@ -112,15 +112,15 @@ impl Groups {
         if self.per_host > 1 || self.width[1..].iter().any(|&width| width > 1) {
             return None;
         }
-        let mut spot_of: Vec<(Node, usize)> = Vec::new();
+        let mut spot_of: Vec<(NodeNumber, usize)> = Vec::new();
         for (hosts, &spot) in self.members.iter().zip(&self.spot) {
             spot_of.extend(hosts.iter().map(|&host| (host, spot)));
         }
         spot_of.sort_unstable();
         let hosts: Vec<String> = spot_of.iter().map(|(host, _)| format!("n{host}")).collect();
         let switches: Vec<String> = (0..self.parent.len()).map(|spot| format!("s{spot}")).collect();
-        let cable = |a, b| Cable { a, b, rate: BitsPerSec::GIGABIT };
-        let mut cables: Vec<Cable<'_>> = (1..self.parent.len()).map(|spot| cable(&*switches[spot], &switches[self.parent[spot]])).collect();
+        let cable = |a, b| TreeCable { a, b, rate: BitsPerSec::GIGABIT };
+        let mut cables: Vec<TreeCable<'_>> = (1..self.parent.len()).map(|spot| cable(&*switches[spot], &switches[self.parent[spot]])).collect();
         cables.extend(hosts.iter().zip(&spot_of).map(|(host, &(_, spot))| cable(host, &switches[spot])));
         let ranked: Vec<(&str, u32)> = hosts.iter().map(|host| (host.as_str(), 1)).collect();
         Tree::new(&ranked, &switches.iter().map(String::as_str).collect::<Vec<_>>(), &cables).ok()
@@ -137,12 +137,12 @@ impl Groups {
     }
 
     /// All there is to send: every host one message to every other.
-    pub(super) fn demand(&self) -> Vec<Flow> {
+    pub(super) fn demand(&self) -> Vec<GroupFlow> {
         let pairs = (0..self.len()).flat_map(|from| (0..self.len()).map(move |to| (from, to)));
         pairs
             .map(|(from, to)| {
                 let receivers = self.members[to].len() - usize::from(from == to);
-                Flow { from: from as u32, to: to as u32, count: (self.members[from].len() * receivers) as u32 }
+                GroupFlow { from: from as u32, to: to as u32, count: (self.members[from].len() * receivers) as u32 }
             })
             .filter(|flow| flow.count > 0)
             .collect()
@@ -167,13 +167,13 @@ impl Groups {
     }
 
     /// How many messages a limit lets through in a phase.
-    pub(super) fn capacity(&self, limit: Limit) -> u64 {
+    pub(super) fn capacity(&self, limit: LimitNumber) -> u64 {
         let cables = 2 * self.parent.len();
         if limit < cables { self.width[limit / 2] } else { self.hosts((limit - cables) / 2).saturating_mul(self.per_host) }
     }
 
     /// Every limit that a message between two groups counts against.
-    pub(super) fn way(&self, from: usize, to: usize, way: &mut Vec<Limit>) {
+    pub(super) fn limits_between(&self, from: usize, to: usize, way: &mut Vec<LimitNumber>) {
         let cables = 2 * self.parent.len();
         way.clear();
         way.extend([cables + 2 * from, cables + 2 * to + 1]);
@@ -191,7 +191,7 @@ impl Groups {
 }
 
 /// Takes out every place without hosts between just two others; one cable as wide as the narrower one remains.
-fn skip_between_two(near: &mut [Vec<(usize, u64)>], members: &[Vec<Node>]) {
+fn skip_between_two(near: &mut [Vec<(usize, u64)>], members: &[Vec<NodeNumber>]) {
     for place in 0..near.len() {
         if let (&[(a, to_a), (b, to_b)], true) = (near[place].as_slice(), members[place].is_empty()) {
             near[place].clear();
@@ -203,18 +203,18 @@ fn skip_between_two(near: &mut [Vec<(usize, u64)>], members: &[Vec<Node>]) {
 }
 
 /// A place as it is reached: from which step, over which width.
-struct Step {
+struct TraversalStep {
     place: usize,
     above: usize,
     width: u64,
 }
 
 /// Every place in order of its distance from `start`.
-fn spread(near: &[Vec<(usize, u64)>], start: usize) -> Vec<Step> {
-    let mut order: Vec<Step> = Vec::with_capacity(near.len());
+fn spread(near: &[Vec<(usize, u64)>], start: usize) -> Vec<TraversalStep> {
+    let mut order: Vec<TraversalStep> = Vec::with_capacity(near.len());
     let mut queue = VecDeque::from([(start, start, 0, 0)]);
     while let Some((place, from, above, width)) = queue.pop_front() {
-        order.push(Step { place, above, width });
+        order.push(TraversalStep { place, above, width });
         let step = order.len() - 1;
         queue.extend(near[place].iter().filter(|link| link.0 != from).map(|&(next, width)| (next, place, step, width)));
     }
@@ -237,9 +237,9 @@ mod tests {
     use super::*;
     use crate::sample::topology;
 
-    fn groups(text: &str) -> Groups {
+    fn groups(text: &str) -> HostGroups {
         let tree = topology(text);
-        Groups::new(&tree, &Capacities::of(&tree))
+        HostGroups::new(&tree, &EdgeCapacities::of(&tree))
     }
 
     #[test]

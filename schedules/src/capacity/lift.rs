@@ -8,19 +8,19 @@
 //! Where hosts send several messages in a phase, it is coloured in as many parts.
 //!
 //! Exact for any flows that keep within what the groups' hosts send and receive in a phase.
-use super::colour::Colouring;
-use super::groups::{Flow, Groups};
+use super::colour::EdgeColouring;
+use super::groups::{GroupFlow, HostGroups};
 use crate::message::Message;
 
 /// The messages of each phase.
-pub(super) fn lift(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<Message>> {
+pub(super) fn lift(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<Message>> {
     let count = phases.len();
     let received = name_senders(groups, count, by_sending_group(groups, phases));
     name_receivers(groups, count, received)
 }
 
 /// Per group what it sends: phase, receiving group, messages.
-fn by_sending_group(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<(u32, u32, u32)>> {
+fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<(u32, u32, u32)>> {
     let count = phases.len() as u32;
     let mut sent = vec![Vec::new(); groups.len()];
     for (flows, phase) in phases.into_iter().zip(0..) {
@@ -31,13 +31,13 @@ fn by_sending_group(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<(u32, u3
 }
 
 /// Per group what it receives: phase, sending host.
-fn name_senders(groups: &Groups, count: usize, sent: Vec<Vec<(u32, u32, u32)>>) -> Vec<Vec<(u32, u32)>> {
+fn name_senders(groups: &HostGroups, count: usize, sent: Vec<Vec<(u32, u32, u32)>>) -> Vec<Vec<(u32, u32)>> {
     let group_of: Vec<usize> = (0..groups.len()).flat_map(|group| std::iter::repeat_n(group, groups.members[group].len())).collect();
     let first_of: Vec<usize> = (0..groups.len()).map(|group| group_of.partition_point(|&other| other < group)).collect();
     let mut received = vec![Vec::new(); groups.len()];
     for (senders, sent) in groups.members.iter().zip(sent) {
-        let mut parts = Parts::new(groups, count, senders.len());
-        let mut colouring = Colouring::new(parts.total(), group_of.len(), senders.len());
+        let mut parts = PhaseParts::new(groups, count, senders.len());
+        let mut colouring = EdgeColouring::new(parts.total(), group_of.len(), senders.len());
         let mut taken = vec![0; groups.len()];
         for (phase, to, messages) in sent {
             for _ in 0..messages {
@@ -58,12 +58,12 @@ fn name_senders(groups: &Groups, count: usize, sent: Vec<Vec<(u32, u32, u32)>>) 
 }
 
 /// All messages by phase.
-fn name_receivers(groups: &Groups, count: usize, received: Vec<Vec<(u32, u32)>>) -> Vec<Vec<Message>> {
+fn name_receivers(groups: &HostGroups, count: usize, received: Vec<Vec<(u32, u32)>>) -> Vec<Vec<Message>> {
     let hosts: usize = groups.members.iter().map(Vec::len).sum();
     let mut phases = vec![Vec::new(); count];
     for (receivers, received) in groups.members.iter().zip(received) {
-        let mut parts = Parts::new(groups, count, receivers.len());
-        let mut colouring = Colouring::new(parts.total(), hosts, receivers.len());
+        let mut parts = PhaseParts::new(groups, count, receivers.len());
+        let mut colouring = EdgeColouring::new(parts.total(), hosts, receivers.len());
         for (phase, sender) in received {
             colouring.add(parts.next(phase), sender as usize);
         }
@@ -82,16 +82,16 @@ fn name_receivers(groups: &Groups, count: usize, received: Vec<Vec<(u32, u32)>>)
 }
 
 /// Phases cut into parts in which every host sends, or receives, one message.
-struct Parts {
+struct PhaseParts {
     each: usize,
     hosts: usize,
     /// Messages so far by phase.
     messages: Vec<u32>,
 }
 
-impl Parts {
-    fn new(groups: &Groups, phases: usize, hosts: usize) -> Parts {
-        Parts { each: groups.per_host as usize, hosts, messages: vec![0; phases + 1] }
+impl PhaseParts {
+    fn new(groups: &HostGroups, phases: usize, hosts: usize) -> PhaseParts {
+        PhaseParts { each: groups.per_host as usize, hosts, messages: vec![0; phases + 1] }
     }
 
     fn total(&self) -> usize {

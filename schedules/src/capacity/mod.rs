@@ -26,23 +26,23 @@ mod split;
 mod tests;
 
 use crate::aapc;
-use crate::capacities::Capacities;
+use crate::capacities::EdgeCapacities;
 use crate::message::Message;
-use family::Family;
-use groups::Groups;
+use family::LaminarFamily;
+use groups::HostGroups;
 use inventory::Tree;
 
 /// The phases of an all-to-all among the tree's hosts, where every edge carries as many messages at once as `capacities` say.
 /// None for one host.
-pub fn phases(tree: &Tree, capacities: &Capacities) -> Vec<Vec<Message>> {
+pub fn phases(tree: &Tree, capacities: &EdgeCapacities) -> Vec<Vec<Message>> {
     if tree.hosts() < 2 {
         return Vec::new();
     }
-    let groups = Groups::new(tree, capacities);
+    let groups = HostGroups::new(tree, capacities);
     if let Some(unit) = groups.unit_tree() {
         return aapc::phases(&unit);
     }
-    let family = Family::new(&groups);
+    let family = LaminarFamily::new(&groups);
     let even = split::split(&groups, &family);
     let kept = if family.safe { even } else { repair::repair(&groups, even) };
     lift::lift(&groups, kept)

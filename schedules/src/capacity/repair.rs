@@ -5,8 +5,8 @@
 //! leads nowhere for too long, there is one phase more.
 //!
 //! Guarantee: every limit is kept. How many phases it takes is not guaranteed, but measured in the tests.
-use super::groups::{Flow, Groups, Limit};
-use crate::random::Random;
+use super::groups::{GroupFlow, HostGroups, LimitNumber};
+use crate::random::SplitMix64;
 
 /// Phases looked at for a message that fits nowhere.
 const LOOKED_AT: usize = 256;
@@ -17,8 +17,8 @@ const REMEMBERED: usize = 24;
 const TRIES: (u64, u64) = (4_000, 2);
 
 /// The phases, repaired.
-pub(super) fn repair(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<Flow>> {
-    let mut repair = Repair::new(groups, phases);
+pub(super) fn repair(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<GroupFlow>> {
+    let mut repair = PhaseRepair::new(groups, phases);
     let tries = TRIES.0 + TRIES.1 * repair.homeless.len() as u64;
     loop {
         for _ in 0..tries {
@@ -34,33 +34,33 @@ pub(super) fn repair(groups: &Groups, phases: Vec<Vec<Flow>>) -> Vec<Vec<Flow>> 
 }
 
 /// One message from group to group.
-type One = (u32, u32);
+type GroupMessage = (u32, u32);
 
-struct Repair<'a> {
-    groups: &'a Groups,
-    phases: Vec<Vec<Flow>>,
+struct PhaseRepair<'a> {
+    groups: &'a HostGroups,
+    phases: Vec<Vec<GroupFlow>>,
     /// By 64 phases and limit: a bit for each phase in which it is reached.
     full: Vec<u64>,
-    homeless: Vec<One>,
+    homeless: Vec<GroupMessage>,
     /// The latest that were pushed out, and of which phase.
-    remembered: [(usize, One); REMEMBERED],
+    remembered: [(usize, GroupMessage); REMEMBERED],
     pushed_out: usize,
-    random: Random,
+    random: SplitMix64,
     /// By limit, of the phase at hand.
     used: Vec<u64>,
-    way: Vec<Limit>,
+    way: Vec<LimitNumber>,
 }
 
-impl<'a> Repair<'a> {
-    fn new(groups: &'a Groups, phases: Vec<Vec<Flow>>) -> Repair<'a> {
-        let mut repair = Repair {
+impl<'a> PhaseRepair<'a> {
+    fn new(groups: &'a HostGroups, phases: Vec<Vec<GroupFlow>>) -> PhaseRepair<'a> {
+        let mut repair = PhaseRepair {
             groups,
             full: vec![0; phases.len().div_ceil(64) * groups.limits()],
             phases,
             homeless: Vec::new(),
             remembered: [(usize::MAX, (0, 0)); REMEMBERED],
             pushed_out: 0,
-            random: Random::new(groups.bound),
+            random: SplitMix64::new(groups.bound),
             used: vec![0; groups.limits()],
             way: Vec::new(),
         };
@@ -78,18 +78,18 @@ impl<'a> Repair<'a> {
         let pick = self.random.below_wide(self.homeless.len() as u64) as usize;
         let one = self.homeless.swap_remove(pick);
         let mut way = std::mem::take(&mut self.way);
-        self.groups.way(one.0 as usize, one.1 as usize, &mut way);
+        self.groups.limits_between(one.0 as usize, one.1 as usize, &mut way);
         let phase = self.with_room(&way).unwrap_or_else(|| self.least_full(&way, one));
         self.way = way;
         match self.phases[phase].iter_mut().find(|flow| (flow.from, flow.to) == one) {
             Some(flow) => flow.count += 1,
-            None => self.phases[phase].push(Flow { from: one.0, to: one.1, count: 1 }),
+            None => self.phases[phase].push(GroupFlow { from: one.0, to: one.1, count: 1 }),
         }
         self.settle(phase, Some(one));
     }
 
     /// A phase in which no limit on the way is reached.
-    fn with_room(&mut self, way: &[Limit]) -> Option<usize> {
+    fn with_room(&mut self, way: &[LimitNumber]) -> Option<usize> {
         let words = self.phases.len().div_ceil(64);
         let start = self.random.below_wide(words as u64) as usize;
         (start..words).chain(0..start).find_map(|word| {
@@ -101,7 +101,7 @@ impl<'a> Repair<'a> {
     }
 
     /// Of some phases the one in which fewest limits on the way are reached.
-    fn least_full(&mut self, way: &[Limit], one: One) -> usize {
+    fn least_full(&mut self, way: &[LimitNumber], one: GroupMessage) -> usize {
         let barred: Vec<usize> = self.remembered.iter().filter(|(_, other)| *other == one).map(|&(phase, _)| phase).collect();
         let count = self.phases.len();
         let start = self.random.below_wide(count as u64) as usize;
@@ -114,16 +114,16 @@ impl<'a> Repair<'a> {
     }
 
     /// Takes out of a phase what is beyond its limits, but not `newcomer` if that can be helped.
-    fn settle(&mut self, phase: usize, newcomer: Option<One>) {
+    fn settle(&mut self, phase: usize, newcomer: Option<GroupMessage>) {
         let mut flows = std::mem::take(&mut self.phases[phase]);
         self.used.fill(0);
         for flow in &flows {
-            self.groups.way(flow.from as usize, flow.to as usize, &mut self.way);
+            self.groups.limits_between(flow.from as usize, flow.to as usize, &mut self.way);
             self.way.iter().for_each(|&limit| self.used[limit] += u64::from(flow.count));
         }
         while let Some(out) = self.most_in_the_way(&flows, newcomer) {
             let one = (flows[out].from, flows[out].to);
-            self.groups.way(one.0 as usize, one.1 as usize, &mut self.way);
+            self.groups.limits_between(one.0 as usize, one.1 as usize, &mut self.way);
             self.way.iter().for_each(|&limit| self.used[limit] -= 1);
             flows[out].count -= 1;
             if flows[out].count == 0 {
@@ -142,11 +142,11 @@ impl<'a> Repair<'a> {
     }
 
     /// The flow that exceeds most limits, if any does; one of the newcomer's kind only when it is the only one.
-    fn most_in_the_way(&mut self, flows: &[Flow], newcomer: Option<One>) -> Option<usize> {
-        let over = |limit: &&Limit| self.used[**limit] > self.groups.capacity(**limit);
+    fn most_in_the_way(&mut self, flows: &[GroupFlow], newcomer: Option<GroupMessage>) -> Option<usize> {
+        let over = |limit: &&LimitNumber| self.used[**limit] > self.groups.capacity(**limit);
         let mut worst = None;
         for (index, flow) in flows.iter().enumerate() {
-            self.groups.way(flow.from as usize, flow.to as usize, &mut self.way);
+            self.groups.limits_between(flow.from as usize, flow.to as usize, &mut self.way);
             let exceeded = self.way.iter().filter(over).count();
             if exceeded > 0 {
                 let key = (newcomer != Some((flow.from, flow.to)), exceeded, self.random.next());

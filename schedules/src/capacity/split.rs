@@ -6,37 +6,37 @@
 //! receivers' sets and back. Wherever a fraction meets a set there is a second one, so they form circles, and pushing round a
 //! circle until one fraction is whole changes no other sum. Halves cost linear time, because there a circle becomes
 //! whole at once.
-use super::balance::Balance;
-use super::family::{Family, NONE};
-use super::groups::{Flow, Groups};
-use crate::random::Random;
+use super::balance::SplitBalance;
+use super::family::{LaminarFamily, NONE};
+use super::groups::{GroupFlow, HostGroups};
+use crate::random::SplitMix64;
 
 /// What each phase carries. For every set of the family, and so for every limit if it is safe, a phase gets the set's messages
 /// over the phases, rounded up or down.
-pub(super) fn split(groups: &Groups, family: &Family) -> Vec<Vec<Flow>> {
+pub(super) fn split(groups: &HostGroups, family: &LaminarFamily) -> Vec<Vec<GroupFlow>> {
     let mut phases = Vec::with_capacity(groups.bound as usize);
-    Splitter::new(groups, family).spread(groups.demand(), groups.bound, &mut phases);
+    PhaseSplitter::new(groups, family).spread(groups.demand(), groups.bound, &mut phases);
     phases
 }
 
 /// A fraction on its way between two sets, the hub or both.
-struct Arc {
+struct SplitArc {
     ends: [u32; 2],
     /// In parts of a whole: whole is [`Splitter::whole`].
     part: u64,
 }
 
-struct Splitter<'a> {
-    family: &'a Family,
+struct PhaseSplitter<'a> {
+    family: &'a LaminarFamily,
     /// Where the family is not safe.
-    balance: Option<Balance<'a>>,
+    balance: Option<SplitBalance<'a>>,
     /// The smallest sets of what one group sends another, as senders and as receivers, row by row.
     ends: Vec<[u32; 2]>,
     groups: usize,
-    random: Random,
+    random: SplitMix64,
     whole: u64,
     /// The flows' arcs first.
-    arcs: Vec<Arc>,
+    arcs: Vec<SplitArc>,
     /// From which group to which each flow's arc is, as a row's and column's place in `ends`.
     pairs: Vec<usize>,
     /// Per set as senders, per set as receivers, and for the hub: an arc's end there, `2 * arc + end`, and after each such end the next.
@@ -46,17 +46,17 @@ struct Splitter<'a> {
     parts: Vec<u64>,
     /// Bits of those, and of the hub, that have arcs. The others are not looked at, because deep trees have many sets.
     touched: Vec<u64>,
-    circle: Circle,
+    circle: ArcCircle,
 }
 
 /// The arcs walked so far, and where on them each set was met.
-struct Circle {
+struct ArcCircle {
     walked: Vec<u32>,
     met: Vec<u32>,
 }
 
-impl<'a> Splitter<'a> {
-    fn new(groups: &'a Groups, family: &'a Family) -> Splitter<'a> {
+impl<'a> PhaseSplitter<'a> {
+    fn new(groups: &'a HostGroups, family: &'a LaminarFamily) -> PhaseSplitter<'a> {
         let sets = family.parent.len();
         let stops = 2 * sets + 1;
         let pairs = (0..groups.len()).flat_map(|from| (0..groups.len()).map(move |to| (from, to)));
@@ -64,12 +64,12 @@ impl<'a> Splitter<'a> {
             let turn = groups.turn(groups.spot[from], groups.spot[to]);
             [family.set(from, turn), family.set(to, turn) + sets as u32]
         };
-        Splitter {
+        PhaseSplitter {
             family,
-            balance: (!family.safe).then(|| Balance::new(groups)),
+            balance: (!family.safe).then(|| SplitBalance::new(groups)),
             ends: pairs.map(ends).collect(),
             groups: groups.len(),
-            random: Random::new(groups.bound),
+            random: SplitMix64::new(groups.bound),
             whole: 1,
             arcs: Vec::new(),
             pairs: Vec::new(),
@@ -77,12 +77,12 @@ impl<'a> Splitter<'a> {
             next: Vec::new(),
             parts: vec![0; stops],
             touched: vec![0; stops.div_ceil(64)],
-            circle: Circle { walked: Vec::new(), met: vec![NONE; stops] },
+            circle: ArcCircle { walked: Vec::new(), met: vec![NONE; stops] },
         }
     }
 
     /// Splits off the greatest power of two, because powers of two are halved to the end.
-    fn spread(&mut self, flows: Vec<Flow>, phases: u64, out: &mut Vec<Vec<Flow>>) {
+    fn spread(&mut self, flows: Vec<GroupFlow>, phases: u64, out: &mut Vec<Vec<GroupFlow>>) {
         if phases == 1 {
             return out.push(flows);
         }
@@ -94,7 +94,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// `share` of `whole` parts of the flows, and the rest.
-    fn divide(&mut self, flows: &[Flow], share: u64, whole: u64) -> (Vec<Flow>, Vec<Flow>) {
+    fn divide(&mut self, flows: &[GroupFlow], share: u64, whole: u64) -> (Vec<GroupFlow>, Vec<GroupFlow>) {
         let (share, whole) = if whole == 2 * share { (1, 2) } else { (share, whole) };
         self.whole = whole;
         self.place(flows, share);
@@ -106,17 +106,17 @@ impl<'a> Splitter<'a> {
             let up = part > 0 && rounded.next().is_some_and(|arc| arc.part == whole);
             let count = count + u32::from(up);
             if count > 0 {
-                these.push(Flow { count, ..flow });
+                these.push(GroupFlow { count, ..flow });
             }
             if count < flow.count {
-                those.push(Flow { count: flow.count - count, ..flow });
+                those.push(GroupFlow { count: flow.count - count, ..flow });
             }
         }
         (these, those)
     }
 
     /// Lays out the arcs of every fraction.
-    fn place(&mut self, flows: &[Flow], share: u64) {
+    fn place(&mut self, flows: &[GroupFlow], share: u64) {
         self.clear();
         for flow in flows {
             let (_, part) = cut(flow.count, share, self.whole);
@@ -173,12 +173,12 @@ impl<'a> Splitter<'a> {
             self.first[stop as usize] = self.next.len() as u32 - 1;
             self.touched[stop as usize / 64] |= 1 << (stop % 64);
         }
-        self.arcs.push(Arc { ends, part });
+        self.arcs.push(SplitArc { ends, part });
     }
 
     /// Pushes round circles until every part is 0 or whole.
     fn round(&mut self) {
-        self.balance.iter_mut().for_each(Balance::reset);
+        self.balance.iter_mut().for_each(SplitBalance::reset);
         let mut start = 0;
         while let Some(next) = self.touched_from(start) {
             start = next + 1;
@@ -203,7 +203,7 @@ impl<'a> Splitter<'a> {
     /// The end of a fractional arc at `stop` other than the one walked last.
     fn fraction_at(&mut self, stop: u32, before: Option<u32>) -> Option<u32> {
         let arrived = before.map(|end| end ^ 1);
-        let whole = |arc: &Arc| arc.part == 0 || arc.part == self.whole;
+        let whole = |arc: &SplitArc| arc.part == 0 || arc.part == self.whole;
         let mut end = self.first[stop as usize];
         while end != NONE && whole(&self.arcs[end as usize / 2]) {
             end = self.next[end as usize];

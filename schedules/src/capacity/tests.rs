@@ -1,8 +1,8 @@
 //! Whole plans on random trees, checked without the planner's own notions.
 use super::phases;
 use crate::bound::bound;
-use crate::capacities::Capacities;
-use crate::random::Random;
+use crate::capacities::EdgeCapacities;
+use crate::random::SplitMix64;
 use crate::sample::topology;
 use inventory::Tree;
 use std::fmt::Write;
@@ -11,13 +11,13 @@ use std::fmt::Write;
 const TREES: u64 = if cfg!(debug_assertions) { 80 } else { 10_000 };
 
 /// A switch: above which other, over how many messages' width, its hosts' widths.
-struct Switch {
+struct WidthSwitch {
     above: usize,
     width: u64,
     hosts: Vec<u64>,
 }
 
-fn tree(switches: &[Switch]) -> Tree {
+fn tree(switches: &[WidthSwitch]) -> Tree {
     let names: Vec<String> = (0..switches.len()).map(|s| format!("s{s}")).collect();
     let mut text = format!("switches: [{}]\nhosts:\n", names.join(", "));
     let hosts = switches.iter().enumerate().flat_map(|(s, switch)| switch.hosts.iter().map(move |width| (s, width)));
@@ -28,7 +28,7 @@ fn tree(switches: &[Switch]) -> Tree {
 }
 
 /// Number of phases, having seen every message once and no edge beyond its width.
-fn checked(tree: &Tree, capacities: &Capacities) -> u64 {
+fn checked(tree: &Tree, capacities: &EdgeCapacities) -> u64 {
     let plan = phases(tree, capacities);
     let n = tree.hosts() as usize;
     let mut seen = vec![false; n * n];
@@ -45,45 +45,45 @@ fn checked(tree: &Tree, capacities: &Capacities) -> u64 {
     plan.len() as u64
 }
 
-fn one_of(random: &mut Random, choice: &[u64]) -> u64 {
+fn one_of(random: &mut SplitMix64, choice: &[u64]) -> u64 {
     choice[random.below_wide(choice.len() as u64) as usize]
 }
 
-fn hosts(random: &mut Random, most: u64, widths: &[u64]) -> Vec<u64> {
+fn hosts(random: &mut SplitMix64, most: u64, widths: &[u64]) -> Vec<u64> {
     (0..random.below_wide(most + 1)).map(|_| one_of(random, widths)).collect()
 }
 
 /// Leaf switches under a core that may have hosts of its own.
-fn depth_two(random: &mut Random) -> Tree {
+fn depth_two(random: &mut SplitMix64) -> Tree {
     let widths: &[u64] = [&[1][..], &[1, 10], &[5], &[2, 3]][random.below_wide(4) as usize];
     let uplinks: &[u64] = [&[1][..], &[1, 2, 4, 10], &[8, 16, 20], &[3, 7]][random.below_wide(4) as usize];
-    let mut switches = vec![Switch { above: 0, width: 0, hosts: hosts(random, 4, widths) }];
+    let mut switches = vec![WidthSwitch { above: 0, width: 0, hosts: hosts(random, 4, widths) }];
     for _ in 0..1 + random.below_wide(6) {
-        switches.push(Switch { above: 0, width: one_of(random, uplinks), hosts: hosts(random, 12, widths) });
+        switches.push(WidthSwitch { above: 0, width: one_of(random, uplinks), hosts: hosts(random, 12, widths) });
     }
     switches[0].hosts.push(widths[0]);
     tree(&switches)
 }
 
 /// Switches below each other anyhow, in rows, or in three regular tiers.
-fn deep(random: &mut Random) -> Tree {
+fn deep(random: &mut SplitMix64) -> Tree {
     let widths: &[u64] = [&[1][..], &[1, 10], &[5]][random.below_wide(3) as usize];
     let links: &[u64] = [&[1][..], &[1, 2, 3, 4, 10], &[4, 10, 40], &[8, 16, 20]][random.below_wide(4) as usize];
-    let mut switches = vec![Switch { above: 0, width: 0, hosts: hosts(random, 6, widths) }];
+    let mut switches = vec![WidthSwitch { above: 0, width: 0, hosts: hosts(random, 6, widths) }];
     if random.below_wide(3) == 0 {
         let (tiers, leaves, each) = (2 + random.below_wide(3), 2 + random.below_wide(3), 2 + random.below_wide(9));
         let (upper, lower) = (one_of(random, links), one_of(random, links));
         for _ in 0..tiers {
             let above = switches.len();
-            switches.push(Switch { above: 0, width: upper, hosts: Vec::new() });
+            switches.push(WidthSwitch { above: 0, width: upper, hosts: Vec::new() });
             for _ in 0..leaves {
-                switches.push(Switch { above, width: lower, hosts: vec![widths[0]; each as usize] });
+                switches.push(WidthSwitch { above, width: lower, hosts: vec![widths[0]; each as usize] });
             }
         }
     } else {
         for s in 1..3 + random.below_wide(8) as usize {
             let above = if random.below_wide(2) == 0 { s - 1 } else { random.below_wide(s as u64) as usize };
-            switches.push(Switch { above, width: one_of(random, links), hosts: hosts(random, 10, widths) });
+            switches.push(WidthSwitch { above, width: one_of(random, links), hosts: hosts(random, 10, widths) });
         }
     }
     switches[0].hosts.push(widths[0]);
@@ -92,21 +92,21 @@ fn deep(random: &mut Random) -> Tree {
 
 #[test]
 fn depth_two_always_reaches_the_bound() {
-    let mut random = Random::new(2);
+    let mut random = SplitMix64::new(2);
     for _ in 0..TREES {
         let tree = depth_two(&mut random);
-        let capacities = Capacities::of(&tree);
+        let capacities = EdgeCapacities::of(&tree);
         assert_eq!(checked(&tree, &capacities), bound(&tree, &capacities).phases);
     }
 }
 
 #[test]
 fn deeper_trees_come_within_a_hundredth() {
-    let mut random = Random::new(3);
+    let mut random = SplitMix64::new(3);
     let (mut sum, mut bounds) = (0, 0);
     for i in 0..TREES {
         let tree = deep(&mut random);
-        let capacities = Capacities::of(&tree);
+        let capacities = EdgeCapacities::of(&tree);
         let (phases, bound) = (checked(&tree, &capacities), bound(&tree, &capacities).phases);
         assert!(phases <= bound + (bound / 100).max(1), "{phases} phases, bound {bound}, tree {i}");
         (sum, bounds) = (sum + phases, bounds + bound);
@@ -116,22 +116,22 @@ fn deeper_trees_come_within_a_hundredth() {
 
 #[test]
 fn faster_trunks_save_nine_phases_of_ten() {
-    let leaf = |above| Switch { above, width: 10, hosts: vec![1; 24] };
-    let tree = tree(&[Switch { above: 0, width: 0, hosts: Vec::new() }, leaf(0), leaf(0), leaf(0), leaf(0)]);
-    assert_eq!(bound(&tree, &Capacities::unit(&tree)).phases, 1728);
-    assert_eq!(checked(&tree, &Capacities::of(&tree)), 173);
+    let leaf = |above| WidthSwitch { above, width: 10, hosts: vec![1; 24] };
+    let tree = tree(&[WidthSwitch { above: 0, width: 0, hosts: Vec::new() }, leaf(0), leaf(0), leaf(0), leaf(0)]);
+    assert_eq!(bound(&tree, &EdgeCapacities::unit(&tree)).phases, 1728);
+    assert_eq!(checked(&tree, &EdgeCapacities::of(&tree)), 173);
 }
 
 #[test]
 fn trunks_of_one_message_under_wider_ones_reach_the_bound() {
-    let mut switches = vec![Switch { above: 0, width: 0, hosts: vec![2; 3] }];
+    let mut switches = vec![WidthSwitch { above: 0, width: 0, hosts: vec![2; 3] }];
     for _ in 0..3 {
         let above = switches.len();
-        switches.push(Switch { above: 0, width: 1, hosts: Vec::new() });
-        (0..2).for_each(|_| switches.push(Switch { above, width: 1, hosts: vec![2; 10] }));
+        switches.push(WidthSwitch { above: 0, width: 1, hosts: Vec::new() });
+        (0..2).for_each(|_| switches.push(WidthSwitch { above, width: 1, hosts: vec![2; 10] }));
     }
-    switches.push(Switch { above: 0, width: 40, hosts: vec![2; 4] });
+    switches.push(WidthSwitch { above: 0, width: 40, hosts: vec![2; 4] });
     let tree = tree(&switches);
-    let capacities = Capacities::of(&tree);
+    let capacities = EdgeCapacities::of(&tree);
     assert_eq!((checked(&tree, &capacities), capacities.are_unit()), (bound(&tree, &capacities).phases, false));
 }

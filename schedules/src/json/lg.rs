@@ -1,7 +1,7 @@
 //! LG as JSON: steps of messages that carry several blocks, instead of phases.
-use super::{JsonError, MAX_HOSTS, Numbers, known, line, parse, refuse};
-use crate::bound::Bound;
-use crate::lg::{Cluster, LG, Lg, Transfer};
+use super::{JsonError, MAX_HOSTS, HostNumbers, known, line, parse, refuse};
+use crate::bound::PhaseBound;
+use crate::lg::{HostCluster, LG, LgSchedule, Transfer};
 use crate::message::Message;
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +46,9 @@ struct TransferJson<Name> {
 ///
 /// # Panics
 /// If anything names a host number beyond `hosts`; planners and readers never make such a schedule.
-pub fn write_lg(plan: &Lg) -> String {
+pub fn write_lg(plan: &LgSchedule) -> String {
     let name = |h: u32| plan.hosts[h as usize].as_str();
-    fn cluster<'a>(c: &'a Cluster, name: impl Fn(u32) -> &'a str) -> ClusterJson<&'a str> {
+    fn cluster<'a>(c: &'a HostCluster, name: impl Fn(u32) -> &'a str) -> ClusterJson<&'a str> {
         ClusterJson { name: &c.name, hosts: c.hosts.iter().map(|&h| name(h)).collect() }
     }
     let transfer = |t: &Transfer| TransferJson {
@@ -77,19 +77,19 @@ pub fn write_lg(plan: &Lg) -> String {
 ///
 /// # Errors
 /// As [`super::read`].
-pub fn read_lg(text: &[u8]) -> Result<Lg, JsonError> {
+pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
     let json: LgJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
     known("algorithm", &json.algorithm, LG)?;
-    let numbers = Numbers::new(&json.hosts, MAX_HOSTS)?;
+    let numbers = HostNumbers::new(&json.hosts, MAX_HOSTS)?;
     if json.clusters.len() > json.hosts.len() {
         return refuse(format!("{} clusters of {} hosts; every cluster has one at least", json.clusters.len(), json.hosts.len()));
     }
     let cluster = |c: &ClusterJson<String>| {
         let hosts = c.hosts.iter().map(|h| numbers.of(h)).collect::<Result<Vec<u32>, JsonError>>()?;
-        Ok(Cluster { name: c.name.clone(), hosts })
+        Ok(HostCluster { name: c.name.clone(), hosts })
     };
-    let clusters = json.clusters.iter().map(cluster).collect::<Result<Vec<Cluster>, JsonError>>()?;
+    let clusters = json.clusters.iter().map(cluster).collect::<Result<Vec<HostCluster>, JsonError>>()?;
     let block = |(src, dst): &(String, String)| Ok(Message { src: numbers.of(src)?, dst: numbers.of(dst)? });
     let transfer = |t: &TransferJson<String>| {
         let blocks = t.blocks.iter().map(block).collect::<Result<Vec<Message>, JsonError>>()?;
@@ -98,7 +98,7 @@ pub fn read_lg(text: &[u8]) -> Result<Lg, JsonError> {
     let steps = json.steps.iter().map(|step| step.iter().map(transfer).collect()).collect::<Result<Vec<Vec<Transfer>>, JsonError>>()?;
     let BackboneJson { phases, edge, load, capacity, messages } = json.bound;
     drop(numbers);
-    Ok(Lg { hosts: json.hosts, clusters, bound: Bound { phases, edge, load, capacity }, messages, steps })
+    Ok(LgSchedule { hosts: json.hosts, clusters, bound: PhaseBound { phases, edge, load, capacity }, messages, steps })
 }
 
 #[cfg(test)]

@@ -9,16 +9,16 @@
 //! Deviations: the paper's clusters are one switch each; here the switches inside count. Where they or the limit matter, a step
 //! takes those messages first whose worst edge, or host, has most steps to go; that is a heuristic.
 use super::Transfer;
-use super::clusters::Clusters;
-use crate::capacities::Capacities;
-use crate::capacity::colour::Colouring;
-use inventory::tree::{Edge, Tree};
+use super::clusters::ClusterPartition;
+use crate::capacities::EdgeCapacities;
+use crate::capacity::colour::EdgeColouring;
+use inventory::tree::{EdgeNumber, Tree};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// The steps, in order. `at_once` limits the messages on each directed backbone edge; 0 is taken as 1.
-pub(super) fn steps(tree: &Tree, clusters: &Clusters, messages: Vec<Transfer>, at_once: Option<u64>) -> Vec<Vec<Transfer>> {
-    let limits = Limits::new(tree, clusters, &messages, at_once);
+pub(super) fn steps(tree: &Tree, clusters: &ClusterPartition, messages: Vec<Transfer>, at_once: Option<u64>) -> Vec<Vec<Transfer>> {
+    let limits = StepLimits::new(tree, clusters, &messages, at_once);
     let by_hosts = one_partner_a_step(tree.hosts(), &messages);
     let step = if limits.kept_by(&by_hosts) { by_hosts } else { limits.most_urgent_first(&by_hosts) };
     let mut steps = vec![Vec::new(); step.iter().max().map_or(0, |last| last + 1)];
@@ -31,7 +31,7 @@ fn one_partner_a_step(hosts: u32, messages: &[Transfer]) -> Vec<usize> {
     let mut degree = vec![0; 2 * hosts as usize];
     messages.iter().flat_map(|m| [m.from, hosts + m.to]).for_each(|end| degree[end as usize] += 1);
     let steps = degree.into_iter().max().unwrap_or(0);
-    let mut colouring = Colouring::new(hosts as usize, hosts as usize, steps);
+    let mut colouring = EdgeColouring::new(hosts as usize, hosts as usize, steps);
     messages.iter().for_each(|m| colouring.add(m.from as usize, m.to as usize));
     let partners = (0..hosts).flat_map(|from| (0..steps).map(move |step| (from, step)));
     let of: HashMap<(u32, u32), usize> =
@@ -40,7 +40,7 @@ fn one_partner_a_step(hosts: u32, messages: &[Transfer]) -> Vec<usize> {
 }
 
 /// What messages of a step compete for: sending hosts, receiving hosts, edges.
-struct Limits {
+struct StepLimits {
     /// By limit: how many messages of one step.
     width: Vec<u64>,
     /// By limit: how many messages in all.
@@ -49,11 +49,11 @@ struct Limits {
     of: Vec<Vec<u32>>,
 }
 
-impl Limits {
-    fn new(tree: &Tree, clusters: &Clusters, messages: &[Transfer], at_once: Option<u64>) -> Limits {
-        let (hosts, capacities) = (tree.hosts(), Capacities::of(tree));
+impl StepLimits {
+    fn new(tree: &Tree, clusters: &ClusterPartition, messages: &[Transfer], at_once: Option<u64>) -> StepLimits {
+        let (hosts, capacities) = (tree.hosts(), EdgeCapacities::of(tree));
         let abroad = at_once.map_or(u64::MAX, |limit| limit.max(1));
-        let edge_width = |edge: Edge| if clusters.inside(edge).is_some() { capacities.width(edge) } else { abroad };
+        let edge_width = |edge: EdgeNumber| if clusters.inside(edge).is_some() { capacities.width(edge) } else { abroad };
         let width: Vec<u64> = std::iter::repeat_n(1, 2 * hosts as usize).chain((0..tree.edges()).map(edge_width)).collect();
         let under = |m: &Transfer| {
             let mut limits = vec![m.from, hosts + m.to];
@@ -65,7 +65,7 @@ impl Limits {
         of.iter().flatten().for_each(|&limit| load[limit as usize] += 1);
         // What all messages fit in decides nothing.
         of.iter_mut().for_each(|limits| limits.retain(|&limit| width[limit as usize] < load[limit as usize]));
-        Limits { width, load, of }
+        StepLimits { width, load, of }
     }
 
     /// Whether messages can be sent in these steps.

@@ -6,22 +6,22 @@
 //! two of its hosts. All other edges are the backbone, and each separates whole clusters from whole clusters.
 //! Cost: O(clusters of two hosts or more * nodes).
 //! Deviations: the papers have two clusters, each with a network of its own, and leave the partition to the user.
-use inventory::tree::{Edge, Node, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, TopologyFile};
 
 /// Hosts that exchange over a network of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cluster {
+pub struct HostCluster {
     /// What people call it.
     pub name: String,
     /// Its hosts, ascending.
-    pub hosts: Vec<Node>,
+    pub hosts: Vec<NodeNumber>,
 }
 
 /// A partition of a tree's hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clusters {
-    list: Vec<Cluster>,
+pub struct ClusterPartition {
+    list: Vec<HostCluster>,
     /// By host.
     of: Vec<u32>,
     /// By node: the cluster that its edge upwards is inside of.
@@ -69,7 +69,7 @@ fn listed(hosts: &[String]) -> String {
     }
 }
 
-impl Clusters {
+impl ClusterPartition {
     /// Groups the tree's hosts as stated. Clusters without hosts are left out.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl Clusters {
     ///
     /// # Panics
     /// If a host number is beyond the tree's hosts.
-    pub fn new(tree: &Tree, groups: Vec<Cluster>) -> Result<Clusters, ClusterError> {
-        let mut list: Vec<Cluster> = groups.into_iter().filter(|c| !c.hosts.is_empty()).collect();
+    pub fn new(tree: &Tree, groups: Vec<HostCluster>) -> Result<ClusterPartition, ClusterError> {
+        let mut list: Vec<HostCluster> = groups.into_iter().filter(|c| !c.hosts.is_empty()).collect();
         let mut of: Vec<Option<u32>> = vec![None; tree.hosts() as usize];
         for (cluster, number) in list.iter_mut().zip(0..) {
             cluster.hosts.sort_unstable();
@@ -94,7 +94,7 @@ impl Clusters {
             return Err(ClusterError::Outside(outside));
         }
         let inside = edges_inside(tree, &list)?;
-        Ok(Clusters { of: of.into_iter().flatten().collect(), list, inside })
+        Ok(ClusterPartition { of: of.into_iter().flatten().collect(), list, inside })
     }
 
     /// The clusters that a topology file declares, of the hosts that take part; all ranks of a host are in its cluster. Where the
@@ -102,64 +102,64 @@ impl Clusters {
     ///
     /// # Errors
     /// See [`ClusterError`].
-    pub fn of(tree: &Tree, file: &TopologyFile) -> Result<Clusters, ClusterError> {
+    pub fn of(tree: &Tree, file: &TopologyFile) -> Result<ClusterPartition, ClusterError> {
         if file.clusters.is_empty() {
-            return Ok(Clusters::found(tree));
+            return Ok(ClusterPartition::found(tree));
         }
-        let host = |h: &Node| tree.name(*h).split(':').next().unwrap_or_default();
+        let host = |h: &NodeNumber| tree.name(*h).split(':').next().unwrap_or_default();
         let group = |(name, members): (&String, &Vec<String>)| {
             let members: std::collections::HashSet<&str> = members.iter().map(String::as_str).collect();
-            Cluster { name: name.clone(), hosts: (0..tree.hosts()).filter(|h| members.contains(host(h))).collect() }
+            HostCluster { name: name.clone(), hosts: (0..tree.hosts()).filter(|h| members.contains(host(h))).collect() }
         };
-        Clusters::new(tree, file.clusters.iter().map(group).collect())
+        ClusterPartition::new(tree, file.clusters.iter().map(group).collect())
     }
 
     /// The parts that remain when every link slower than all links of hosts is cut: what is slower than a host is worth less
     /// traffic. One cluster where there is no such link. A slow network tells so by its rate alone; one that is only far away
     /// must be declared.
-    pub fn found(tree: &Tree) -> Clusters {
+    pub fn found(tree: &Tree) -> ClusterPartition {
         let slowest = (0..tree.hosts()).filter(|&h| tree.parent(h).is_some()).map(|h| tree.rate(h)).min().unwrap_or(BitsPerSec(0));
-        let mut part: Vec<Node> = (0..tree.nodes()).collect();
+        let mut part: Vec<NodeNumber> = (0..tree.nodes()).collect();
         for &v in tree.top_down() {
             if let Some(parent) = tree.parent(v).filter(|_| tree.rate(v) >= slowest) {
                 part[v as usize] = part[parent as usize];
             }
         }
-        let mut list: Vec<(Node, Cluster)> = Vec::new();
+        let mut list: Vec<(NodeNumber, HostCluster)> = Vec::new();
         for host in 0..tree.hosts() {
             let top = part[host as usize];
             match list.iter_mut().find(|(known, _)| *known == top) {
                 Some((_, cluster)) => cluster.hosts.push(host),
-                None => list.push((top, Cluster { name: format!("at-{}", tree.name(top)), hosts: vec![host] })),
+                None => list.push((top, HostCluster { name: format!("at-{}", tree.name(top)), hosts: vec![host] })),
             }
         }
         let list = list.into_iter().map(|(_, cluster)| cluster).collect();
-        Clusters::new(tree, list).unwrap_or_else(|e| unreachable!("connected parts are a partition without common edges: {e}"))
+        ClusterPartition::new(tree, list).unwrap_or_else(|e| unreachable!("connected parts are a partition without common edges: {e}"))
     }
 
     /// The clusters in their order.
-    pub fn list(&self) -> &[Cluster] {
+    pub fn list(&self) -> &[HostCluster] {
         &self.list
     }
 
     /// The number of a host's cluster.
-    pub fn of_host(&self, host: Node) -> u32 {
+    pub fn of_host(&self, host: NodeNumber) -> u32 {
         self.of[host as usize]
     }
 
     /// The cluster that an edge is inside of; `None`: it is part of the backbone, or leads nowhere.
-    pub fn inside(&self, edge: Edge) -> Option<u32> {
+    pub fn inside(&self, edge: EdgeNumber) -> Option<u32> {
         self.inside[edge as usize / 2]
     }
 }
 
-fn twice(tree: &Tree, list: &[Cluster], host: Node, clusters: [u32; 2]) -> ClusterError {
+fn twice(tree: &Tree, list: &[HostCluster], host: NodeNumber, clusters: [u32; 2]) -> ClusterError {
     let [first, second] = clusters.map(|c| list[c as usize].name.clone());
     ClusterError::Twice { host: tree.name(host).to_owned(), first, second }
 }
 
 /// A node's edge upwards is inside a cluster if some but not all of the cluster's hosts are below the node.
-fn edges_inside(tree: &Tree, list: &[Cluster]) -> Result<Vec<Option<u32>>, ClusterError> {
+fn edges_inside(tree: &Tree, list: &[HostCluster]) -> Result<Vec<Option<u32>>, ClusterError> {
     let mut inside: Vec<Option<u32>> = vec![None; tree.nodes() as usize];
     let mut below = vec![0u32; tree.nodes() as usize];
     for (cluster, number) in list.iter().zip(0..).filter(|(c, _)| c.hosts.len() > 1) {
@@ -185,11 +185,11 @@ mod tests {
     use super::*;
     use crate::sample::{star, topology};
 
-    fn declared(text: &str, hosts: &[&str]) -> Result<Clusters, ClusterError> {
+    fn declared(text: &str, hosts: &[&str]) -> Result<ClusterPartition, ClusterError> {
         let file = TopologyFile::parse("test", text).unwrap();
         let tree = file.tree().unwrap();
         let tree = if hosts.is_empty() { tree } else { inventory::ranks::tree(&tree, hosts).unwrap() };
-        Clusters::of(&tree, &file)
+        ClusterPartition::of(&tree, &file)
     }
 
     const TWO: &str = "switches: [a, b]
@@ -199,7 +199,7 @@ clusters: {west: [x, w], east: [y, z]}";
 
     #[test]
     fn hosts_are_grouped_as_declared_also_the_ranks_of_a_subset() {
-        let hosts = |c: &Clusters| c.list().iter().map(|c| (c.name.clone(), c.hosts.clone())).collect::<Vec<_>>();
+        let hosts = |c: &ClusterPartition| c.list().iter().map(|c| (c.name.clone(), c.hosts.clone())).collect::<Vec<_>>();
         assert_eq!(hosts(&declared(TWO, &[]).unwrap()), [("west".into(), vec![0, 1]), ("east".into(), vec![2, 3])]);
         let ranks = declared(TWO, &["z", "x:1", "x:0"]).unwrap();
         assert_eq!(hosts(&ranks), [("west".into(), vec![1, 2]), ("east".into(), vec![0])]);
@@ -224,10 +224,10 @@ clusters: {west: [x, w], east: [y, z]}";
         let crossed = err("{odd: [w, y], even: [x, z]}");
         assert!(crossed.contains("link b-a is inside cluster \"odd\" and inside \"even\""), "{crossed}");
         let tree = topology(TWO);
-        let group = |name: &str, hosts: &[u32]| Cluster { name: name.to_owned(), hosts: hosts.to_vec() };
-        let twice = Clusters::new(&tree, vec![group("a", &[0, 1, 2]), group("b", &[2, 3])]).unwrap_err();
+        let group = |name: &str, hosts: &[u32]| HostCluster { name: name.to_owned(), hosts: hosts.to_vec() };
+        let twice = ClusterPartition::new(&tree, vec![group("a", &[0, 1, 2]), group("b", &[2, 3])]).unwrap_err();
         assert!(twice.to_string().starts_with("host \"y\" is in cluster \"a\" and in \"b\""), "{twice}");
-        let many = Clusters::new(&star(&[12]), vec![group("a", &[0])]).unwrap_err().to_string();
+        let many = ClusterPartition::new(&star(&[12]), vec![group("a", &[0])]).unwrap_err().to_string();
         assert!(many.contains("n7, n8 and 3 more"), "{many}");
     }
 

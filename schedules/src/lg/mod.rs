@@ -17,14 +17,14 @@ pub mod slice;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use clusters::{Cluster, ClusterError, Clusters};
+pub use clusters::{HostCluster, ClusterError, ClusterPartition};
 
 use crate::alltoall;
-use crate::bound::Bound;
-use crate::capacities::Capacities;
+use crate::bound::PhaseBound;
+use crate::capacities::EdgeCapacities;
 use crate::message::Message;
 use crate::sync::SyncKind;
-use inventory::tree::{Edge, Node, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use std::collections::HashMap;
 
 /// The name of the algorithm in JSON and on the command line.
@@ -32,14 +32,14 @@ pub const LG: &str = "lg";
 
 /// A whole all-to-all among clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lg {
+pub struct LgSchedule {
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
     /// Which of them form a cluster.
-    pub clusters: Vec<Cluster>,
+    pub clusters: Vec<HostCluster>,
     /// The backbone edge that has most to carry for its rate: no algorithm moves fewer blocks over it. With one cluster, or one
     /// host, nothing crosses: load 0, and both ends are the first host.
-    pub bound: Bound,
+    pub bound: PhaseBound,
     /// In how many messages its load crosses that edge.
     pub messages: u64,
     /// One after the other: a host sends what it holds when the step begins. First those within clusters, then those between.
@@ -50,26 +50,26 @@ pub struct Lg {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// The sending host.
-    pub from: Node,
+    pub from: NodeNumber,
     /// The receiving host.
-    pub to: Node,
+    pub to: NodeNumber,
     /// What it carries: the block of host `src` for host `dst`.
     pub blocks: Vec<Message>,
 }
 
 /// Plans the all-to-all among the tree's hosts, all blocks of one size. `at_once` limits the messages that each directed edge
 /// between clusters carries in a step; `None` as in the paper: no limit.
-pub fn plan(tree: &Tree, clusters: &Clusters, at_once: Option<u64>) -> Lg {
+pub fn plan(tree: &Tree, clusters: &ClusterPartition, at_once: Option<u64>) -> LgSchedule {
     let abroad = proxies::messages(clusters);
     let (bound, messages) = bottleneck(tree, clusters, &abroad);
     let mut steps = local_steps(tree, clusters, &abroad);
     steps.extend(backbone::steps(tree, clusters, abroad, at_once));
-    Lg { hosts: tree.host_names().to_vec(), clusters: clusters.list().to_vec(), bound, messages, steps }
+    LgSchedule { hosts: tree.host_names().to_vec(), clusters: clusters.list().to_vec(), bound, messages, steps }
 }
 
 /// Every cluster's own all-to-all, all at the same time, with the blocks for each receiver to pass on.
-fn local_steps(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> Vec<Vec<Transfer>> {
-    let mut to_pass_on: HashMap<(Node, Node), Vec<Message>> = HashMap::new();
+fn local_steps(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> Vec<Vec<Transfer>> {
+    let mut to_pass_on: HashMap<(NodeNumber, NodeNumber), Vec<Message>> = HashMap::new();
     for message in abroad {
         message.blocks.iter().for_each(|b| to_pass_on.entry((b.src, message.from)).or_default().push(*b));
     }
@@ -91,15 +91,15 @@ fn local_steps(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> Vec<Vec
 }
 
 /// The phases of a cluster's all-to-all; hosts are numbered as in `cluster.hosts`.
-fn own_phases(tree: &Tree, cluster: &Cluster) -> Vec<Vec<Message>> {
+fn own_phases(tree: &Tree, cluster: &HostCluster) -> Vec<Vec<Message>> {
     let names: Vec<&str> = cluster.hosts.iter().map(|&h| tree.name(h)).collect();
     let own = tree.restrict(&names).unwrap_or_else(|e| unreachable!("a cluster's hosts are hosts of the tree, each once: {e}"));
     alltoall::plan(&own, SyncKind::None).phases
 }
 
 /// The backbone edge whose blocks need longest, and the messages that carry them.
-fn bottleneck(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> (Bound, u64) {
-    let capacities = Capacities::of(tree);
+fn bottleneck(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> (PhaseBound, u64) {
+    let capacities = EdgeCapacities::of(tree);
     let mut load = vec![(0u64, 0u64); tree.edges() as usize];
     for message in abroad {
         tree.path(message.from, message.to, |edge| {
@@ -107,13 +107,13 @@ fn bottleneck(tree: &Tree, clusters: &Clusters, abroad: &[Transfer]) -> (Bound, 
             (*blocks, *messages) = (*blocks + message.blocks.len() as u64, *messages + 1);
         });
     }
-    let phases = |edge: &Edge| load[*edge as usize].0.div_ceil(capacities.width(*edge).max(1));
+    let phases = |edge: &EdgeNumber| load[*edge as usize].0.div_ceil(capacities.width(*edge).max(1));
     let between = (0..tree.edges()).filter(|&edge| clusters.inside(edge).is_none() && load[edge as usize].0 > 0);
     let most = between.rev().max_by_key(phases).and_then(|edge| Some((edge, tree.ends(edge)?)));
-    let name = |v: Node| tree.name(v).to_owned();
+    let name = |v: NodeNumber| tree.name(v).to_owned();
     let Some((edge, (from, to))) = most else {
-        return (Bound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 }, 0);
+        return (PhaseBound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 }, 0);
     };
     let (blocks, messages) = load[edge as usize];
-    (Bound { phases: phases(&edge), edge: (name(from), name(to)), load: blocks, capacity: capacities.width(edge) }, messages)
+    (PhaseBound { phases: phases(&edge), edge: (name(from), name(to)), load: blocks, capacity: capacities.width(edge) }, messages)
 }

@@ -11,19 +11,19 @@
 //! - The printed inter-cluster loop begins at i = 1 and so leaves host 0 out, and counts `k in [0, n1]` one too far.
 //! - More than two clusters: the pairing is shifted by the clusters' numbers, so that pairs of clusters load different hosts.
 use super::Transfer;
-use super::clusters::Clusters;
+use super::clusters::ClusterPartition;
 use crate::message::Message;
-use inventory::tree::Node;
+use inventory::tree::NodeNumber;
 
 /// One message from each proxy to its destination, for every ordered pair of clusters.
-pub(super) fn messages(clusters: &Clusters) -> Vec<Transfer> {
+pub(super) fn messages(clusters: &ClusterPartition) -> Vec<Transfer> {
     let list = clusters.list();
     let pairs = (0..list.len()).flat_map(|x| (0..list.len()).map(move |y| (x, y))).filter(|(x, y)| x != y);
     pairs.flat_map(|(x, y)| between(&list[x].hosts, &list[y].hosts, x < y, x + y - 1)).collect()
 }
 
 /// The messages from hosts `from` to hosts `to`; where both are as many, `first` decides which side counts as the smaller one.
-fn between(from: &[Node], to: &[Node], first: bool, shift: usize) -> Vec<Transfer> {
+fn between(from: &[NodeNumber], to: &[NodeNumber], first: bool, shift: usize) -> Vec<Transfer> {
     let gathers = from.len() < to.len() || (from.len() == to.len() && first);
     let mut messages = Vec::with_capacity(from.len().max(to.len()));
     for (y, &dst) in to.iter().enumerate() {
@@ -31,7 +31,7 @@ fn between(from: &[Node], to: &[Node], first: bool, shift: usize) -> Vec<Transfe
         if gathers {
             messages.push(Transfer { from: from[(y + shift) % from.len()], to: dst, blocks });
         } else {
-            let proxies: Vec<Node> = (0..from.len()).filter(|x| (x + shift) % to.len() == y).map(|x| from[x]).collect();
+            let proxies: Vec<NodeNumber> = (0..from.len()).filter(|x| (x + shift) % to.len() == y).map(|x| from[x]).collect();
             let shares = shares(&blocks, proxies.len());
             messages.extend(proxies.into_iter().zip(shares).map(|(from, blocks)| Transfer { from, to: dst, blocks }));
         }

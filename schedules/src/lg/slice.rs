@@ -2,47 +2,47 @@
 //!
 //! Between two hosts goes one message in each direction at most, so a message needs no name but its ends; the blocks of a message
 //! lie one behind the other in the order of [`Parcel::blocks`], the same at both ends.
-use super::{Lg, Transfer};
+use super::{LgSchedule, Transfer};
 use crate::message::Message;
-use inventory::tree::Node;
+use inventory::tree::NodeNumber;
 use std::collections::HashMap;
 
 /// What a host does. It sends one message after the other, each as soon as what it passes on has come, and receives whatever comes.
 ///
 /// It cannot hang: what a host passes on comes from messages that their senders hold from the start, or that come in earlier steps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Slice {
+pub struct TransferSlice {
     /// Its messages, in the order of steps.
-    pub sends: Vec<Outbound>,
+    pub sends: Vec<SentTransfer>,
     /// Those it receives, in the order of steps.
-    pub receives: Vec<Parcel>,
+    pub receives: Vec<ReceivedTransfer>,
     /// How many steps all hosts together have.
     pub steps: u32,
 }
 
 /// A message that a host receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parcel {
+pub struct ReceivedTransfer {
     /// The step it is planned in, from 0.
     pub step: u32,
     /// The host at the other end.
-    pub peer: Node,
+    pub peer: NodeNumber,
     /// What it carries.
     pub blocks: Vec<Message>,
 }
 
 /// A message that a host sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outbound {
+pub struct SentTransfer {
     /// Where it goes, and what it carries.
-    pub parcel: Parcel,
+    pub parcel: ReceivedTransfer,
     /// Where each of its blocks comes from, in their order.
-    pub sources: Vec<Source>,
+    pub sources: Vec<BlockSource>,
 }
 
 /// Where a block is before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum BlockSource {
     /// It is the host's own.
     Own,
     /// It came in one of [`Slice::receives`], as one of its blocks.
@@ -56,22 +56,22 @@ pub enum Source {
 
 /// The slice of `host`. A number that is no host's gives an empty one; so does, of a message, a block that its sender never gets, which the
 /// verifier refuses: it is taken for the sender's own.
-pub fn of(plan: &Lg, host: Node) -> Slice {
+pub fn of(plan: &LgSchedule, host: NodeNumber) -> TransferSlice {
     of_steps(&plan.steps, host)
 }
 
 /// The same of any steps in which blocks are passed on; messages between other hosts may be left out. Where two hosts exchange more than
 /// one message in a direction, they are in different steps.
-pub fn of_steps(steps: &[Vec<Transfer>], host: Node) -> Slice {
-    let mut slice = Slice { steps: steps.len() as u32, ..Slice::default() };
+pub fn of_steps(steps: &[Vec<Transfer>], host: NodeNumber) -> TransferSlice {
+    let mut slice = TransferSlice { steps: steps.len() as u32, ..TransferSlice::default() };
     // Blocks for others: where they were received.
     let mut held: HashMap<Message, (usize, usize)> = HashMap::new();
     for (step, transfers) in (0..).zip(steps) {
-        let parcel = |peer, transfer: &Transfer| Parcel { step, peer, blocks: transfer.blocks.clone() };
+        let parcel = |peer, transfer: &Transfer| ReceivedTransfer { step, peer, blocks: transfer.blocks.clone() };
         for transfer in transfers.iter().filter(|transfer| transfer.from == host) {
-            let source = |block| held.get(block).map_or(Source::Own, |&(parcel, block)| Source::Received { parcel, block });
+            let source = |block| held.get(block).map_or(BlockSource::Own, |&(parcel, block)| BlockSource::Received { parcel, block });
             let sources = transfer.blocks.iter().map(source).collect();
-            slice.sends.push(Outbound { parcel: parcel(transfer.to, transfer), sources });
+            slice.sends.push(SentTransfer { parcel: parcel(transfer.to, transfer), sources });
         }
         for transfer in transfers.iter().filter(|transfer| transfer.to == host) {
             let number = slice.receives.len();
@@ -93,7 +93,7 @@ mod tests {
     use std::collections::HashMap;
 
     /// Runs all hosts, each by itself, and moves what its slice says, block by block; gives who has which block at the end.
-    fn run(slices: &[Slice]) -> Result<HashMap<Message, Vec<u32>>, String> {
+    fn run(slices: &[TransferSlice]) -> Result<HashMap<Message, Vec<u32>>, String> {
         let mut arrived: HashMap<(u32, u32), Vec<Message>> = HashMap::new();
         let mut sent = vec![0; slices.len()];
         let mut ends: HashMap<Message, Vec<u32>> = HashMap::new();
@@ -101,10 +101,10 @@ mod tests {
             let mut moved = false;
             for (host, slice) in (0..).zip(slices) {
                 let Some(next) = slice.sends.get(sent[host as usize]) else { continue };
-                let block = |(&source, &said): (&Source, &Message)| match source {
-                    Source::Own if said.src == host => Some(said),
-                    Source::Own => None,
-                    Source::Received { parcel, block } => arrived.get(&(slice.receives[parcel].peer, host))?.get(block).copied(),
+                let block = |(&source, &said): (&BlockSource, &Message)| match source {
+                    BlockSource::Own if said.src == host => Some(said),
+                    BlockSource::Own => None,
+                    BlockSource::Received { parcel, block } => arrived.get(&(slice.receives[parcel].peer, host))?.get(block).copied(),
                 };
                 let Some(blocks) = next.sources.iter().zip(&next.parcel.blocks).map(block).collect::<Option<Vec<_>>>() else { continue };
                 if blocks != next.parcel.blocks {
@@ -126,18 +126,18 @@ mod tests {
     }
 
     /// The plan that slices stand for.
-    fn together(slices: &[Slice], plan: &Lg) -> Lg {
+    fn together(slices: &[TransferSlice], plan: &LgSchedule) -> LgSchedule {
         let mut steps: Vec<Vec<Transfer>> = vec![Vec::new(); plan.steps.len()];
         for (from, slice) in (0..).zip(slices) {
-            for Outbound { parcel, .. } in &slice.sends {
+            for SentTransfer { parcel, .. } in &slice.sends {
                 steps[parcel.step as usize].push(Transfer { from, to: parcel.peer, blocks: parcel.blocks.clone() });
             }
         }
-        Lg { steps, ..plan.clone() }
+        LgSchedule { steps, ..plan.clone() }
     }
 
-    fn check(tree: &inventory::Tree, plan: &Lg) {
-        let slices: Vec<Slice> = (0..tree.hosts()).map(|host| of(plan, host)).collect();
+    fn check(tree: &inventory::Tree, plan: &LgSchedule) {
+        let slices: Vec<TransferSlice> = (0..tree.hosts()).map(|host| of(plan, host)).collect();
         verify::lg(tree, &together(&slices, plan)).unwrap();
         let ends = run(&slices).unwrap();
         let pairs = (0..tree.hosts()).flat_map(|src| (0..tree.hosts()).map(move |dst| Message { src, dst })).filter(|m| m.src != m.dst);
@@ -155,10 +155,10 @@ mod tests {
         }
         let tree = star(&[2, 2]);
         let plan = plan(&tree, &runs(&tree, &[2, 2]), None);
-        assert_eq!(of(&plan, 7), Slice { steps: plan.steps.len() as u32, ..Slice::default() });
+        assert_eq!(of(&plan, 7), TransferSlice { steps: plan.steps.len() as u32, ..TransferSlice::default() });
         let proxy = of(&plan, 0);
         assert_eq!(proxy.sends.iter().map(|s| (s.parcel.peer, s.sources.len())).collect::<Vec<_>>(), [(1, 2), (2, 2)]);
-        assert_eq!(proxy.sends[1].sources, [Source::Own, Source::Received { parcel: 0, block: 1 }]);
+        assert_eq!(proxy.sends[1].sources, [BlockSource::Own, BlockSource::Received { parcel: 0, block: 1 }]);
     }
 
     proptest! {

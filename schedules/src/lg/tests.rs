@@ -5,17 +5,17 @@ use proptest::prelude::*;
 use std::fmt::Write;
 
 /// Clusters c0, c1, … of that many hosts each, in the order of their numbers.
-pub(crate) fn runs(tree: &Tree, sizes: &[u32]) -> Clusters {
+pub(crate) fn runs(tree: &Tree, sizes: &[u32]) -> ClusterPartition {
     let mut next = 0;
     let cluster = |(number, size): (usize, &u32)| {
         next += size;
-        Cluster { name: format!("c{number}"), hosts: (next - size..next).collect() }
+        HostCluster { name: format!("c{number}"), hosts: (next - size..next).collect() }
     };
-    Clusters::new(tree, sizes.iter().enumerate().map(cluster).collect()).unwrap()
+    ClusterPartition::new(tree, sizes.iter().enumerate().map(cluster).collect()).unwrap()
 }
 
 /// The messages between the clusters, as (from, to), by step.
-fn abroad(plan: &Lg) -> Vec<Vec<(u32, u32)>> {
+fn abroad(plan: &LgSchedule) -> Vec<Vec<(u32, u32)>> {
     let cluster = |h: u32| plan.clusters.iter().position(|c| c.hosts.contains(&h));
     let between =
         |step: &Vec<Transfer>| step.iter().filter(|t| cluster(t.from) != cluster(t.to)).map(|t| (t.from, t.to)).collect::<Vec<_>>();
@@ -43,7 +43,7 @@ fn the_papers_example() {
     };
     assert_eq!(carrier(7, 2), [(7, 8), (8, 2)], "as in the text");
     assert_eq!((carrier(9, 1), carrier(9, 2)), (vec![(9, 7), (7, 1)], vec![(9, 8), (8, 2)]), "lost as printed");
-    let Bound { phases, load, capacity, ref edge } = plan.bound;
+    let PhaseBound { phases, load, capacity, ref edge } = plan.bound;
     assert_eq!((phases, load, capacity, plan.messages, edge), (21, 21, 1, 7, &("s1".into(), "s0".into())));
 }
 

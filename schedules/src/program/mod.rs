@@ -17,14 +17,14 @@ mod steps;
 mod tests;
 mod text;
 
-use crate::allgather::Allgather;
-use crate::alltoall::Alltoall;
-use crate::bound::Bound;
+use crate::allgather::AllgatherSchedule;
+use crate::alltoall::AlltoallSchedule;
+use crate::bound::PhaseBound;
 use crate::sync::dummy::dummies;
-use crate::sync::scheme::Mechanism;
+use crate::sync::scheme::SyncMechanism;
 use inventory::Tree;
 use std::fmt::Write;
-use steps::Step;
+use steps::ProgramStep;
 use text::{comment, literal};
 
 const STEP: &str = include_str!("step.c");
@@ -35,12 +35,12 @@ const ALLGATHER: &str = include_str!("allgather.c");
 /// A C file with MPI_Alltoall by `plan`; `tree` is what it was planned on.
 ///
 /// On a star of 300 hosts it has 35 bytes of text a message and 20 a token; in the running program those are 23 and 12.
-pub fn alltoall(tree: &Tree, plan: &Alltoall) -> String {
+pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let scheme = plan.scheme;
-    let fillers = if scheme.mechanism() == Mechanism::Dummy { dummies(tree, &plan.phases) } else { Vec::new() };
+    let fillers = if scheme.mechanism() == SyncMechanism::Dummy { dummies(tree, &plan.phases) } else { Vec::new() };
     let steps = steps::of(plan, &fillers);
     let barriers = (0..plan.phases.len()).filter(|&phase| scheme.barrier_before(phase)).count();
-    let Bound { phases, edge: (from, to), load, capacity } = &plan.bound;
+    let PhaseBound { phases, edge: (from, to), load, capacity } = &plan.bound;
     let facts = [
         ("Algorithm", plan.algorithm.to_string()),
         ("Schedule", format!("{} phases, {} messages", plan.phases.len(), plan.messages())),
@@ -54,7 +54,7 @@ pub fn alltoall(tree: &Tree, plan: &Alltoall) -> String {
 }
 
 /// A C file with MPI_Allgather by `plan`.
-pub fn allgather(plan: &Allgather) -> String {
+pub fn allgather(plan: &AllgatherSchedule) -> String {
     let facts = [
         ("Algorithm", plan.algorithm.to_string()),
         ("Ring", format!("{} switches between neighbours at most", plan.longest_path)),
@@ -131,7 +131,7 @@ fn write_hosts(text: &mut String, hosts: &[String]) {
     text.push_str("};\n");
 }
 
-fn write_steps(text: &mut String, hosts: &[String], steps: &[Vec<Step>], fillers: bool) {
+fn write_steps(text: &mut String, hosts: &[String], steps: &[Vec<ProgramStep>], fillers: bool) {
     let number = if hosts.len() <= 1 << 16 { "unsigned short" } else { "unsigned int" };
     put(text, format_args!("typedef {number} Number;\n\n{STEP}"));
     for (host, steps) in steps.iter().enumerate() {
@@ -159,27 +159,27 @@ fn write_steps(text: &mut String, hosts: &[String], steps: &[Vec<Step>], fillers
     );
 }
 
-fn write_step(text: &mut String, step: &Step) {
+fn write_step(text: &mut String, step: &ProgramStep) {
     match step {
-        Step::Phase(phase) => put(text, format_args!("\n    P({phase})")),
-        Step::Await { from, number } => put(text, format_args!(" W({from},{number})")),
-        Step::Send(to) => put(text, format_args!(" S({to})")),
-        Step::Fill(to) => put(text, format_args!(" F({to})")),
-        Step::Receive(from) => put(text, format_args!(" R({from})")),
-        Step::Drain(from) => put(text, format_args!(" D({from})")),
-        Step::Give { to, number } => put(text, format_args!(" G({to},{number})")),
-        Step::Barrier { times, received } => put(text, format_args!("\n    B({times},{received})")),
+        ProgramStep::Phase(phase) => put(text, format_args!("\n    P({phase})")),
+        ProgramStep::Await { from, number } => put(text, format_args!(" W({from},{number})")),
+        ProgramStep::Send(to) => put(text, format_args!(" S({to})")),
+        ProgramStep::Fill(to) => put(text, format_args!(" F({to})")),
+        ProgramStep::Receive(from) => put(text, format_args!(" R({from})")),
+        ProgramStep::Drain(from) => put(text, format_args!(" D({from})")),
+        ProgramStep::Give { to, number } => put(text, format_args!(" G({to},{number})")),
+        ProgramStep::Barrier { times, received } => put(text, format_args!("\n    B({times},{received})")),
     }
 }
 
 /// The most tokens, or blocks, of one phase.
-fn together(steps: &[Step]) -> usize {
+fn together(steps: &[ProgramStep]) -> usize {
     let (mut most, mut tokens, mut blocks) = (0, 0, 0);
     for step in steps {
         match step {
-            Step::Phase(_) => (tokens, blocks) = (0, 0),
-            Step::Await { .. } => tokens += 1,
-            Step::Send(_) | Step::Fill(_) => blocks += 1,
+            ProgramStep::Phase(_) => (tokens, blocks) = (0, 0),
+            ProgramStep::Await { .. } => tokens += 1,
+            ProgramStep::Send(_) | ProgramStep::Fill(_) => blocks += 1,
             _ => {}
         }
         most = most.max(tokens).max(blocks);
@@ -187,6 +187,6 @@ fn together(steps: &[Step]) -> usize {
     most
 }
 
-fn given(steps: &[Step]) -> usize {
-    steps.iter().filter(|step| matches!(step, Step::Give { .. })).count()
+fn given(steps: &[ProgramStep]) -> usize {
+    steps.iter().filter(|step| matches!(step, ProgramStep::Give { .. })).count()
 }

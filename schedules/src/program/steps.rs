@@ -1,14 +1,14 @@
 //! What every host does, in order: the rows of a program's tables.
-use crate::alltoall::Alltoall;
+use crate::alltoall::AlltoallSchedule;
 use crate::message::Message;
-use crate::sync::dummy::Dummy;
-use crate::sync::scheme::Mechanism;
+use crate::sync::dummy::DummyMessage;
+use crate::sync::scheme::SyncMechanism;
 use std::collections::HashMap;
 
 /// A row; `number` of a token is the host that the waiting message goes to: with giver and taker that names the message, so
 /// no other token between the two can be taken for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ProgramStep {
     Phase(usize),
     Await {
         from: u32,
@@ -31,9 +31,9 @@ pub(super) enum Step {
 
 /// By host. In a phase tokens are awaited first, then come blocks that are sent, then blocks that are received, each with
 /// the tokens that follow it. With fillers a host ends each phase before the next: what it receives holds it back, too.
-pub(super) fn of(plan: &Alltoall, fillers: &[Dummy]) -> Vec<Vec<Step>> {
-    let tokens = Tokens::of(plan);
-    let mut table = Table { hosts: vec![Host::default(); plan.hosts.len()], in_step: plan.scheme.mechanism() == Mechanism::Dummy };
+pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
+    let tokens = PlanTokens::of(plan);
+    let mut table = ProgramTable { hosts: vec![HostProgram::default(); plan.hosts.len()], in_step: plan.scheme.mechanism() == SyncMechanism::Dummy };
     for (phase, messages) in plan.phases.iter().enumerate() {
         if plan.scheme.barrier_before(phase) {
             table.barrier();
@@ -41,18 +41,18 @@ pub(super) fn of(plan: &Alltoall, fillers: &[Dummy]) -> Vec<Vec<Step>> {
         let fillers = of_phase(fillers, phase);
         for m in messages {
             let number = m.dst;
-            tokens.awaited(*m).iter().for_each(|&from| table.put(m.src, phase, Step::Await { from, number }));
+            tokens.awaited(*m).iter().for_each(|&from| table.put(m.src, phase, ProgramStep::Await { from, number }));
         }
         for m in messages {
-            table.put(m.src, phase, Step::Send(m.dst));
+            table.put(m.src, phase, ProgramStep::Send(m.dst));
             tokens.given(*m, m.src).for_each(|give| table.put(m.src, phase, give));
         }
-        fillers.iter().for_each(|filler| table.put(filler.from, phase, Step::Fill(filler.to)));
+        fillers.iter().for_each(|filler| table.put(filler.from, phase, ProgramStep::Fill(filler.to)));
         for m in messages {
-            table.put(m.dst, phase, Step::Receive(m.src));
+            table.put(m.dst, phase, ProgramStep::Receive(m.src));
             tokens.given(*m, m.dst).for_each(|give| table.put(m.dst, phase, give));
         }
-        fillers.iter().for_each(|filler| table.put(filler.to, phase, Step::Drain(filler.from)));
+        fillers.iter().for_each(|filler| table.put(filler.to, phase, ProgramStep::Drain(filler.from)));
     }
     table.hosts.into_iter().map(|host| host.steps).collect()
 }
@@ -61,61 +61,61 @@ pub(super) fn of(plan: &Alltoall, fillers: &[Dummy]) -> Vec<Vec<Step>> {
 const MOST_BARRIERS: usize = u16::MAX as usize;
 
 #[derive(Debug, Clone, Default)]
-struct Host {
-    steps: Vec<Step>,
+struct HostProgram {
+    steps: Vec<ProgramStep>,
     /// One more than the last phase it has steps in.
     begun: usize,
     received: usize,
 }
 
-struct Table {
-    hosts: Vec<Host>,
+struct ProgramTable {
+    hosts: Vec<HostProgram>,
     /// Whether a phase begins when all that was received in the phases before is there.
     in_step: bool,
 }
 
 /// The fillers, which are in the order of phases, of one of them.
-fn of_phase(fillers: &[Dummy], phase: usize) -> &[Dummy] {
+fn of_phase(fillers: &[DummyMessage], phase: usize) -> &[DummyMessage] {
     let from = fillers.partition_point(|filler| (filler.phase as usize) < phase);
     let to = fillers.partition_point(|filler| filler.phase as usize <= phase);
     &fillers[from..to]
 }
 
-impl Table {
-    fn put(&mut self, host: u32, phase: usize, step: Step) {
+impl ProgramTable {
+    fn put(&mut self, host: u32, phase: usize, step: ProgramStep) {
         // A message of no host has no place here; the verifier names it.
         let Some(host) = self.hosts.get_mut(host as usize) else { return };
         if host.begun <= phase {
             host.begun = phase + 1;
             if self.in_step && host.received > 0 {
-                host.steps.push(Step::Barrier { times: 0, received: host.received });
+                host.steps.push(ProgramStep::Barrier { times: 0, received: host.received });
             }
-            host.steps.push(Step::Phase(phase));
+            host.steps.push(ProgramStep::Phase(phase));
         }
-        host.received += usize::from(matches!(step, Step::Receive(_) | Step::Drain(_)));
+        host.received += usize::from(matches!(step, ProgramStep::Receive(_) | ProgramStep::Drain(_)));
         host.steps.push(step);
     }
 
     fn barrier(&mut self) {
         for host in &mut self.hosts {
             match host.steps.last_mut() {
-                Some(Step::Barrier { times, .. }) if *times < MOST_BARRIERS => *times += 1,
-                _ => host.steps.push(Step::Barrier { times: 1, received: host.received }),
+                Some(ProgramStep::Barrier { times, .. }) if *times < MOST_BARRIERS => *times += 1,
+                _ => host.steps.push(ProgramStep::Barrier { times: 1, received: host.received }),
             }
         }
     }
 }
 
 /// The plan's synchronizations by the messages they follow and hold back.
-struct Tokens {
+struct PlanTokens {
     awaited: HashMap<Message, Vec<u32>>,
     /// Giver, taker, number.
     given: HashMap<Message, Vec<(u32, u32, u32)>>,
 }
 
-impl Tokens {
-    fn of(plan: &Alltoall) -> Tokens {
-        let mut tokens = Tokens { awaited: HashMap::new(), given: HashMap::new() };
+impl PlanTokens {
+    fn of(plan: &AlltoallSchedule) -> PlanTokens {
+        let mut tokens = PlanTokens { awaited: HashMap::new(), given: HashMap::new() };
         for sync in &plan.syncs {
             tokens.awaited.entry(sync.before).or_default().push(sync.from);
             tokens.given.entry(sync.after).or_default().push((sync.from, sync.to, sync.before.dst));
@@ -127,8 +127,8 @@ impl Tokens {
         self.awaited.get(&message).map_or(&[], Vec::as_slice)
     }
 
-    fn given(&self, message: Message, giver: u32) -> impl Iterator<Item = Step> {
+    fn given(&self, message: Message, giver: u32) -> impl Iterator<Item = ProgramStep> {
         let all = self.given.get(&message).map_or(&[][..], Vec::as_slice);
-        all.iter().filter(move |give| give.0 == giver).map(|&(_, to, number)| Step::Give { to, number })
+        all.iter().filter(move |give| give.0 == giver).map(|&(_, to, number)| ProgramStep::Give { to, number })
     }
 }

@@ -1,19 +1,19 @@
-use super::steps::{Step, of};
-use crate::alltoall::{Algorithm, Alltoall};
+use super::steps::{ProgramStep, of};
+use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::message::Message;
 use crate::sample::{any_tree, star};
 use crate::sync::dummy::dummies;
-use crate::sync::scheme::{Mechanism, Scheme};
-use crate::sync::{Reduction, SyncKind};
+use crate::sync::scheme::{SyncMechanism, SyncScheme};
+use crate::sync::{SyncReduction, SyncKind};
 use crate::{allgather, alltoall};
 use inventory::Tree;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// Hosts that do their steps as alltoall.c does, at whatever pace `turns` sets: who comes next to do what it can.
-struct Network<'a> {
-    steps: &'a [Vec<Step>],
-    hosts: Vec<Host>,
+struct SteppedNetwork<'a> {
+    steps: &'a [Vec<ProgramStep>],
+    hosts: Vec<SteppedHost>,
     /// On their way: blocks and fillers by sender, receiver and kind; tokens by giver, taker and number.
     blocks: HashSet<(u32, u32, bool)>,
     tokens: Vec<(u32, u32, u32)>,
@@ -23,22 +23,22 @@ struct Network<'a> {
 }
 
 #[derive(Default, Clone)]
-struct Host {
+struct SteppedHost {
     at: usize,
     received: Vec<bool>,
     barriers: usize,
     waits: bool,
 }
 
-impl<'a> Network<'a> {
-    fn new(steps: &'a [Vec<Step>]) -> Self {
-        let hosts = steps.iter().map(|s| Host { received: vec![false; s.len()], ..Host::default() }).collect();
-        Network { steps, hosts, blocks: HashSet::new(), tokens: Vec::new(), order: Vec::new(), in_barrier: 0 }
+impl<'a> SteppedNetwork<'a> {
+    fn new(steps: &'a [Vec<ProgramStep>]) -> Self {
+        let hosts = steps.iter().map(|s| SteppedHost { received: vec![false; s.len()], ..SteppedHost::default() }).collect();
+        SteppedNetwork { steps, hosts, blocks: HashSet::new(), tokens: Vec::new(), order: Vec::new(), in_barrier: 0 }
     }
 
     fn give(&mut self, host: u32, after: usize) {
         for step in &self.steps[host as usize][after + 1..] {
-            let Step::Give { to, number } = *step else { break };
+            let ProgramStep::Give { to, number } = *step else { break };
             self.tokens.push((host, to, number));
         }
     }
@@ -48,8 +48,8 @@ impl<'a> Network<'a> {
         let steps = &self.steps[host as usize];
         for (i, step) in steps.iter().enumerate() {
             let (from, filler) = match *step {
-                Step::Receive(from) => (from, false),
-                Step::Drain(from) => (from, true),
+                ProgramStep::Receive(from) => (from, false),
+                ProgramStep::Drain(from) => (from, true),
                 _ => continue,
             };
             if !self.hosts[host as usize].received[i] && self.blocks.remove(&(from, host, filler)) {
@@ -64,18 +64,18 @@ impl<'a> Network<'a> {
         let at = self.hosts[host as usize].at;
         let Some(step) = steps.get(at) else { return false };
         match *step {
-            Step::Await { from, number } => {
+            ProgramStep::Await { from, number } => {
                 let Some(token) = self.tokens.iter().position(|&t| t == (from, host, number)) else { return false };
                 self.tokens.swap_remove(token);
             }
-            Step::Send(to) | Step::Fill(to) => {
-                assert!(self.blocks.insert((host, to, matches!(step, Step::Fill(_)))), "two messages of a pair under way");
+            ProgramStep::Send(to) | ProgramStep::Fill(to) => {
+                assert!(self.blocks.insert((host, to, matches!(step, ProgramStep::Fill(_)))), "two messages of a pair under way");
                 self.give(host, at);
             }
-            Step::Barrier { times, received } => return self.enter_barrier(host, times, received),
+            ProgramStep::Barrier { times, received } => return self.enter_barrier(host, times, received),
             // What it sent before is on the wire first.
-            Step::Phase(_) if self.blocks.iter().any(|&(from, ..)| from == host) => return false,
-            Step::Phase(_) | Step::Receive(_) | Step::Drain(_) | Step::Give { .. } => {}
+            ProgramStep::Phase(_) if self.blocks.iter().any(|&(from, ..)| from == host) => return false,
+            ProgramStep::Phase(_) | ProgramStep::Receive(_) | ProgramStep::Drain(_) | ProgramStep::Give { .. } => {}
         }
         self.hosts[host as usize].at += 1;
         true
@@ -132,9 +132,9 @@ proptest! {
     #[test]
     fn programs_carry_out_the_plan_at_any_pace(tree in any_tree(1..=14), scheme in any_scheme(), turns in prop::collection::vec(any::<u16>(), 1..50)) {
         let plan = planned(&tree, scheme);
-        let fillers = if scheme.mechanism() == Mechanism::Dummy { dummies(&tree, &plan.phases) } else { Vec::new() };
+        let fillers = if scheme.mechanism() == SyncMechanism::Dummy { dummies(&tree, &plan.phases) } else { Vec::new() };
         let steps = of(&plan, &fillers);
-        let mut network = Network::new(&steps);
+        let mut network = SteppedNetwork::new(&steps);
         if let Err(left) = network.run(&turns) { panic!("{left}") }
         prop_assert_eq!(network.order.len() as u32, tree.hosts() * (tree.hosts() - 1));
         // A sender's token may be early, and a token within a block that is left out may have stood for others.
@@ -146,12 +146,12 @@ proptest! {
     }
 }
 
-fn any_scheme() -> impl Strategy<Value = Scheme> {
-    prop::sample::select(Scheme::table_5(&[2, 3, 7]))
+fn any_scheme() -> impl Strategy<Value = SyncScheme> {
+    prop::sample::select(SyncScheme::table_5(&[2, 3, 7]))
 }
 
-fn planned(tree: &Tree, scheme: Scheme) -> Alltoall {
-    alltoall::plan_as(tree, Algorithm::fitting(tree), scheme, Reduction::Minimal)
+fn planned(tree: &Tree, scheme: SyncScheme) -> AlltoallSchedule {
+    alltoall::plan_as(tree, AlltoallAlgorithm::faster_for(tree), scheme, SyncReduction::Minimal)
 }
 
 /// What a C compiler sees: trigraphs and line splices undone, comments gone, string literals decoded and taken out of the code.
@@ -250,7 +250,7 @@ proptest! {
         let names: Vec<Vec<u8>> = plan.hosts.iter().map(|name| name.as_bytes().to_vec()).collect();
         prop_assert_eq!(&strings[..6], &names[..]);
 
-        let ring = allgather::Allgather { hosts: plan.hosts, ..allgather::plan(&tree) };
+        let ring = allgather::AllgatherSchedule { hosts: plan.hosts, ..allgather::plan(&tree) };
         prop_assert_eq!(&compiled(&super::allgather(&ring)).1[..6], &names[..]);
     }
 }
@@ -258,7 +258,7 @@ proptest! {
 #[test]
 fn ranks_of_one_host_have_its_name() {
     let tree = star(&[4]);
-    let mut plan = planned(&tree, Scheme::NO_SYNC);
+    let mut plan = planned(&tree, SyncScheme::NO_SYNC);
     plan.hosts = ["n0:0", "n1", "n0:1", "\0n1"].map(str::to_owned).to_vec();
     let strings = compiled(&super::alltoall(&tree, &plan)).1;
     assert_eq!(strings[..4], [b"n0".to_vec(), b"n1".to_vec(), b"n0".to_vec(), Vec::new()]);

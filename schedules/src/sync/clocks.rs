@@ -5,34 +5,34 @@ use super::messages::NOBODY;
 
 /// A number of phases in which a sender is busy: at most its messages, less than hosts, and the messages of 65,536 hosts could
 /// not even be numbered. Clocks are all the memory traffic there is, so short numbers are worth it.
-pub(super) type Count = u16;
+pub(super) type PhaseCount = u16;
 
 /// Vector clocks of some messages, in rows that are used again.
-pub(super) struct Clocks {
+pub(super) struct VectorClocks {
     width: usize,
     /// Row of each message.
     row: Vec<u32>,
-    values: Vec<Count>,
+    values: Vec<PhaseCount>,
     /// How many messages still ask each row.
     holders: Vec<u32>,
     free: Vec<u32>,
 }
 
-impl Clocks {
+impl VectorClocks {
     pub(super) fn new(width: usize, messages: usize) -> Self {
-        Clocks { width, row: vec![NOBODY; messages], values: Vec::new(), holders: Vec::new(), free: Vec::new() }
+        VectorClocks { width, row: vec![NOBODY; messages], values: Vec::new(), holders: Vec::new(), free: Vec::new() }
     }
 
     fn range(&self, row: u32) -> std::ops::Range<usize> {
         row as usize * self.width..(row as usize + 1) * self.width
     }
 
-    pub(super) fn of(&self, message: u32) -> &[Count] {
+    pub(super) fn of(&self, message: u32) -> &[PhaseCount] {
         &self.values[self.range(self.row[message as usize])]
     }
 
     /// Gives `message` a clock that knows all that the `earlier` ones know: that of one which nobody else asks, if there is one.
-    pub(super) fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [Count] {
+    pub(super) fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [PhaseCount] {
         let heir = earlier.iter().position(|&one| self.holders[self.row[one as usize] as usize] == 1);
         let row = match heir {
             Some(at) => std::mem::replace(&mut self.row[earlier[at] as usize], NOBODY),
@@ -70,7 +70,7 @@ impl Clocks {
     }
 
     /// Gives `message`, which so many will ask, this clock.
-    pub(super) fn put(&mut self, message: u32, clock: &[Count], holders: u32) {
+    pub(super) fn put(&mut self, message: u32, clock: &[PhaseCount], holders: u32) {
         let row = self.begin(None);
         let own = self.range(row);
         self.values[own].copy_from_slice(clock);
@@ -96,6 +96,6 @@ impl Clocks {
 }
 
 /// Has `clock` know what `other` knows.
-pub(super) fn join(clock: &mut [Count], other: &[Count]) {
+pub(super) fn join(clock: &mut [PhaseCount], other: &[PhaseCount]) {
     clock.iter_mut().zip(other).for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

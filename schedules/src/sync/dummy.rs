@@ -9,11 +9,11 @@
 //! does not send; the paper leaves it open.
 use crate::message::Message;
 use inventory::Tree;
-use inventory::tree::Node;
+use inventory::tree::NodeNumber;
 
 /// A message without content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Dummy {
+pub struct DummyMessage {
     /// The phase it belongs to.
     pub phase: u32,
     /// The host that sends it.
@@ -24,7 +24,7 @@ pub struct Dummy {
 
 /// The dummies of `phases`, in their order: for each host that neither sends nor receives, one to a host of its switch that
 /// receives nothing, else from one that sends nothing, else to itself.
-pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<Dummy> {
+pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
     let hosts = tree.hosts() as usize;
     let neighbours = hosts_by_switch(tree);
     let mut dummies = Vec::new();
@@ -46,19 +46,19 @@ pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<Dummy> {
                 (None, None) => (idle, idle),
             };
             put(from, to, &mut sends, &mut receives);
-            dummies.push(Dummy { phase, from, to });
+            dummies.push(DummyMessage { phase, from, to });
         }
     }
     dummies
 }
 
 /// What a host hangs from; itself where nothing is above it.
-fn switch(tree: &Tree, host: Node) -> Node {
+fn switch(tree: &Tree, host: NodeNumber) -> NodeNumber {
     tree.parent(host).unwrap_or(host)
 }
 
 /// By node: the hosts right below, in the order of their numbers.
-fn hosts_by_switch(tree: &Tree) -> Vec<Vec<Node>> {
+fn hosts_by_switch(tree: &Tree) -> Vec<Vec<NodeNumber>> {
     let mut below = vec![Vec::new(); tree.nodes() as usize];
     (0..tree.hosts()).for_each(|host| below[switch(tree, host) as usize].push(host));
     below
@@ -76,7 +76,7 @@ mod tests {
         // n0, n1 and n2 on one switch, n3 and n4 on another one, n5 alone on a third one.
         let tree = star(&[3, 2, 1]);
         let message = |src, dst| Message { src, dst };
-        let dummy = |phase, from, to| Dummy { phase, from, to };
+        let dummy = |phase, from, to| DummyMessage { phase, from, to };
         let found = dummies(&tree, &[vec![message(0, 3)], vec![message(0, 1), message(1, 0), message(3, 4)], Vec::new()]);
         let expected = [
             dummy(0, 1, 0),

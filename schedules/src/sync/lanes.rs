@@ -9,14 +9,14 @@
 //! message asked, so beyond [`MOST_SLOTS`] nothing is known and the message follows that lane at once.
 //! Of the lanes that cost nothing the one that was not used for longest is taken: who comes later may know only of that.
 //! An edge whose senders together never send more at once than it carries needs no lanes.
-use super::clocks::{Clocks, Count, join};
-use super::messages::{Messages, NOBODY, Senders};
-use crate::capacities::Capacities;
-use inventory::tree::{Edge, Tree};
+use super::clocks::{VectorClocks, PhaseCount, join};
+use super::messages::{PhaseMessages, NOBODY, SenderOrders};
+use crate::capacities::EdgeCapacities;
+use inventory::tree::{EdgeNumber, Tree};
 
 /// For every message those it follows directly, latest first: former users of its lanes that nothing else says to be over, and
 /// what its sender sent in the phase it was busy in before.
-pub(super) struct Order {
+pub(super) struct MessageOrder {
     /// Where each message's entries begin; one more at the end.
     first: Vec<u32>,
     earlier: Vec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Order {
 
 /// What an edge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EdgeTracking {
     /// Nothing: its senders cannot fill it.
     Free,
     /// One lane.
@@ -33,25 +33,25 @@ enum Kind {
     Wide(u32),
 }
 
-impl Order {
+impl MessageOrder {
     pub(super) fn of(&self, message: u32) -> &[u32] {
         &self.earlier[self.first[message as usize] as usize..self.first[message as usize + 1] as usize]
     }
 
-    pub(super) fn new(tree: &Tree, capacities: &Capacities, messages: &Messages) -> Order {
-        let senders = Senders::new(tree.hosts(), messages);
+    pub(super) fn new(tree: &Tree, capacities: &EdgeCapacities, messages: &PhaseMessages) -> MessageOrder {
+        let senders = SenderOrders::new(tree.hosts(), messages);
         let kinds = kinds(tree, capacities, &senders);
-        let wide = (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], Kind::Wide(_)));
-        let wide: Vec<Lanes> = wide.map(|edge| Lanes::new(capacities.width(edge))).collect();
+        let wide = (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)));
+        let wide: Vec<EdgeLanes> = wide.map(|edge| EdgeLanes::new(capacities.width(edge))).collect();
         if wide.is_empty() {
-            Order::on_narrow_edges(tree, messages, senders, &kinds)
+            MessageOrder::on_narrow_edges(tree, messages, senders, &kinds)
         } else {
-            Order::on_lanes(tree, messages, senders, &kinds, wide)
+            MessageOrder::on_lanes(tree, messages, senders, &kinds, wide)
         }
     }
 
-    fn empty(messages: &Messages) -> Order {
-        let mut order = Order { first: Vec::with_capacity(messages.len() + 1), earlier: Vec::with_capacity(2 * messages.len()) };
+    fn empty(messages: &PhaseMessages) -> MessageOrder {
+        let mut order = MessageOrder { first: Vec::with_capacity(messages.len() + 1), earlier: Vec::with_capacity(2 * messages.len()) };
         order.first.push(0);
         order
     }
@@ -65,15 +65,15 @@ impl Order {
     }
 
     /// Where no edge has lanes there is nothing to choose, hence nothing to know.
-    fn on_narrow_edges(tree: &Tree, messages: &Messages, mut senders: Senders, kinds: &[Kind]) -> Order {
+    fn on_narrow_edges(tree: &Tree, messages: &PhaseMessages, mut senders: SenderOrders, kinds: &[EdgeTracking]) -> MessageOrder {
         let mut last = vec![NOBODY; tree.edges() as usize];
-        let mut order = Order::empty(messages);
+        let mut order = MessageOrder::empty(messages);
         let mut found = Vec::new();
         for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
             senders.send(number, m.src, phase);
-            found.extend(senders.former(m.src));
+            found.extend(senders.previous_messages(m.src));
             tree.path(m.src, m.dst, |edge| {
-                if kinds[edge as usize] == Kind::Narrow {
+                if kinds[edge as usize] == EdgeTracking::Narrow {
                     found.push(std::mem::replace(&mut last[edge as usize], number));
                 }
             });
@@ -83,26 +83,26 @@ impl Order {
         order
     }
 
-    fn on_lanes(tree: &Tree, messages: &Messages, mut senders: Senders, kinds: &[Kind], mut wide: Vec<Lanes>) -> Order {
+    fn on_lanes(tree: &Tree, messages: &PhaseMessages, mut senders: SenderOrders, kinds: &[EdgeTracking], mut wide: Vec<EdgeLanes>) -> MessageOrder {
         let mut narrow = vec![NOBODY; tree.edges() as usize];
-        let mut known = Known::new(&senders, messages);
-        let mut order = Order::empty(messages);
+        let mut known = KnownFinished::new(&senders, messages);
+        let mut order = MessageOrder::empty(messages);
         let (mut found, mut several, mut left) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
             if known.is_asked() && senders.begins(m.src, phase) {
-                left.extend(senders.former(m.src));
+                left.extend(senders.previous_messages(m.src));
             }
             let slot = senders.send(number, m.src, phase);
-            found.extend(senders.former(m.src));
+            found.extend(senders.previous_messages(m.src));
             let own = found.len();
             let mut lanes = 1;
             tree.path(m.src, m.dst, |edge| match kinds[edge as usize] {
-                Kind::Free => {}
-                Kind::Narrow => {
+                EdgeTracking::Free => {}
+                EdgeTracking::Narrow => {
                     lanes += 1;
                     found.push(std::mem::replace(&mut narrow[edge as usize], number));
                 }
-                Kind::Wide(at) => {
+                EdgeTracking::Wide(at) => {
                     lanes += 1;
                     several.push(at);
                 }
@@ -133,18 +133,18 @@ impl Order {
 const MOST_SLOTS: usize = 2048;
 
 /// What is over before the message at hand starts.
-struct Known {
-    clocks: Option<Clocks>,
+struct KnownFinished {
+    clocks: Option<VectorClocks>,
     /// Of the message at hand.
-    now: Vec<Count>,
+    now: Vec<PhaseCount>,
     /// Slot and step of each message so far.
-    place: Vec<(u32, Count)>,
+    place: Vec<(u32, PhaseCount)>,
 }
 
-impl Known {
-    fn new(senders: &Senders, messages: &Messages) -> Known {
-        let clocks = (senders.slots() <= MOST_SLOTS).then(|| Clocks::new(senders.slots(), messages.len()));
-        Known { now: if clocks.is_some() { vec![0; senders.slots()] } else { Vec::new() }, clocks, place: Vec::new() }
+impl KnownFinished {
+    fn new(senders: &SenderOrders, messages: &PhaseMessages) -> KnownFinished {
+        let clocks = (senders.slots() <= MOST_SLOTS).then(|| VectorClocks::new(senders.slots(), messages.len()));
+        KnownFinished { now: if clocks.is_some() { vec![0; senders.slots()] } else { Vec::new() }, clocks, place: Vec::new() }
     }
 
     fn is_asked(&self) -> bool {
@@ -169,8 +169,8 @@ impl Known {
     /// The message at hand will be asked until it has left so many `lanes`, its sender's own among them.
     fn end(&mut self, message: u32, slot: usize, steps: u32, lanes: u32) {
         if let Some(clocks) = &mut self.clocks {
-            self.now[slot] = steps as Count;
-            self.place.push((slot as u32, steps as Count));
+            self.now[slot] = steps as PhaseCount;
+            self.place.push((slot as u32, steps as PhaseCount));
             clocks.put(message, &self.now, lanes);
         }
     }
@@ -182,7 +182,7 @@ impl Known {
     }
 }
 
-fn kinds(tree: &Tree, capacities: &Capacities, senders: &Senders) -> Vec<Kind> {
+fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Vec<EdgeTracking> {
     let mut below: Vec<u64> = (0..tree.nodes()).map(|v| if tree.is_host(v) { senders.width(v).into() } else { 0 }).collect();
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
@@ -191,19 +191,19 @@ fn kinds(tree: &Tree, capacities: &Capacities, senders: &Senders) -> Vec<Kind> {
     }
     let all = below[tree.root() as usize];
     let mut several = 0u32..;
-    let mut kind = |edge: Edge| {
+    let mut kind = |edge: EdgeNumber| {
         let behind = if edge.is_multiple_of(2) { below[edge as usize / 2] } else { all - below[edge as usize / 2] };
         match capacities.width(edge) {
-            width if behind <= width => Kind::Free,
-            1 => Kind::Narrow,
-            _ => Kind::Wide(several.next().unwrap_or(u32::MAX)),
+            width if behind <= width => EdgeTracking::Free,
+            1 => EdgeTracking::Narrow,
+            _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
         }
     };
-    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { kind(edge) } else { Kind::Free }).collect()
+    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { kind(edge) } else { EdgeTracking::Free }).collect()
 }
 
 /// The lanes of one edge that were used so far.
-struct Lanes {
+struct EdgeLanes {
     width: u64,
     /// Last user of each.
     user: Vec<u32>,
@@ -211,20 +211,20 @@ struct Lanes {
     sender: Vec<u32>,
 }
 
-impl Lanes {
-    fn new(width: u64) -> Lanes {
-        Lanes { width, user: Vec::new(), sender: Vec::new() }
+impl EdgeLanes {
+    fn new(width: u64) -> EdgeLanes {
+        EdgeLanes { width, user: Vec::new(), sender: Vec::new() }
     }
 
     /// Whom `message` has to follow for a lane to be free.
-    fn follow(&self, messages: &Messages, message: u32, is_over: impl Fn(u32) -> bool) -> Option<u32> {
+    fn follow(&self, messages: &PhaseMessages, message: u32, is_over: impl Fn(u32) -> bool) -> Option<u32> {
         let free = self.has_room() || self.own(messages, message).is_some() || self.user.iter().any(|&user| is_over(user));
         let oldest = self.user.iter().copied().min().filter(|_| !free);
         oldest.filter(|&oldest| messages.phase(oldest) < messages.phase(message))
     }
 
     /// Gives `message` a lane, and the lane's former user.
-    fn take(&mut self, messages: &Messages, message: u32, is_over: impl Fn(u32) -> bool) -> u32 {
+    fn take(&mut self, messages: &PhaseMessages, message: u32, is_over: impl Fn(u32) -> bool) -> u32 {
         let own = self.own(messages, message);
         if own.is_none() && self.has_room() {
             self.user.push(message);
@@ -242,7 +242,7 @@ impl Lanes {
     }
 
     /// The lane of an earlier message of the same sender.
-    fn own(&self, messages: &Messages, message: u32) -> Option<usize> {
+    fn own(&self, messages: &PhaseMessages, message: u32) -> Option<usize> {
         let (src, phase) = (messages.src(message), messages.phase(message));
         (0..self.user.len()).find(|&lane| self.sender[lane] == src && messages.phase(self.user[lane]) < phase)
     }

@@ -5,16 +5,16 @@ use crate::message::Message;
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// Messages by number, in the order of phases.
-pub(super) struct Messages {
+pub(super) struct PhaseMessages {
     pub(super) all: Vec<Message>,
     /// Phase of each.
     pub(super) phase: Vec<u32>,
 }
 
-impl Messages {
-    pub(super) fn of(phases: &[Vec<Message>]) -> Messages {
+impl PhaseMessages {
+    pub(super) fn of(phases: &[Vec<Message>]) -> PhaseMessages {
         let count = phases.iter().map(Vec::len).sum();
-        let mut messages = Messages { all: Vec::with_capacity(count), phase: Vec::with_capacity(count) };
+        let mut messages = PhaseMessages { all: Vec::with_capacity(count), phase: Vec::with_capacity(count) };
         for (phase, of_phase) in phases.iter().enumerate() {
             messages.all.extend_from_slice(of_phase);
             messages.phase.resize(messages.all.len(), phase as u32);
@@ -50,7 +50,7 @@ impl Messages {
 /// Each sender's own order: it starts the messages of a phase, at once, when all it sent in earlier phases is over.
 ///
 /// A sender has as many *slots* as it sends messages at once; those of one slot follow each other. Read along with the messages.
-pub(super) struct Senders {
+pub(super) struct SenderOrders {
     /// Where each host's slots begin; one more at the end.
     first: Vec<u32>,
     /// By host: the latest phase it sends in, and how many messages so far.
@@ -62,15 +62,15 @@ pub(super) struct Senders {
     before: Vec<u32>,
 }
 
-impl Senders {
-    pub(super) fn new(hosts: u32, messages: &Messages) -> Senders {
+impl SenderOrders {
+    pub(super) fn new(hosts: u32, messages: &PhaseMessages) -> SenderOrders {
         let mut first = vec![0];
         first.extend(messages.sent_at_once(hosts).iter().scan(0, |slots, most| {
             *slots += most;
             Some(*slots)
         }));
         let (hosts, slots) = (hosts as usize, first[hosts as usize] as usize);
-        Senders { first, busy: vec![(NOBODY, 0); hosts], steps: vec![0; hosts], now: vec![NOBODY; slots], before: vec![NOBODY; slots] }
+        SenderOrders { first, busy: vec![(NOBODY, 0); hosts], steps: vec![0; hosts], now: vec![NOBODY; slots], before: vec![NOBODY; slots] }
     }
 
     pub(super) fn slots(&self) -> usize {
@@ -105,7 +105,7 @@ impl Senders {
     }
 
     /// What the sender sent in the phase it was busy in before the one of its latest message.
-    pub(super) fn former(&self, src: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn previous_messages(&self, src: u32) -> impl Iterator<Item = u32> + '_ {
         let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
         self.before[slots].iter().copied().filter(|&message| message != NOBODY)
     }

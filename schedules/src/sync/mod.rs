@@ -22,11 +22,11 @@ pub mod scheme;
 #[cfg(test)]
 mod tests;
 
-use crate::capacities::Capacities;
-use crate::message::{Message, Sync};
+use crate::capacities::EdgeCapacities;
+use crate::message::{Message, Synchronization};
 use inventory::tree::Tree;
-use lanes::Order;
-use messages::Messages;
+use lanes::MessageOrder;
+use messages::PhaseMessages;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -48,7 +48,7 @@ pub enum SyncKind {
 
 /// Which of the orders that hold anyway are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reduction {
+pub enum SyncReduction {
     /// Every pair of consecutive users of an edge, but what a later token between the same two hosts says too.
     Chain,
     /// Only what nothing else implies.
@@ -88,43 +88,43 @@ impl FromStr for SyncKind {
 /// Where every host hangs by one cable that carries one message at once, tokens between two hosts never overtake: ordered by
 /// the message they follow or by the message that waits, the tokens from one host to another come in the same order, and
 /// no two of them follow, or hold back, the same message.
-pub fn syncs(tree: &Tree, capacities: &Capacities, phases: &[Vec<Message>], kind: SyncKind, reduction: Reduction) -> Vec<Sync> {
+pub fn syncs(tree: &Tree, capacities: &EdgeCapacities, phases: &[Vec<Message>], kind: SyncKind, reduction: SyncReduction) -> Vec<Synchronization> {
     between(tree, capacities, phases, kind, reduction, |_, _| true)
 }
 
 /// Those of [`syncs`] whose phases, of the message that is followed and of the one that waits, are `wanted`.
 fn between(
     tree: &Tree,
-    capacities: &Capacities,
+    capacities: &EdgeCapacities,
     phases: &[Vec<Message>],
     kind: SyncKind,
-    reduction: Reduction,
+    reduction: SyncReduction,
     wanted: impl Fn(u32, u32) -> bool,
-) -> Vec<Sync> {
+) -> Vec<Synchronization> {
     let by_sender = match kind {
         SyncKind::None | SyncKind::Barrier => return Vec::new(),
         SyncKind::Sender => true,
         SyncKind::Receiver => false,
     };
-    let messages = Messages::of(phases);
+    let messages = PhaseMessages::of(phases);
     let teller = |after: u32| if by_sender { messages.src(after) } else { messages.all[after as usize].dst };
-    let order = Order::new(tree, capacities, &messages);
+    let order = MessageOrder::new(tree, capacities, &messages);
     let kept = match reduction {
-        Reduction::Chain => {
+        SyncReduction::Chain => {
             let in_turn = receives_in_turn(tree, capacities);
             reduction::chained(tree.hosts(), &messages, &order, teller, |host| by_sender || in_turn[host as usize])
         }
-        Reduction::Minimal => reduction::reduced(tree, &messages, &order),
+        SyncReduction::Minimal => reduction::transitive_reduction(tree, &messages, &order),
     };
     let sync = |(after, before): (u32, u32)| {
         let (earlier, later) = (messages.all[after as usize], messages.all[before as usize]);
-        Sync { after: earlier, before: later, from: teller(after), to: later.src }
+        Synchronization { after: earlier, before: later, from: teller(after), to: later.src }
     };
     kept.into_iter().filter(|&(after, before)| wanted(messages.phase(after), messages.phase(before))).map(sync).collect()
 }
 
 /// By host: whether all it receives comes over one cable, one message after the other.
-fn receives_in_turn(tree: &Tree, capacities: &Capacities) -> Vec<bool> {
+fn receives_in_turn(tree: &Tree, capacities: &EdgeCapacities) -> Vec<bool> {
     let mut in_turn: Vec<bool> = (0..tree.hosts()).map(|host| capacities.width(2 * host + 1) == 1).collect();
     for parent in (0..tree.nodes()).filter_map(|node| tree.parent(node)).filter(|&parent| tree.is_host(parent)) {
         in_turn[parent as usize] = false;

@@ -1,11 +1,11 @@
 //! Which of the orders that hold anyway are told by tokens.
-use super::clocks::{Clocks, Count};
-use super::lanes::Order;
-use super::messages::{Messages, NOBODY, Senders};
+use super::clocks::{VectorClocks, PhaseCount};
+use super::lanes::MessageOrder;
+use super::messages::{PhaseMessages, NOBODY, SenderOrders};
 use inventory::tree::Tree;
 
 /// An order to be told: the earlier message and the one that waits, by number.
-pub(super) type Told = (u32, u32);
+pub(super) type TokenOrder = (u32, u32);
 
 /// The order without the senders' own and without tokens that another one between the same hosts makes needless: one that
 /// follows no earlier message and is awaited no later.
@@ -13,13 +13,13 @@ pub(super) type Told = (u32, u32);
 /// `in_turn` says of a teller whether it finds its messages to be over in the order of phases.
 pub(super) fn chained(
     hosts: u32,
-    messages: &Messages,
-    order: &Order,
+    messages: &PhaseMessages,
+    order: &MessageOrder,
     teller: impl Fn(u32) -> u32,
     in_turn: impl Fn(u32) -> bool,
-) -> Vec<Told> {
+) -> Vec<TokenOrder> {
     // For each pair of hosts the latest order told of so far.
-    let mut told: Vec<Told> = vec![(NOBODY, NOBODY); hosts as usize * hosts as usize];
+    let mut told: Vec<TokenOrder> = vec![(NOBODY, NOBODY); hosts as usize * hosts as usize];
     let mut kept = Vec::with_capacity(messages.len());
     for before in 0..messages.len() as u32 {
         let src = messages.src(before);
@@ -48,13 +48,13 @@ pub(super) fn chained(
 /// A vector clock holds, per sender's slot, in how many phases its messages are known to be over. An order is needless if a
 /// later one into the same message already knows of it. Only a lane's last user, or what a sender sent last, can be
 /// asked again, so only those clocks are kept.
-pub(super) fn reduced(tree: &Tree, messages: &Messages, order: &Order) -> Vec<Told> {
-    let mut senders = Senders::new(tree.hosts(), messages);
-    let mut clocks = Clocks::new(senders.slots(), messages.len());
+pub(super) fn transitive_reduction(tree: &Tree, messages: &PhaseMessages, order: &MessageOrder) -> Vec<TokenOrder> {
+    let mut senders = SenderOrders::new(tree.hosts(), messages);
+    let mut clocks = VectorClocks::new(senders.slots(), messages.len());
     // How often each message can still be asked is what its followers count down.
     let mut asked = vec![0u32; messages.len()];
     (0..messages.len() as u32).flat_map(|message| order.of(message)).for_each(|&earlier| asked[earlier as usize] += 1);
-    let mut place = vec![(0u32, 0 as Count); messages.len()];
+    let mut place = vec![(0u32, 0 as PhaseCount); messages.len()];
     let mut kept = Vec::with_capacity(messages.len());
     for before in 0..messages.len() as u32 {
         let (src, phase) = (messages.src(before), messages.phase(before));
@@ -67,7 +67,7 @@ pub(super) fn reduced(tree: &Tree, messages: &Messages, order: &Order) -> Vec<To
                 kept.push((after, before));
             }
         }
-        let step = senders.steps(src) as Count;
+        let step = senders.steps(src) as PhaseCount;
         place[before as usize] = (slot as u32, step);
         if asked[before as usize] > 0 {
             clocks.join(before, earlier)[slot] = step;

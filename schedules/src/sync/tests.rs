@@ -1,24 +1,24 @@
 use super::*;
 use crate::aapc;
-use crate::alltoall::{self, Algorithm};
-use crate::capacities::Capacities;
+use crate::alltoall::{self, AlltoallAlgorithm};
+use crate::capacities::EdgeCapacities;
 use crate::packed::packed;
 use crate::sample::{any_tree_text, any_wide_tree, star, topology};
 use crate::verify;
 use inventory::BitsPerSec;
-use inventory::tree::Cable;
+use inventory::tree::TreeCable;
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
-type Pairs = BTreeSet<(Message, Message)>;
+type MessagePairs = BTreeSet<(Message, Message)>;
 
-fn pairs(syncs: &[Sync]) -> Pairs {
+fn pairs(syncs: &[Synchronization]) -> MessagePairs {
     syncs.iter().map(|s| (s.after, s.before)).collect()
 }
 
 /// The paper's way: a graph of all conflicts, from which every edge that a longer way implies is removed.
 /// Returns the conflicts, and what is left of them between different senders.
-fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (Pairs, Pairs) {
+fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessagePairs) {
     let messages: Vec<(usize, Message)> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
     let edges = |m: Message| {
         let mut edges = BTreeSet::new();
@@ -27,7 +27,7 @@ fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (Pairs, Pairs) {
     };
     let paths: Vec<_> = messages.iter().map(|&(_, m)| edges(m)).collect();
     let conflict = |i: usize, j: usize| messages[i].0 < messages[j].0 && !paths[i].is_disjoint(&paths[j]);
-    let (mut all, mut left) = (Pairs::new(), Pairs::new());
+    let (mut all, mut left) = (MessagePairs::new(), MessagePairs::new());
     let mut reachable: Vec<Vec<bool>> = vec![Vec::new(); messages.len()];
     for i in (0..messages.len()).rev() {
         let mut reach = vec![false; messages.len()];
@@ -49,8 +49,8 @@ fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (Pairs, Pairs) {
 fn a_third_of_the_tokens_suffices_on_a_star() {
     let counts = |tree: &Tree| {
         let phases = aapc::phases(tree);
-        let count = |reduction| syncs(tree, &Capacities::unit(tree), &phases, SyncKind::Sender, reduction).len();
-        (phases.iter().map(Vec::len).sum::<usize>(), count(Reduction::Chain), count(Reduction::Minimal))
+        let count = |reduction| syncs(tree, &EdgeCapacities::unit(tree), &phases, SyncKind::Sender, reduction).len();
+        (phases.iter().map(Vec::len).sum::<usize>(), count(SyncReduction::Chain), count(SyncReduction::Minimal))
     };
     assert_eq!(counts(&star(&[24])), (552, 528, 528));
     let (messages, chain, minimal) = counts(&star(&[8, 8, 8, 8]));
@@ -62,14 +62,14 @@ fn a_third_of_the_tokens_suffices_on_a_star() {
 fn none_and_barrier_carry_no_tokens() {
     let tree = star(&[3, 2]);
     for kind in [SyncKind::None, SyncKind::Barrier] {
-        assert!(syncs(&tree, &Capacities::unit(&tree), &aapc::phases(&tree), kind, Reduction::Chain).is_empty());
+        assert!(syncs(&tree, &EdgeCapacities::unit(&tree), &aapc::phases(&tree), kind, SyncReduction::Chain).is_empty());
     }
     assert_eq!("receiver".parse(), Ok(SyncKind::Receiver));
     assert!("dummy".parse::<SyncKind>().unwrap_err().to_string().contains("\"dummy\": expected none"));
 }
 
 /// Which messages are over before each message starts, by the tokens and every sender's own order.
-fn closure(phases: &[Vec<Message>], syncs: &[Sync]) -> Vec<Vec<bool>> {
+fn closure(phases: &[Vec<Message>], syncs: &[Synchronization]) -> Vec<Vec<bool>> {
     let messages: Vec<(usize, Message)> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
     let number: HashMap<Message, usize> = messages.iter().enumerate().map(|(i, &(_, m))| (m, i)).collect();
     let mut over = vec![vec![false; messages.len()]; messages.len()];
@@ -89,7 +89,7 @@ fn closure(phases: &[Vec<Message>], syncs: &[Sync]) -> Vec<Vec<bool>> {
 fn hosts_under_hosts(parents: &[usize]) -> Tree {
     let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
     let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
-    let cable = |(child, &parent): (usize, &usize)| Cable { a: &names[child + 1], b: &names[parent], rate: BitsPerSec::GIGABIT };
+    let cable = |(child, &parent): (usize, &usize)| TreeCable { a: &names[child + 1], b: &names[parent], rate: BitsPerSec::GIGABIT };
     Tree::new(&hosts, &[], &parents.iter().enumerate().map(cable).collect::<Vec<_>>()).unwrap()
 }
 
@@ -101,9 +101,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 60 } else { 2000 }))]
     #[test]
     fn minimal_says_with_fewer_tokens_all_that_the_chain_says(tree in any_wide_tree(3..=8, 6), kind in kinds()) {
-        let capacities = Capacities::of(&tree);
+        let capacities = EdgeCapacities::of(&tree);
         let phases = packed(&tree, &capacities);
-        let [chain, minimal] = [Reduction::Chain, Reduction::Minimal].map(|reduction| syncs(&tree, &capacities, &phases, kind, reduction));
+        let [chain, minimal] = [SyncReduction::Chain, SyncReduction::Minimal].map(|reduction| syncs(&tree, &capacities, &phases, kind, reduction));
         let all = closure(&phases, &minimal);
         prop_assert_eq!(&all, &closure(&phases, &chain));
         prop_assert!(pairs(&chain).is_superset(&pairs(&minimal)));
@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn hosts_that_others_hang_from_are_told_of_everything(parents in (2..12usize).prop_flat_map(|n| (1..n).map(|h| 0..h).collect::<Vec<_>>()), kind in kinds(), chain in any::<bool>()) {
         let tree = hosts_under_hosts(&parents);
-        let plan = alltoall::plan_as(&tree, Algorithm::Aapc, kind, if chain { Reduction::Chain } else { Reduction::Minimal });
+        let plan = alltoall::plan_as(&tree, AlltoallAlgorithm::Aapc, kind, if chain { SyncReduction::Chain } else { SyncReduction::Minimal });
         prop_assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
     }
 
@@ -126,8 +126,8 @@ proptest! {
         let phases = aapc::phases(&tree);
         let (conflicts, reduced) = by_the_paper(&tree, &phases);
         for kind in [SyncKind::Sender, SyncKind::Receiver] {
-            let minimal = pairs(&syncs(&tree, &Capacities::unit(&tree), &phases, kind, Reduction::Minimal));
-            let chain = pairs(&syncs(&tree, &Capacities::unit(&tree), &phases, kind, Reduction::Chain));
+            let minimal = pairs(&syncs(&tree, &EdgeCapacities::unit(&tree), &phases, kind, SyncReduction::Minimal));
+            let chain = pairs(&syncs(&tree, &EdgeCapacities::unit(&tree), &phases, kind, SyncReduction::Chain));
             prop_assert_eq!(&minimal, &reduced);
             prop_assert!(chain.is_superset(&minimal));
             prop_assert!(conflicts.is_superset(&chain));
@@ -140,9 +140,9 @@ proptest! {
         let phases = aapc::phases(&tree);
         let phase: HashMap<Message, usize> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p))).collect();
         for kind in [SyncKind::Sender, SyncKind::Receiver] {
-            for reduction in [Reduction::Chain, Reduction::Minimal] {
+            for reduction in [SyncReduction::Chain, SyncReduction::Minimal] {
                 let mut last: HashMap<(u32, u32), (usize, usize)> = HashMap::new();
-                for s in syncs(&tree, &Capacities::unit(&tree), &phases, kind, reduction) {
+                for s in syncs(&tree, &EdgeCapacities::unit(&tree), &phases, kind, reduction) {
                     prop_assert_ne!(s.from, s.to);
                     let (after, before) = (phase[&s.after], phase[&s.before]);
                     if let Some((earlier_after, earlier_before)) = last.insert((s.from, s.to), (after, before)) {

@@ -8,11 +8,11 @@
 //! see only this form.
 pub mod part;
 
-use crate::allgather::Allgather;
-use crate::alltoall::Alltoall;
-use crate::lg::{Lg, Transfer};
-use crate::message::{Message, Sync};
-use inventory::tree::Node;
+use crate::allgather::AllgatherSchedule;
+use crate::alltoall::AlltoallSchedule;
+use crate::lg::{LgSchedule, Transfer};
+use crate::message::{Message, Synchronization};
+use inventory::tree::NodeNumber;
 
 /// A schedule of any planner. Transfers have numbers from 0, in the order of phases.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct TransferWait {
     /// The number of the transfer that waits.
     pub before: u32,
     /// The host that sends the token.
-    pub from: Node,
+    pub from: NodeNumber,
 }
 
 /// A synchronization names a message that no phase has. It is this one in the plan's list.
@@ -86,7 +86,7 @@ impl TransferSchedule {
     }
 
     /// An allgather in which each host of `ring` sends to the next one.
-    pub fn around(ring: &[Node]) -> TransferSchedule {
+    pub fn around(ring: &[NodeNumber]) -> TransferSchedule {
         let next = ring.iter().cycle().skip(1);
         let ends: Vec<Message> =
             if ring.len() > 1 { ring.iter().zip(next).map(|(&src, &dst)| Message { src, dst }).collect() } else { vec![] };
@@ -176,10 +176,10 @@ impl PairNumbers {
     }
 }
 
-impl TryFrom<&Alltoall> for TransferSchedule {
+impl TryFrom<&AlltoallSchedule> for TransferSchedule {
     type Error = UnknownWait;
 
-    fn try_from(plan: &Alltoall) -> Result<TransferSchedule, UnknownWait> {
+    fn try_from(plan: &AlltoallSchedule) -> Result<TransferSchedule, UnknownWait> {
         let meetings = (0..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).map(|phase| phase as u32);
         let schedule = TransferSchedule::direct(plan.hosts.len() as u32, &plan.phases).meeting(meetings.collect());
         if plan.syncs.is_empty() {
@@ -187,20 +187,20 @@ impl TryFrom<&Alltoall> for TransferSchedule {
         }
         let pairs = PairNumbers::of(&schedule);
         let wait =
-            |sync: &Sync| Some(TransferWait { after: pairs.number(sync.after)?, before: pairs.number(sync.before)?, from: sync.from });
+            |sync: &Synchronization| Some(TransferWait { after: pairs.number(sync.after)?, before: pairs.number(sync.before)?, from: sync.from });
         let waits = plan.syncs.iter().enumerate().map(|(at, sync)| wait(sync).ok_or(UnknownWait(at))).collect::<Result<_, _>>()?;
         Ok(schedule.waiting(waits))
     }
 }
 
-impl From<&Lg> for TransferSchedule {
-    fn from(plan: &Lg) -> TransferSchedule {
+impl From<&LgSchedule> for TransferSchedule {
+    fn from(plan: &LgSchedule) -> TransferSchedule {
         TransferSchedule::passed_on(plan.hosts.len() as u32, &plan.steps)
     }
 }
 
-impl From<&Allgather> for TransferSchedule {
-    fn from(plan: &Allgather) -> TransferSchedule {
+impl From<&AllgatherSchedule> for TransferSchedule {
+    fn from(plan: &AllgatherSchedule) -> TransferSchedule {
         TransferSchedule::around(&plan.ring)
     }
 }

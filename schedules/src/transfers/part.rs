@@ -6,8 +6,8 @@
 //! up to 32,768 hosts. There, too, tokens of a pair come in the same order at both ends ([`crate::sync::syncs`]).
 use super::TransferSchedule;
 use crate::message::Message;
-use crate::slice::Token;
-use inventory::tree::Node;
+use crate::slice::SyncToken;
+use inventory::tree::NodeNumber;
 use std::collections::HashMap;
 
 /// What a rank does. It sends in the given order, each transfer as soon as its tokens and its blocks have come, and receives whatever comes.
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RankPart {
     /// The rank.
-    pub rank: Node,
+    pub rank: NodeNumber,
     /// How many phases all ranks together have.
     pub phases: u32,
     /// What it sends, in the order of phases.
@@ -33,13 +33,13 @@ pub struct OutgoingTransfer {
     /// The phase, from 0.
     pub phase: u32,
     /// The receiver.
-    pub peer: Node,
+    pub peer: NodeNumber,
     /// What it carries, in this order.
     pub blocks: Vec<OutgoingBlock>,
     /// Tokens to take before it starts.
-    pub wait: Vec<Token>,
+    pub wait: Vec<SyncToken>,
     /// Tokens to give once it has gone (sender-based).
-    pub give: Vec<Token>,
+    pub give: Vec<SyncToken>,
 }
 
 /// A block of a transfer that a rank sends.
@@ -71,16 +71,16 @@ pub struct IncomingTransfer {
     /// The phase, from 0.
     pub phase: u32,
     /// The sender.
-    pub peer: Node,
+    pub peer: NodeNumber,
     /// What it carries, in this order.
     pub blocks: Vec<Message>,
     /// Tokens to give once it has come (receiver-based).
-    pub give: Vec<Token>,
+    pub give: Vec<SyncToken>,
 }
 
 /// The part of `rank`. A number that is no host's gives an empty one. A block that its sender never gets, which the verifier refuses, is
 /// taken for the sender's own.
-pub fn of(schedule: &TransferSchedule, rank: Node) -> RankPart {
+pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
     let mut part = RankPart { rank, phases: schedule.phases(), streams: schedule.goes_around(), ..RankPart::default() };
     let own = |ends: &Message| ends.src == rank || ends.dst == rank;
     let numbers: Vec<u32> = schedule.ends().iter().zip(0..).filter(|(ends, _)| own(ends)).map(|(_, number)| number).collect();
@@ -127,12 +127,12 @@ fn place(numbers: &[u32], number: u32) -> Option<usize> {
 fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
     let Some(at) = schedule.ends().iter().position(|ends| ends.src == part.rank) else { return };
     let before = schedule.ends().iter().cycle().skip(at).map(|ends| ends.src);
-    let mut sources: Vec<Node> = before.take(schedule.ends().len()).collect();
+    let mut sources: Vec<NodeNumber> = before.take(schedule.ends().len()).collect();
     // Against the ring's direction, from this rank.
     sources[1..].reverse();
     for send in &mut part.sends {
         let origin = |at: usize| if at == 0 { BlockOrigin::Own } else { BlockOrigin::Received { transfer: 0, block: at - 1 } };
-        let block = |(at, &src): (usize, &Node)| OutgoingBlock { block: Message { src, dst: send.peer }, origin: origin(at) };
+        let block = |(at, &src): (usize, &NodeNumber)| OutgoingBlock { block: Message { src, dst: send.peer }, origin: origin(at) };
         send.blocks = sources[..sources.len() - 1].iter().enumerate().map(block).collect();
     }
     for receive in &mut part.receives {
@@ -141,11 +141,11 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
 }
 
 fn add_tokens(schedule: &TransferSchedule, numbers: &[u32], places: &[usize], part: &mut RankPart) {
-    let mut counts: [HashMap<Node, u32>; 2] = Default::default();
-    let mut next = |side: usize, peer: Node| {
+    let mut counts: [HashMap<NodeNumber, u32>; 2] = Default::default();
+    let mut next = |side: usize, peer: NodeNumber| {
         let count = counts[side].entry(peer).or_insert(0);
         *count += 1;
-        Token { peer, id: *count - 1 }
+        SyncToken { peer, id: *count - 1 }
     };
     for wait in schedule.waits() {
         let (after, before) = (schedule.ends()[wait.after as usize], schedule.ends()[wait.before as usize]);

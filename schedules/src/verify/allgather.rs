@@ -1,6 +1,6 @@
 //! Allgathers: every host once in the ring, no edge twice.
-use super::{Names, Violation};
-use crate::allgather::Allgather;
+use super::{NodeNames, ScheduleViolation};
+use crate::allgather::AllgatherSchedule;
 use crate::message::Message;
 use inventory::tree::Tree;
 
@@ -8,19 +8,19 @@ use inventory::tree::Tree;
 ///
 /// # Errors
 /// The first [`Violation`].
-pub fn allgather(tree: &Tree, plan: &Allgather) -> Result<(), Violation> {
-    let names = Names(tree);
+pub fn allgather(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleViolation> {
+    let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;
     let mut visited = vec![false; tree.hosts() as usize];
     for &host in &plan.ring {
         match visited.get_mut(host as usize) {
-            None => return Err(Violation::Ring(format!("number {host} does not exist"))),
-            Some(true) => return Err(Violation::Ring(format!("{} comes twice", tree.name(host)))),
+            None => return Err(ScheduleViolation::Ring(format!("number {host} does not exist"))),
+            Some(true) => return Err(ScheduleViolation::Ring(format!("{} comes twice", tree.name(host)))),
             Some(seen) => *seen = true,
         }
     }
     if let Some(lost) = visited.iter().position(|seen| !seen) {
-        return Err(Violation::Ring(format!("{} is missing", tree.name(lost as u32))));
+        return Err(ScheduleViolation::Ring(format!("{} is missing", tree.name(lost as u32))));
     }
     let mut user: Vec<Option<Message>> = vec![None; tree.edges() as usize];
     let mut longest = 0;
@@ -32,11 +32,11 @@ pub fn allgather(tree: &Tree, plan: &Allgather) -> Result<(), Violation> {
             clash = clash.or(user[edge as usize].replace(message).map(|first| (edge, first)));
         });
         if let Some((edge, first)) = clash {
-            return Err(Violation::RingContention { edge: names.edge(edge), first: names.of(first), second: names.of(message) });
+            return Err(ScheduleViolation::RingContention { edge: names.edge(edge), first: names.of(first), second: names.of(message) });
         }
         longest = longest.max(edges - 1);
     }
-    let claim = |stated: String, truth: String| Err(Violation::RingClaim { stated, truth });
+    let claim = |stated: String, truth: String| Err(ScheduleViolation::RingClaim { stated, truth });
     if plan.longest_path != longest {
         return claim(format!("longest path {}", plan.longest_path), format!("it passes {longest} switches"));
     }

@@ -2,76 +2,76 @@
 use super::delivery::{Delivery, DeliveryFault};
 use super::order;
 use super::room::{EdgeCollision, EdgeRoom, loads};
-use super::{NamedEdge, Names, Violation};
-use crate::alltoall::{Algorithm, Alltoall};
-use crate::bound::Bound;
-use crate::capacities::Capacities;
+use super::{NamedEdge, NodeNames, ScheduleViolation};
+use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
+use crate::bound::PhaseBound;
+use crate::capacities::EdgeCapacities;
 use crate::transfers::TransferSchedule;
-use inventory::tree::{Edge, Tree};
+use inventory::tree::{EdgeNumber, Tree};
 
 /// Checks an all-to-all against the tree of its hosts, in its order of hosts ([`Tree::restrict`]).
 ///
 /// # Errors
 /// The first [`Violation`].
-pub fn alltoall(tree: &Tree, plan: &Alltoall) -> Result<(), Violation> {
-    let names = Names(tree);
+pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViolation> {
+    let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;
     let schedule = TransferSchedule::direct(tree.hosts(), &plan.phases);
     let delivery = every_pair_once(&names, &schedule)?;
     let capacities = plan.algorithm.capacities(tree);
     if let Some(idle) = plan.phases.iter().position(Vec::is_empty) {
-        return Err(Violation::Empty(idle));
+        return Err(ScheduleViolation::Empty(idle));
     }
     no_contention(&names, &schedule, &capacities)?;
     as_short_as_can_be(&names, plan, &schedule, &capacities)?;
     order::kept(&names, plan, &schedule, &delivery, &capacities)
 }
 
-fn every_pair_once<'a>(names: &Names<'_>, schedule: &'a TransferSchedule) -> Result<Delivery<'a>, Violation> {
+fn every_pair_once<'a>(names: &NodeNames<'_>, schedule: &'a TransferSchedule) -> Result<Delivery<'a>, ScheduleViolation> {
     let mut delivery = Delivery::new(schedule);
     for (&m, number) in schedule.ends().iter().zip(0..) {
         let phase = |transfer: u32| schedule.phase_of()[transfer as usize] as usize;
         let carried = delivery.can_be_sent(number).and_then(|()| delivery.carry(number, m));
         carried.map_err(|fault| match fault {
-            DeliveryFault::UnknownHost(host) => Violation::NoSuchHost { phase: phase(number), host },
+            DeliveryFault::UnknownHost(host) => ScheduleViolation::NoSuchHost { phase: phase(number), host },
             DeliveryFault::Elsewhere { by: Some(first), .. } => {
-                Violation::Twice { message: names.of(m), first: phase(first), second: phase(number) }
+                ScheduleViolation::Twice { message: names.of(m), first: phase(first), second: phase(number) }
             }
-            _ => Violation::ToItself { phase: phase(number), message: names.of(m) },
+            _ => ScheduleViolation::ToItself { phase: phase(number), message: names.of(m) },
         })?;
     }
-    delivery.undelivered().map_or(Ok(()), |(lost, _)| Err(Violation::Missing(names.of(lost))))?;
+    delivery.undelivered().map_or(Ok(()), |(lost, _)| Err(ScheduleViolation::Missing(names.of(lost))))?;
     Ok(delivery)
 }
 
-fn no_contention(names: &Names<'_>, schedule: &TransferSchedule, capacities: &Capacities) -> Result<(), Violation> {
+fn no_contention(names: &NodeNames<'_>, schedule: &TransferSchedule, capacities: &EdgeCapacities) -> Result<(), ScheduleViolation> {
     let mut room = EdgeRoom::new(names.0, schedule);
     for transfer in 0..schedule.ends().len() as u32 {
         room.take(transfer, 1, |edge| Some(capacities.width(edge))).map_err(|EdgeCollision { edge, first, second }| {
             let [first, second] = [first, second].map(|transfer| names.of(schedule.ends()[transfer as usize]));
             let phase = schedule.phase_of()[transfer as usize] as usize;
-            Violation::Contention { edge: names.edge(edge), phase, width: capacities.width(edge), first, second }
+            ScheduleViolation::Contention { edge: names.edge(edge), phase, width: capacities.width(edge), first, second }
         })?;
     }
     Ok(())
 }
 
 /// Counts what the edges have to carry from the messages themselves, and compares.
-fn as_short_as_can_be(names: &Names<'_>, plan: &Alltoall, schedule: &TransferSchedule, capacities: &Capacities) -> Result<(), Violation> {
+fn as_short_as_can_be(names: &NodeNames<'_>, plan: &AlltoallSchedule, schedule: &TransferSchedule, capacities: &EdgeCapacities) -> Result<(), ScheduleViolation> {
     let tree = names.0;
     let loads = loads(tree, schedule);
-    let load = |edge: Edge| loads[edge as usize].blocks;
-    let needs = |edge: Edge| load(edge).div_ceil(capacities.width(edge).max(1));
+    let load = |edge: EdgeNumber| loads[edge as usize].blocks;
+    let needs = |edge: EdgeNumber| load(edge).div_ceil(capacities.width(edge).max(1));
     let most = (0..tree.edges()).map(needs).max().unwrap_or(0);
     let mut bottlenecks = (0..tree.edges()).filter(|&edge| needs(edge) == most && tree.ends(edge).is_some());
     // Where links are wider than a message it is not known whether the bound can always be reached; twice as many phases, though,
     // come from no planner.
-    let allowed = if plan.algorithm == Algorithm::Aapc { most..=most } else { most..=2 * most };
+    let allowed = if plan.algorithm == AlltoallAlgorithm::Aapc { most..=most } else { most..=2 * most };
     if !allowed.contains(&(plan.phases.len() as u64)) {
         let edge = bottlenecks.next().map_or_else(|| NamedEdge { from: "".into(), to: "".into() }, |edge| names.edge(edge));
-        return Err(Violation::Phases { phases: plan.phases.len(), bound: most, edge });
+        return Err(ScheduleViolation::Phases { phases: plan.phases.len(), bound: most, edge });
     }
-    let Bound { phases, edge: (from, to), load: stated, capacity } = &plan.bound;
+    let PhaseBound { phases, edge: (from, to), load: stated, capacity } = &plan.bound;
     let stated_edge = NamedEdge { from: from.as_str().into(), to: to.as_str().into() };
     let bottleneck = bottlenecks.find(|&edge| names.edge(edge) == stated_edge);
     let truth = match bottleneck {
@@ -82,5 +82,5 @@ fn as_short_as_can_be(names: &Names<'_>, plan: &Alltoall, schedule: &TransferSch
         }
         _ => return Ok(()),
     };
-    Err(Violation::Bound { phases: *phases, load: *stated, capacity: *capacity, edge: stated_edge, truth })
+    Err(ScheduleViolation::Bound { phases: *phases, load: *stated, capacity: *capacity, edge: stated_edge, truth })
 }

@@ -6,7 +6,7 @@
 //! Cost: O(hosts² + blocks carried).
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
-use inventory::tree::Node;
+use inventory::tree::NodeNumber;
 
 /// No transfer.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -25,7 +25,7 @@ pub(super) enum DeliveryFault {
     /// The block is elsewhere.
     Elsewhere {
         /// Where.
-        at: Node,
+        at: NodeNumber,
         /// The transfer that took it there, if one did.
         by: Option<u32>,
     },
@@ -84,7 +84,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// The first block that is not where it belongs, and where it is.
-    pub(super) fn undelivered(&self) -> Option<(Message, Node)> {
+    pub(super) fn undelivered(&self) -> Option<(Message, NodeNumber)> {
         let hosts = self.schedule.hosts();
         let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst })).zip(&self.by);
         let place = |(block, &by): (Message, &u32)| (block, self.schedule.ends().get(by as usize).map_or(block.src, |ends| ends.dst));

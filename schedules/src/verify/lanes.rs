@@ -1,14 +1,14 @@
 //! Allgathers by circles of groups: everything reaches everybody, and the edges carry what the plan says.
-use super::{Names, Violation};
-use crate::allgather::lanes::{Lanes, Load, MOST_PARTS};
-use inventory::tree::{Edge, Tree};
+use super::{NodeNames, ScheduleViolation};
+use crate::allgather::lanes::{LaneAllgather, LaneLoad, MOST_PARTS};
+use inventory::tree::{EdgeNumber, Tree};
 
 /// Checks circles of groups against the tree of their hosts, in its order of hosts.
 ///
 /// # Errors
 /// The first [`Violation`].
-pub fn lanes(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
-    Names(tree).same_hosts(&plan.hosts)?;
+pub fn lanes(tree: &Tree, plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
+    NodeNames(tree).same_hosts(&plan.hosts)?;
     every_host_in_one_group(tree, plan)?;
     every_lane_begins_with_its_gateways_data(tree, plan)?;
     circles_lead_everywhere_once(plan)?;
@@ -20,11 +20,11 @@ pub fn lanes(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
     is_slowest(tree, "bound", &plan.bound, &needed)
 }
 
-fn wrong<T>(what: String) -> Result<T, Violation> {
-    Err(Violation::Lanes(what))
+fn wrong<T>(what: String) -> Result<T, ScheduleViolation> {
+    Err(ScheduleViolation::Lanes(what))
 }
 
-fn every_host_in_one_group(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
+fn every_host_in_one_group(tree: &Tree, plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
     let mut seen = vec![false; tree.hosts() as usize];
     for &host in plan.groups.iter().flatten() {
         match seen.get_mut(host as usize) {
@@ -42,7 +42,7 @@ fn every_host_in_one_group(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
 
 /// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that leads to all groups brings each
 /// gateway every group's parts, and the ring inside hands them to the rest.
-fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &Lanes) -> Result<(), Violation> {
+fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
     if plan.parts == 0 || plan.parts > MOST_PARTS {
         return wrong(format!("{} parts: expected 1 to {MOST_PARTS}", plan.parts));
     }
@@ -69,7 +69,7 @@ fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &Lanes) -> Result
 }
 
 /// Circles join groups like links join switches: with one way from each to each other, nothing comes twice or never.
-fn circles_lead_everywhere_once(plan: &Lanes) -> Result<(), Violation> {
+fn circles_lead_everywhere_once(plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
     let mut reached: Vec<usize> = (0..plan.groups.len()).collect();
     let mut parts = plan.groups.len();
     for (number, circle) in plan.circles.iter().enumerate() {
@@ -91,7 +91,7 @@ fn circles_lead_everywhere_once(plan: &Lanes) -> Result<(), Violation> {
 
 /// Hosts of the groups that are reached from the group at `place` of a circle, itself included, without that circle; `on` has the
 /// circles of each group.
-fn hosts_behind(plan: &Lanes, on: &[Vec<usize>], circle: usize, place: usize) -> u128 {
+fn hosts_behind(plan: &LaneAllgather, on: &[Vec<usize>], circle: usize, place: usize) -> u128 {
     let mut ahead = vec![(plan.circles[circle][place], circle)];
     let mut hosts = 0;
     while let Some((group, from)) = ahead.pop() {
@@ -104,7 +104,7 @@ fn hosts_behind(plan: &Lanes, on: &[Vec<usize>], circle: usize, place: usize) ->
 }
 
 /// By edge, in blocks times parts.
-fn carried(tree: &Tree, plan: &Lanes) -> Vec<u128> {
+fn carried(tree: &Tree, plan: &LaneAllgather) -> Vec<u128> {
     let mut carried = vec![0u128; tree.edges() as usize];
     let mut send = |from: u32, to: u32, load: u128| tree.path(from, to, |edge| carried[edge as usize] += load);
     let all: u128 = plan.groups.iter().map(|group| group.len() as u128).sum();
@@ -136,11 +136,11 @@ fn carried(tree: &Tree, plan: &Lanes) -> Vec<u128> {
 }
 
 /// Whether `claim` is an edge that carries what it says, and no other takes longer.
-fn is_slowest(tree: &Tree, what: &str, claim: &Load, carried: &[u128]) -> Result<(), Violation> {
+fn is_slowest(tree: &Tree, what: &str, claim: &LaneLoad, carried: &[u128]) -> Result<(), ScheduleViolation> {
     let slower =
-        |edge: Edge| carried[edge as usize] * u128::from(claim.rate.0) > u128::from(claim.load) * u128::from(tree.rate(edge / 2).0);
-    let named = |edge: Edge| tree.ends(edge).is_some_and(|(from, to)| tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1);
-    let Load { edge: (from, to), load, rate } = claim;
+        |edge: EdgeNumber| carried[edge as usize] * u128::from(claim.rate.0) > u128::from(claim.load) * u128::from(tree.rate(edge / 2).0);
+    let named = |edge: EdgeNumber| tree.ends(edge).is_some_and(|(from, to)| tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1);
+    let LaneLoad { edge: (from, to), load, rate } = claim;
     if carried.iter().all(|&load| load == 0) {
         return if *load == 0 { Ok(()) } else { wrong(format!("{what}: says load {load}; nothing is sent")) };
     }
@@ -152,7 +152,7 @@ fn is_slowest(tree: &Tree, what: &str, claim: &Load, carried: &[u128]) -> Result
             tree.rate(edge / 2)
         )),
         Some(_) => match (0..tree.edges()).find(|&edge| slower(edge)) {
-            Some(edge) => wrong(format!("{what}: says edge {from} -> {to}; edge {} takes longer", Names(tree).edge(edge))),
+            Some(edge) => wrong(format!("{what}: says edge {from} -> {to}; edge {} takes longer", NodeNames(tree).edge(edge))),
             None => Ok(()),
         },
     }

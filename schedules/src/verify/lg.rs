@@ -1,13 +1,13 @@
 //! LG: who holds which block, what crosses between clusters, no edge inside a cluster beyond its rate, the certificate.
 use super::delivery::{Delivery, DeliveryFault};
 use super::room::{EdgeCollision, EdgeLoad, EdgeRoom, loads};
-use super::{Named, NamedEdge, Names, Violation};
-use crate::bound::Bound;
-use crate::capacities::Capacities;
-use crate::lg::Lg;
+use super::{NamedMessage, NamedEdge, NodeNames, ScheduleViolation};
+use crate::bound::PhaseBound;
+use crate::capacities::EdgeCapacities;
+use crate::lg::LgSchedule;
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
-use inventory::tree::{Edge, Node, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
 /// The first thing found wrong in an all-to-all by LG. Steps count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum LgViolation {
         /// Where.
         step: usize,
         /// From and to.
-        message: Named,
+        message: NamedMessage,
         /// What is wrong.
         problem: String,
     },
@@ -33,9 +33,9 @@ pub enum LgViolation {
         /// Where.
         step: usize,
         /// One message.
-        first: Named,
+        first: NamedMessage,
         /// The one that is too much.
-        second: Named,
+        second: NamedMessage,
     },
     /// A host sends two messages, or receives two, between clusters in one step.
     #[error("step {step}: {first} and {second} between clusters at the same host")]
@@ -43,15 +43,15 @@ pub enum LgViolation {
         /// Where.
         step: usize,
         /// One message.
-        first: Named,
+        first: NamedMessage,
         /// The other.
-        second: Named,
+        second: NamedMessage,
     },
     /// A block is not where it belongs at the end.
     #[error("block {block}: still at {at} after the last step")]
     Undelivered {
         /// Whose block for whom.
-        block: Named,
+        block: NamedMessage,
         /// Where it stays.
         at: Box<str>,
     },
@@ -93,11 +93,11 @@ pub enum LgViolation {
 ///
 /// # Errors
 /// The first [`Violation`]: [`Violation::Hosts`] or [`Violation::Lg`].
-pub fn lg(tree: &Tree, plan: &Lg) -> Result<(), Violation> {
-    let names = Names(tree);
+pub fn lg(tree: &Tree, plan: &LgSchedule) -> Result<(), ScheduleViolation> {
+    let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;
     let schedule = TransferSchedule::from(plan);
-    let sites = Sites::new(names, plan, &schedule)?;
+    let sites = ClusterSites::new(names, plan, &schedule)?;
     let mut delivery = Delivery::new(&schedule);
     let mut room = EdgeRoom::new(tree, &schedule);
     let mut busy = Busy { last: vec![None; 2 * tree.hosts() as usize] };
@@ -118,8 +118,8 @@ pub fn lg(tree: &Tree, plan: &Lg) -> Result<(), Violation> {
 }
 
 /// The clusters, and what is inside them.
-struct Sites<'a> {
-    names: Names<'a>,
+struct ClusterSites<'a> {
+    names: NodeNames<'a>,
     schedule: &'a TransferSchedule,
     /// By host.
     cluster: Vec<usize>,
@@ -127,11 +127,11 @@ struct Sites<'a> {
     inside: Vec<Option<usize>>,
     /// By cluster: what a message of its own exchange takes of an edge, bit/s.
     own_rate: Vec<u64>,
-    capacities: Capacities,
+    capacities: EdgeCapacities,
 }
 
-impl<'a> Sites<'a> {
-    fn new(names: Names<'a>, plan: &Lg, schedule: &'a TransferSchedule) -> Result<Self, LgViolation> {
+impl<'a> ClusterSites<'a> {
+    fn new(names: NodeNames<'a>, plan: &LgSchedule, schedule: &'a TransferSchedule) -> Result<Self, LgViolation> {
         let tree = names.0;
         let wrong = |problem: String| Err(LgViolation::Clusters(problem));
         let mut cluster: Vec<Option<usize>> = vec![None; tree.hosts() as usize];
@@ -156,13 +156,13 @@ impl<'a> Sites<'a> {
             }
             let hosts: Vec<&str> = c.hosts.iter().map(|&h| tree.name(h)).collect();
             let own = tree.restrict(&hosts).map_err(|e| LgViolation::Clusters(e.to_string()))?;
-            own_rate.push(Capacities::of(&own).rate().0);
+            own_rate.push(EdgeCapacities::of(&own).rate().0);
         }
         if let Some(outside) = cluster.iter().position(Option::is_none) {
-            return wrong(format!("host {} is in none", tree.name(outside as Node)));
+            return wrong(format!("host {} is in none", tree.name(outside as NodeNumber)));
         }
         let cluster = cluster.into_iter().flatten().collect();
-        Ok(Sites { names, schedule, cluster, inside, own_rate, capacities: Capacities::of(tree) })
+        Ok(ClusterSites { names, schedule, cluster, inside, own_rate, capacities: EdgeCapacities::of(tree) })
     }
 
     /// The clusters of a message's ends.
@@ -174,7 +174,7 @@ impl<'a> Sites<'a> {
         self.schedule.phase_of()[transfer as usize] as usize
     }
 
-    fn of(&self, transfer: u32) -> Named {
+    fn of(&self, transfer: u32) -> NamedMessage {
         self.names.of(self.schedule.ends()[transfer as usize])
     }
 
@@ -184,7 +184,7 @@ impl<'a> Sites<'a> {
 }
 
 /// Moves the blocks of a transfer, each of which crosses only between its own clusters.
-fn carry(sites: &Sites<'_>, delivery: &mut Delivery<'_>, transfer: u32) -> Result<(), LgViolation> {
+fn carry(sites: &ClusterSites<'_>, delivery: &mut Delivery<'_>, transfer: u32) -> Result<(), LgViolation> {
     let (tree, ends) = (sites.names.0, sites.schedule.ends()[transfer as usize]);
     let say = |fault: DeliveryFault| match fault {
         DeliveryFault::UnknownHost(number) => format!("host number {number} does not exist"),
@@ -207,10 +207,10 @@ fn carry(sites: &Sites<'_>, delivery: &mut Delivery<'_>, transfer: u32) -> Resul
 }
 
 /// Takes what a transfer needs of the edges inside clusters.
-fn keep_apart(sites: &Sites<'_>, room: &mut EdgeRoom<'_>, transfer: u32) -> Result<(), LgViolation> {
+fn keep_apart(sites: &ClusterSites<'_>, room: &mut EdgeRoom<'_>, transfer: u32) -> Result<(), LgViolation> {
     let [from, to] = sites.clusters(sites.schedule.ends()[transfer as usize]);
     let rate = if from == to { sites.own_rate[from] } else { sites.capacities.rate().0 };
-    let inside = |edge: Edge| sites.inside[edge as usize / 2].map(|_| sites.names.0.rate(edge / 2).0);
+    let inside = |edge: EdgeNumber| sites.inside[edge as usize / 2].map(|_| sites.names.0.rate(edge / 2).0);
     room.take(transfer, rate, inside).map_err(|EdgeCollision { edge, first, second }| {
         let (edge, step) = (sites.names.edge(edge), sites.step(transfer));
         LgViolation::Contention { edge, step, first: sites.of(first), second: sites.of(second) }
@@ -224,7 +224,7 @@ struct Busy {
 }
 
 impl Busy {
-    fn take(&mut self, sites: &Sites<'_>, transfer: u32) -> Result<(), LgViolation> {
+    fn take(&mut self, sites: &ClusterSites<'_>, transfer: u32) -> Result<(), LgViolation> {
         let ends = sites.schedule.ends()[transfer as usize];
         let [from, to] = sites.clusters(ends);
         for end in [ends.src, sites.schedule.hosts() + ends.dst].into_iter().filter(|_| from != to) {
@@ -238,7 +238,7 @@ impl Busy {
 }
 
 /// `crossed` counts the messages by sending and receiving cluster.
-fn as_few_as_can_be(plan: &Lg, crossed: &[u64]) -> Result<(), LgViolation> {
+fn as_few_as_can_be(plan: &LgSchedule, crossed: &[u64]) -> Result<(), LgViolation> {
     let pairs = plan.clusters.iter().flat_map(|from| plan.clusters.iter().map(move |to| (from, to)));
     for ((from, to), &messages) in pairs.zip(crossed) {
         let expected = if std::ptr::eq(from, to) { 0 } else { from.hosts.len().max(to.hosts.len()) as u64 };
@@ -250,13 +250,13 @@ fn as_few_as_can_be(plan: &Lg, crossed: &[u64]) -> Result<(), LgViolation> {
 }
 
 /// Counts from the messages themselves what the backbone's edges carry, and compares.
-fn certificate(sites: &Sites<'_>, plan: &Lg) -> Result<(), LgViolation> {
+fn certificate(sites: &ClusterSites<'_>, plan: &LgSchedule) -> Result<(), LgViolation> {
     let tree = sites.names.0;
     let carried = loads(tree, sites.schedule);
-    let between = |edge: &Edge| sites.inside[*edge as usize / 2].is_none() && carried[*edge as usize].blocks > 0;
-    let needs = |edge: Edge| carried[edge as usize].blocks.div_ceil(sites.capacities.width(edge).max(1));
+    let between = |edge: &EdgeNumber| sites.inside[*edge as usize / 2].is_none() && carried[*edge as usize].blocks > 0;
+    let needs = |edge: EdgeNumber| carried[edge as usize].blocks.div_ceil(sites.capacities.width(edge).max(1));
     let most = (0..tree.edges()).filter(between).map(needs).max().unwrap_or(0);
-    let Bound { phases, edge: (from, to), load, capacity } = &plan.bound;
+    let PhaseBound { phases, edge: (from, to), load, capacity } = &plan.bound;
     let stated = NamedEdge { from: from.as_str().into(), to: to.as_str().into() };
     let bottleneck = (0..tree.edges()).filter(between).find(|&edge| needs(edge) == most && sites.names.edge(edge) == stated);
     let truth = match bottleneck {
@@ -280,11 +280,11 @@ fn certificate(sites: &Sites<'_>, plan: &Lg) -> Result<(), LgViolation> {
 mod tests {
     use super::*;
     use crate::lg::tests::runs;
-    use crate::lg::{Cluster, Transfer, plan};
+    use crate::lg::{HostCluster, Transfer, plan};
     use crate::sample::{star, topology};
 
     /// What is said of a plan for 2 + 3 hosts after a change to it.
-    fn broken(change: impl FnOnce(&mut Lg)) -> String {
+    fn broken(change: impl FnOnce(&mut LgSchedule)) -> String {
         let tree = star(&[2, 3]);
         let mut plan = plan(&tree, &runs(&tree, &[2, 3]), None);
         assert_eq!(lg(&tree, &plan), Ok(()));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     /// The step and place of the message that carries a block as its first.
-    fn of(plan: &Lg, from: u32, to: u32) -> (usize, usize) {
+    fn of(plan: &LgSchedule, from: u32, to: u32) -> (usize, usize) {
         let is = |t: &Transfer| (t.from, t.to) == (from, to);
         plan.steps.iter().enumerate().find_map(|(s, step)| step.iter().position(is).map(|t| (s, t))).unwrap()
     }
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn clusters_and_certificate_are_not_believed() {
-        let clusters = |change: fn(&mut Vec<Cluster>)| broken(|p| change(&mut p.clusters));
+        let clusters = |change: fn(&mut Vec<HostCluster>)| broken(|p| change(&mut p.clusters));
         assert_eq!(clusters(|c| c[1].hosts.truncate(2)), "clusters: host n4 is in none");
         assert_eq!(clusters(|c| c[1].hosts.push(0)), "clusters: c1: host n0 is in a cluster already");
         assert_eq!(clusters(|c| c[1].hosts.push(7)), "clusters: c1: host number 7 does not exist");

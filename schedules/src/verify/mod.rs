@@ -21,35 +21,35 @@ mod tests;
 mod violation;
 
 use crate::message::Message;
-use inventory::tree::{Edge, Tree};
+use inventory::tree::{EdgeNumber, Tree};
 
 pub use allgather::allgather;
 pub use alltoall::alltoall;
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
-pub use violation::{Named, NamedEdge, Place, Violation};
+pub use violation::{NamedMessage, NamedEdge, ScheduledPlace, ScheduleViolation};
 
-struct Names<'a>(&'a Tree);
+struct NodeNames<'a>(&'a Tree);
 
-impl Names<'_> {
-    fn of(&self, m: Message) -> Named {
+impl NodeNames<'_> {
+    fn of(&self, m: Message) -> NamedMessage {
         let name = |h: u32| if h < self.0.nodes() { self.0.name(h).into() } else { format!("number {h}").into() };
-        Named { src: name(m.src), dst: name(m.dst) }
+        NamedMessage { src: name(m.src), dst: name(m.dst) }
     }
 
-    fn edge(&self, edge: Edge) -> NamedEdge {
+    fn edge(&self, edge: EdgeNumber) -> NamedEdge {
         let name = |node: Option<u32>| node.map_or("", |node| self.0.name(node)).into();
         let ends = self.0.ends(edge);
         NamedEdge { from: name(ends.map(|e| e.0)), to: name(ends.map(|e| e.1)) }
     }
 
-    fn same_hosts(&self, hosts: &[String]) -> Result<(), Violation> {
+    fn same_hosts(&self, hosts: &[String]) -> Result<(), ScheduleViolation> {
         let own = self.0.host_names();
         if own.len() != hosts.len() {
-            return Err(Violation::Hosts(format!("{} instead of {}", hosts.len(), own.len())));
+            return Err(ScheduleViolation::Hosts(format!("{} instead of {}", hosts.len(), own.len())));
         }
         match own.iter().zip(hosts).find(|(own, theirs)| own != theirs) {
-            Some((own, theirs)) => Err(Violation::Hosts(format!("{theirs} stands where {own} is expected"))),
+            Some((own, theirs)) => Err(ScheduleViolation::Hosts(format!("{theirs} stands where {own} is expected"))),
             None => Ok(()),
         }
     }

@@ -14,27 +14,27 @@ mod tests;
 mod tokens;
 
 use super::delivery::{Delivery, NOWHERE};
-use super::{Names, Violation};
-use crate::alltoall::Alltoall;
-use crate::capacities::Capacities;
-use crate::message::Sync;
+use super::{NodeNames, ScheduleViolation};
+use crate::alltoall::AlltoallSchedule;
+use crate::capacities::EdgeCapacities;
+use crate::message::Synchronization;
 use crate::sync::SyncKind;
-use crate::sync::scheme::Scheme;
+use crate::sync::scheme::SyncScheme;
 use crate::transfers::{TransferSchedule, TransferWait};
-use crowd::{Crowd, History};
-use inventory::tree::{Edge, Tree};
-use tokens::{Carried, Tokens};
+use crowd::{EdgeCrowd, MessageHistory};
+use inventory::tree::{EdgeNumber, Tree};
+use tokens::{TokenClocks, TokensByMessage};
 
 /// Checks the synchronizations of `plan`, which has the transfers of `schedule`. A scheme that only limits contention, or does nothing,
 /// promises no more than it has.
 pub(super) fn kept(
-    names: &Names<'_>,
-    plan: &Alltoall,
+    names: &NodeNames<'_>,
+    plan: &AlltoallSchedule,
     schedule: &TransferSchedule,
     delivery: &Delivery<'_>,
-    capacities: &Capacities,
-) -> Result<(), Violation> {
-    let wait = |sync: &Sync| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
+    capacities: &EdgeCapacities,
+) -> Result<(), ScheduleViolation> {
+    let wait = |sync: &Synchronization| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
     let waits = plan.syncs.iter().map(wait).collect::<Result<Vec<_>, _>>()?;
     let meetings: Vec<usize> = (1..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).collect();
     if plan.scheme.keeps_all_apart() { widths_are_kept(names, schedule, &waits, &meetings, capacities) } else { Ok(()) }
@@ -42,12 +42,12 @@ pub(super) fn kept(
 
 /// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
 fn can_be_carried_out(
-    names: &Names<'_>,
+    names: &NodeNames<'_>,
     schedule: &TransferSchedule,
     delivery: &Delivery<'_>,
-    sync: &Sync,
-    scheme: Scheme,
-) -> Result<TransferWait, Violation> {
+    sync: &Synchronization,
+    scheme: SyncScheme,
+) -> Result<TransferWait, ScheduleViolation> {
     let ends = [sync.after, sync.before].map(|m| delivery.last(m));
     let [after, before] = ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
     let problem = match (after, before) {
@@ -64,7 +64,7 @@ fn can_be_carried_out(
             return Ok(TransferWait { after, before, from: sync.from });
         }
     };
-    Err(Violation::Sync {
+    Err(ScheduleViolation::Sync {
         after: names.of(sync.after),
         after_phase: after.into(),
         before: names.of(sync.before),
@@ -74,7 +74,7 @@ fn can_be_carried_out(
 }
 
 /// How many phases a sender is busy in; every pair comes once by now, so less than hosts, and positions end long before 65,536 hosts.
-type Count = u16;
+type SenderPhaseCount = u16;
 
 /// Clocks of more messages at once are not kept: they would take more than a gigabyte. [`crate::json::MAX_HOSTS`] hosts may send
 /// five each.
@@ -82,53 +82,53 @@ const MOST_SLOTS: usize = 5 * 4_096;
 
 /// A message on an edge: its position, its sender, the slot and the number of the step it is sent in.
 #[derive(Debug, Clone, Copy)]
-struct User {
+struct EdgeUser {
     position: u32,
     src: u32,
     slot: u32,
-    step: Count,
+    step: SenderPhaseCount,
 }
 
-impl User {
-    fn is_over(&self, known: Known<'_>) -> bool {
+impl EdgeUser {
+    fn is_over(&self, known: FinishedBefore<'_>) -> bool {
         self.position < known.met || known.clock[self.slot as usize] >= self.step
     }
 }
 
 /// What is over before a message starts.
 #[derive(Debug, Clone, Copy)]
-struct Known<'a> {
+struct FinishedBefore<'a> {
     /// By slot: so many steps.
-    clock: &'a [Count],
+    clock: &'a [SenderPhaseCount],
     /// All before this position, where the last barrier was.
     met: u32,
 }
 
 /// What an edge must be watched for.
-enum Watch {
+enum EdgeWatch {
     /// Nothing: its senders' own order keeps it within its width.
     Nothing,
     /// One user after the other.
-    Last(Option<User>),
+    Last(Option<EdgeUser>),
     /// Not too many at once.
-    Crowd(Box<Crowd>),
+    Crowd(Box<EdgeCrowd>),
 }
 
 /// Goes through the messages in order with each sender's clock: how many steps of every slot are over before its message starts.
 /// A token carries the clock of the message it follows.
 fn widths_are_kept(
-    names: &Names<'_>,
+    names: &NodeNames<'_>,
     schedule: &TransferSchedule,
     waits: &[TransferWait],
     meetings: &[usize],
-    capacities: &Capacities,
-) -> Result<(), Violation> {
+    capacities: &EdgeCapacities,
+) -> Result<(), ScheduleViolation> {
     let tree = names.0;
-    let tokens = Tokens::new(schedule.ends().len(), waits);
-    let mut senders = Senders::new(schedule)?;
+    let tokens = TokensByMessage::new(schedule.ends().len(), waits);
+    let mut senders = SenderClocks::new(schedule)?;
     let mut watched = watches(tree, capacities, &senders);
-    let mut carried = Carried::new(senders.slots(), schedule.ends().len());
-    let history = History::new(schedule, &tokens);
+    let mut carried = TokenClocks::new(senders.slots(), schedule.ends().len());
+    let history = MessageHistory::new(schedule, &tokens);
     let mut path = Vec::new();
     let mut meeting = meetings.iter().peekable();
     let mut met = 0;
@@ -141,14 +141,14 @@ fn widths_are_kept(
         for &after in tokens.to(position) {
             carried.deliver(after, clock);
         }
-        let user = User { position, src: m.src, slot: slot as u32, step };
+        let user = EdgeUser { position, src: m.src, slot: slot as u32, step };
         tree.path(m.src, m.dst, |edge| path.push(edge));
-        let known = Known { clock, met };
+        let known = FinishedBefore { clock, met };
         for edge in path.drain(..) {
             let crowding = match &mut watched[edge as usize] {
-                Watch::Nothing => None,
-                Watch::Last(last) => last.replace(user).filter(|last| !last.is_over(known)).map(|last| last.position),
-                Watch::Crowd(crowd) => crowd.admit(user, known, &history),
+                EdgeWatch::Nothing => None,
+                EdgeWatch::Last(last) => last.replace(user).filter(|last| !last.is_over(known)).map(|last| last.position),
+                EdgeWatch::Crowd(crowd) => crowd.admit(user, known, &history),
             };
             if let Some(first) = crowding {
                 return Err(unordered(names, schedule, capacities, edge, [first, position]));
@@ -160,45 +160,45 @@ fn widths_are_kept(
     Ok(())
 }
 
-fn unordered(names: &Names<'_>, schedule: &TransferSchedule, capacities: &Capacities, edge: Edge, of: [u32; 2]) -> Violation {
+fn unordered(names: &NodeNames<'_>, schedule: &TransferSchedule, capacities: &EdgeCapacities, edge: EdgeNumber, of: [u32; 2]) -> ScheduleViolation {
     let [first, second] = of.map(|position| names.of(schedule.ends()[position as usize]));
     let [first_phase, second_phase] = of.map(|position| schedule.phase_of()[position as usize] as usize);
     match capacities.width(edge) {
-        1 => Violation::Unordered { edge: names.edge(edge), first, first_phase, second, second_phase },
-        width => Violation::Crowded { edge: names.edge(edge), width: width as u32, first, first_phase, second, second_phase },
+        1 => ScheduleViolation::Unordered { edge: names.edge(edge), first, first_phase, second, second_phase },
+        width => ScheduleViolation::Crowded { edge: names.edge(edge), width: width as u32, first, first_phase, second, second_phase },
     }
 }
 
-fn watches(tree: &Tree, capacities: &Capacities, senders: &Senders) -> Vec<Watch> {
+fn watches(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderClocks) -> Vec<EdgeWatch> {
     let mut below: Vec<u64> = (0..tree.nodes()).map(|v| if tree.is_host(v) { senders.width(v) } else { 0 }).collect();
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
             below[parent as usize] += below[v as usize];
         }
     }
-    let watch = |edge: Edge| {
+    let watch = |edge: EdgeNumber| {
         let at_once = if edge.is_multiple_of(2) { below[edge as usize / 2] } else { senders.slots() as u64 - below[edge as usize / 2] };
         match capacities.width(edge) {
-            width if at_once <= width => Watch::Nothing,
-            1 => Watch::Last(None),
-            width => Watch::Crowd(Box::new(Crowd::new(width))),
+            width if at_once <= width => EdgeWatch::Nothing,
+            1 => EdgeWatch::Last(None),
+            width => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width))),
         }
     };
-    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { watch(edge) } else { Watch::Nothing }).collect()
+    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { watch(edge) } else { EdgeWatch::Nothing }).collect()
 }
 
 /// What senders know. A *step* of a sender is a phase in which it sends; the messages of a step take one *slot* each.
-struct Senders {
+struct SenderClocks {
     /// Where each host's slots begin; one more at the end.
     first: Vec<u32>,
     /// By host: phase, number and messages so far of its latest step.
-    latest: Vec<(u32, Count, u32)>,
+    latest: Vec<(u32, SenderPhaseCount, u32)>,
     /// By slot: what is over before its message of the latest step starts, then that one too.
-    clocks: Vec<Count>,
+    clocks: Vec<SenderPhaseCount>,
 }
 
-impl Senders {
-    fn new(schedule: &TransferSchedule) -> Result<Senders, Violation> {
+impl SenderClocks {
+    fn new(schedule: &TransferSchedule) -> Result<SenderClocks, ScheduleViolation> {
         let hosts = schedule.hosts();
         let (mut most, mut now) = (vec![0u32; hosts as usize], vec![0u32; hosts as usize]);
         let mut rest = schedule.ends();
@@ -215,9 +215,9 @@ impl Senders {
         most.iter().for_each(|most| first.push(first[first.len() - 1] + most));
         let slots = first[hosts as usize] as usize;
         if slots > MOST_SLOTS {
-            return Err(Violation::AtOnce { slots, most: MOST_SLOTS });
+            return Err(ScheduleViolation::AtOnce { slots, most: MOST_SLOTS });
         }
-        Ok(Senders { first, latest: vec![(NOWHERE, 0, 0); hosts as usize], clocks: vec![0; slots * slots] })
+        Ok(SenderClocks { first, latest: vec![(NOWHERE, 0, 0); hosts as usize], clocks: vec![0; slots * slots] })
     }
 
     fn slots(&self) -> usize {
@@ -229,7 +229,7 @@ impl Senders {
     }
 
     /// The next message of `src`: its slot and step.
-    fn start(&mut self, src: u32, phase: u32) -> (usize, Count) {
+    fn start(&mut self, src: u32, phase: u32) -> (usize, SenderPhaseCount) {
         let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
         let (latest, step, messages) = &mut self.latest[src as usize];
         if *latest != phase {
@@ -243,19 +243,19 @@ impl Senders {
         (slots.start + *messages as usize - 1, *step)
     }
 
-    fn clock(&mut self, slot: usize) -> &mut [Count] {
+    fn clock(&mut self, slot: usize) -> &mut [SenderPhaseCount] {
         let width = self.slots();
         &mut self.clocks[slot * width..][..width]
     }
 }
 
 /// Has each of these clocks know what any of them knows.
-fn share(clocks: &mut [Count], width: usize) {
+fn share(clocks: &mut [SenderPhaseCount], width: usize) {
     let (all, others) = clocks.split_at_mut(width);
     others.chunks(width).for_each(|other| join(all, other));
     others.chunks_mut(width).for_each(|other| other.copy_from_slice(all));
 }
 
-fn join(clock: &mut [Count], other: &[Count]) {
+fn join(clock: &mut [SenderPhaseCount], other: &[SenderPhaseCount]) {
     clock.iter_mut().zip(other).for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

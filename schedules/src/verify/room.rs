@@ -1,7 +1,7 @@
 //! What the edges have to carry: in a phase, and in all.
 use super::delivery::NOWHERE;
 use crate::transfers::TransferSchedule;
-use inventory::tree::{Edge, Tree};
+use inventory::tree::{EdgeNumber, Tree};
 
 /// What the current phase has taken of each edge.
 pub(super) struct EdgeRoom<'a> {
@@ -14,7 +14,7 @@ pub(super) struct EdgeRoom<'a> {
 /// A transfer for which an edge has no room beside another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EdgeCollision {
-    pub(super) edge: Edge,
+    pub(super) edge: EdgeNumber,
     pub(super) first: u32,
     pub(super) second: u32,
 }
@@ -26,7 +26,7 @@ impl<'a> EdgeRoom<'a> {
 
     /// Takes so much of each edge on a transfer's way; `room` is what an edge has in a phase, if that counts.
     #[inline]
-    pub(super) fn take(&mut self, transfer: u32, amount: u64, room: impl Fn(Edge) -> Option<u64>) -> Result<(), EdgeCollision> {
+    pub(super) fn take(&mut self, transfer: u32, amount: u64, room: impl Fn(EdgeNumber) -> Option<u64>) -> Result<(), EdgeCollision> {
         let (ends, phase) = (self.schedule.ends()[transfer as usize], self.schedule.phase_of()[transfer as usize]);
         let mut collision = Ok(());
         self.tree.path(ends.src, ends.dst, |edge| {

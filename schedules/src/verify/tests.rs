@@ -1,13 +1,13 @@
 use super::*;
-use crate::allgather::Allgather;
-use crate::alltoall::Alltoall;
+use crate::allgather::AllgatherSchedule;
+use crate::alltoall::AlltoallSchedule;
 use crate::sample::{any_tree, star};
-use crate::sync::{Reduction, SyncKind};
+use crate::sync::{SyncReduction, SyncKind};
 use crate::{allgather as ring, alltoall as planner};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-fn refused(tree: &Tree, plan: &Alltoall) -> String {
+fn refused(tree: &Tree, plan: &AlltoallSchedule) -> String {
     alltoall(tree, plan).unwrap_err().to_string()
 }
 
@@ -16,7 +16,7 @@ fn names_edge_phase_and_messages() {
     let tree = star(&[2, 2]);
     let good = planner::plan(&tree, SyncKind::Sender);
     alltoall(&tree, &good).unwrap();
-    let with = |change: fn(&mut Alltoall)| {
+    let with = |change: fn(&mut AlltoallSchedule)| {
         let mut plan = good.clone();
         change(&mut plan);
         refused(&tree, &plan)
@@ -50,9 +50,9 @@ fn names_edge_phase_and_messages() {
 #[test]
 fn a_ring_that_lies_or_collides_is_refused() {
     let tree = star(&[2, 2]);
-    let good = ring::plan_as(&tree, ring::Algorithm::Lr1).unwrap();
+    let good = ring::plan_as(&tree, ring::AllgatherAlgorithm::Lr1).unwrap();
     allgather(&tree, &good).unwrap();
-    let with = |change: fn(&mut Allgather)| {
+    let with = |change: fn(&mut AllgatherSchedule)| {
         let mut plan = good.clone();
         change(&mut plan);
         allgather(&tree, &plan).unwrap_err().to_string()
@@ -68,12 +68,12 @@ fn a_ring_that_lies_or_collides_is_refused() {
 /// A topology file with one slow host makes all others hundreds of messages wide: clocks for all of them would fill the machine.
 #[test]
 fn more_messages_at_once_than_clocks_can_follow_are_refused() {
-    use crate::alltoall::Algorithm;
+    use crate::alltoall::AlltoallAlgorithm;
     use std::fmt::Write;
     let mut text = "switches: [s]\nhosts:\n  n0: {switch: s, rate: 1M}\n".to_owned();
     (1..200).for_each(|h| writeln!(text, "  n{h}: {{switch: s, rate: 400G}}").unwrap());
     let tree = crate::sample::topology(&text);
-    let mut plan = planner::plan_as(&tree, Algorithm::Capacity, SyncKind::Receiver, Reduction::Chain);
+    let mut plan = planner::plan_as(&tree, AlltoallAlgorithm::Capacity, SyncKind::Receiver, SyncReduction::Chain);
     let all: Vec<Message> = (1..200).flat_map(|src| (1..200).map(move |dst| Message { src, dst })).filter(|m| m.src != m.dst).collect();
     plan.phases = vec![all];
     (1..200).for_each(|h| plan.phases.push(vec![Message { src: 0, dst: h }, Message { src: h, dst: 0 }]));
@@ -91,9 +91,9 @@ fn the_empty_schedule_of_one_host_is_right() {
     allgather(&tree, &ring::plan(&tree)).unwrap();
 }
 
-fn kinds() -> impl Strategy<Value = (SyncKind, Reduction)> {
+fn kinds() -> impl Strategy<Value = (SyncKind, SyncReduction)> {
     let kinds = vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier];
-    (prop::sample::select(kinds), prop::sample::select(vec![Reduction::Chain, Reduction::Minimal]))
+    (prop::sample::select(kinds), prop::sample::select(vec![SyncReduction::Chain, SyncReduction::Minimal]))
 }
 
 proptest! {
@@ -137,16 +137,16 @@ proptest! {
     #[test]
     fn every_token_of_the_minimal_set_counts(tree in any_tree(3..=20), kind in 0..2usize, lost in any::<Index>()) {
         let kind = [SyncKind::Sender, SyncKind::Receiver][kind];
-        let mut plan = planner::plan_reduced(&tree, kind, Reduction::Minimal);
+        let mut plan = planner::plan_reduced(&tree, kind, SyncReduction::Minimal);
         prop_assume!(plan.syncs.len() > 1);
         plan.syncs.remove(lost.index(plan.syncs.len()));
-        let unordered = matches!(alltoall(&tree, &plan), Err(Violation::Unordered { .. }));
+        let unordered = matches!(alltoall(&tree, &plan), Err(ScheduleViolation::Unordered { .. }));
         prop_assert!(unordered);
     }
 
     #[test]
     fn mutated_tokens_are_refused(tree in any_tree(3..=20), what in 0..4, at in any::<Index>()) {
-        let mut plan = planner::plan_reduced(&tree, SyncKind::Receiver, Reduction::Minimal);
+        let mut plan = planner::plan_reduced(&tree, SyncKind::Receiver, SyncReduction::Minimal);
         prop_assume!(!plan.syncs.is_empty());
         let at = at.index(plan.syncs.len());
         let sync = &mut plan.syncs[at];

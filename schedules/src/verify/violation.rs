@@ -3,14 +3,14 @@ use std::fmt;
 
 /// A message by the names of its ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedMessage {
     /// The sending host.
     pub src: Box<str>,
     /// The receiving host.
     pub dst: Box<str>,
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for NamedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} -> {}", self.src, self.dst)
     }
@@ -33,16 +33,16 @@ impl fmt::Display for NamedEdge {
 
 /// Where a message is scheduled, if it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place(Option<u32>);
+pub struct ScheduledPlace(Option<u32>);
 
-impl From<Option<usize>> for Place {
-    fn from(phase: Option<usize>) -> Place {
+impl From<Option<usize>> for ScheduledPlace {
+    fn from(phase: Option<usize>) -> ScheduledPlace {
         // Phases are counted by messages, and these by less than 32 bits.
-        Place(phase.map(|phase| phase as u32))
+        ScheduledPlace(phase.map(|phase| phase as u32))
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ScheduledPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(phase) => write!(f, "phase {phase}"),
@@ -53,7 +53,7 @@ impl fmt::Display for Place {
 
 /// The first thing found wrong. Phases count from 0, as in the papers and the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
+pub enum ScheduleViolation {
     /// It is for other hosts, or numbers them otherwise.
     #[error("hosts: the schedule's are not those of the topology in its order: {0}")]
     Hosts(String),
@@ -71,13 +71,13 @@ pub enum Violation {
         /// Where.
         phase: usize,
         /// The message.
-        message: Named,
+        message: NamedMessage,
     },
     /// A message comes twice.
     #[error("message {message}: sent in phase {first} and again in phase {second}")]
     Twice {
         /// The message.
-        message: Named,
+        message: NamedMessage,
         /// Where first.
         first: usize,
         /// Where again.
@@ -85,7 +85,7 @@ pub enum Violation {
     },
     /// A message never comes.
     #[error("message {0}: sent in no phase")]
-    Missing(Named),
+    Missing(NamedMessage),
     /// More messages of a phase use an edge than it carries at once.
     #[error("edge {edge}, phase {phase}: {first} and {second} collide{}", beyond(*width))]
     Contention {
@@ -96,9 +96,9 @@ pub enum Violation {
         /// Messages the edge carries at once.
         width: u64,
         /// One message.
-        first: Named,
+        first: NamedMessage,
         /// The other one.
-        second: Named,
+        second: NamedMessage,
     },
     /// It is free of collisions but too long.
     #[error("{phases} phases: the load of the bottleneck edge {edge} asks for {bound}")]
@@ -128,13 +128,13 @@ pub enum Violation {
     #[error("synchronization {after} ({after_phase}) before {before} ({before_phase}): {problem}")]
     Sync {
         /// The earlier message.
-        after: Named,
+        after: NamedMessage,
         /// Where.
-        after_phase: Place,
+        after_phase: ScheduledPlace,
         /// The message that waits.
-        before: Named,
+        before: NamedMessage,
         /// Where.
-        before_phase: Place,
+        before_phase: ScheduledPlace,
         /// What is wrong.
         problem: String,
     },
@@ -155,11 +155,11 @@ pub enum Violation {
         /// The edge.
         edge: NamedEdge,
         /// The earlier message.
-        first: Named,
+        first: NamedMessage,
         /// Where.
         first_phase: usize,
         /// The later message.
-        second: Named,
+        second: NamedMessage,
         /// Where.
         second_phase: usize,
     },
@@ -173,11 +173,11 @@ pub enum Violation {
         /// Messages it carries at once; fewer than there are.
         width: u32,
         /// The earliest message that may still be under way.
-        first: Named,
+        first: NamedMessage,
         /// Where.
         first_phase: usize,
         /// The message that starts.
-        second: Named,
+        second: NamedMessage,
         /// Where.
         second_phase: usize,
     },
@@ -190,9 +190,9 @@ pub enum Violation {
         /// The edge.
         edge: NamedEdge,
         /// One message.
-        first: Named,
+        first: NamedMessage,
         /// The other one.
-        second: Named,
+        second: NamedMessage,
     },
     /// What the ring says of itself is wrong.
     #[error("ring: says {stated}; {truth}")]

@@ -1,10 +1,10 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use crate::data::Data;
-use crate::datatype::{Shape, size_if_valid};
+use crate::data::MpiElements;
+use crate::datatype::{DatatypeLayout, size_if_valid};
 use crate::mpi::mpi;
 use crate::quiet::quietly;
-use crate::result::{Failed, Result, check};
+use crate::result::{MpiErrorCode, MpiResult, check};
 use selection::table::Collective;
 use std::ffi::{c_int, c_void};
 
@@ -14,10 +14,10 @@ const MOST: u64 = c_int::MAX as u64;
 const MOST_IN_PLACE: u64 = 1 << 30;
 
 /// A collective's arguments.
-pub(crate) struct Call<'a> {
+pub(crate) struct CollectiveCall<'a> {
     pub(crate) collective: Collective,
-    pub(crate) send: Side,
-    pub(crate) receive: Side,
+    pub(crate) send: CallBuffer,
+    pub(crate) receive: CallBuffer,
     pub(crate) comm: MPI_Comm,
     /// The library's own routine, with the arguments as they came.
     pub(crate) native: &'a dyn Fn() -> c_int,
@@ -25,15 +25,15 @@ pub(crate) struct Call<'a> {
 
 /// What a call says of its send or receive buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Side {
+pub(crate) struct CallBuffer {
     pub(crate) at: *mut c_void,
-    pub(crate) counts: Counts,
+    pub(crate) counts: BlockCounts,
     pub(crate) datatype: MPI_Datatype,
 }
 
 /// How many elements go to or come from each rank, and where they lie.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Counts {
+pub(crate) enum BlockCounts {
     /// As many each, one block behind the other.
     Each(i64),
     /// As the arrays say, one entry a rank.
@@ -42,16 +42,16 @@ pub(crate) enum Counts {
     Large { counts: *const MPI_Count, places: *const isize },
 }
 
-impl Counts {
+impl BlockCounts {
     /// # Safety
     /// Arrays must have an entry for this rank.
     unsafe fn of_rank(self, rank: usize) -> i64 {
         // SAFETY: passed on to the caller.
         unsafe {
             match self {
-                Counts::Each(count) => count,
-                Counts::Int { counts, .. } => i64::from(*counts.add(rank)),
-                Counts::Large { counts, .. } => *counts.add(rank),
+                BlockCounts::Each(count) => count,
+                BlockCounts::Int { counts, .. } => i64::from(*counts.add(rank)),
+                BlockCounts::Large { counts, .. } => *counts.add(rank),
             }
         }
     }
@@ -64,25 +64,25 @@ impl Counts {
         // SAFETY: passed on to the caller.
         unsafe {
             match self {
-                Counts::Each(count) => (count as isize).wrapping_mul(rank as isize),
-                Counts::Int { places, .. } => *places.add(rank) as isize,
-                Counts::Large { places, .. } => *places.add(rank),
+                BlockCounts::Each(count) => (count as isize).wrapping_mul(rank as isize),
+                BlockCounts::Int { places, .. } => *places.add(rank) as isize,
+                BlockCounts::Large { places, .. } => *places.add(rank),
             }
         }
     }
 
     fn lacks_an_array(self) -> bool {
         match self {
-            Counts::Each(_) => false,
-            Counts::Int { counts, places } => counts.is_null() || places.is_null(),
-            Counts::Large { counts, places } => counts.is_null() || places.is_null(),
+            BlockCounts::Each(_) => false,
+            BlockCounts::Int { counts, places } => counts.is_null() || places.is_null(),
+            BlockCounts::Large { counts, places } => counts.is_null() || places.is_null(),
         }
     }
 }
 
 /// What a call moves, in octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Amount {
+pub(crate) struct CallAmount {
     /// A block; where they differ, the mean of those this rank receives.
     pub(crate) block: u64,
     /// Whether every block is small enough to be served.
@@ -91,14 +91,14 @@ pub(crate) struct Amount {
     pub(crate) differs: bool,
 }
 
-impl Amount {
+impl CallAmount {
     /// The block as far as it is the same on all ranks.
     pub(crate) fn known_to_all(self) -> u64 {
         if self.differs { 0 } else { self.block }
     }
 }
 
-impl Call<'_> {
+impl CollectiveCall<'_> {
     /// The library's own routine.
     ///
     /// # Safety
@@ -118,10 +118,10 @@ impl Call<'_> {
     ///
     /// # Safety
     /// As the MPI standard says of the arguments, on an intracommunicator.
-    pub(crate) unsafe fn amount(&self, size: usize) -> Option<Amount> {
-        let equal = matches!(self.receive.counts, Counts::Each(_));
+    pub(crate) unsafe fn amount(&self, size: usize) -> Option<CallAmount> {
+        let equal = matches!(self.receive.counts, BlockCounts::Each(_));
         let ranks = if equal { 1 } else { size };
-        let wrong = |side: &Side| {
+        let wrong = |side: &CallBuffer| {
             // SAFETY: passed on to the caller.
             side.counts.lacks_an_array() || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
         };
@@ -137,59 +137,59 @@ impl Call<'_> {
             total = total.saturating_add(block);
             fits &= block <= most;
         }
-        Some(Amount { block: total.div_ceil(ranks as u64), fits, differs: self.collective == Collective::Alltoallv })
+        Some(CallAmount { block: total.div_ceil(ranks as u64), fits, differs: self.collective == Collective::Alltoallv })
     }
 
     /// Where each rank's block is received.
-    pub(crate) fn received(&self) -> Result<Blocks> {
-        Blocks::of(self.receive)
+    pub(crate) fn received(&self) -> MpiResult<RankBlocks> {
+        RankBlocks::of(self.receive)
     }
 
     /// Where each rank's block is sent from; not for calls in place.
-    pub(crate) fn sent(&self) -> Result<Blocks> {
-        Blocks::of(self.send)
+    pub(crate) fn sent(&self) -> MpiResult<RankBlocks> {
+        RankBlocks::of(self.send)
     }
 }
 
 /// A block a rank, of one datatype.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Blocks {
-    side: Side,
+pub(crate) struct RankBlocks {
+    side: CallBuffer,
     /// Bytes from an element to the next: negative where a datatype's extent is.
     extent: isize,
     empty: bool,
 }
 
-impl Blocks {
-    fn of(side: Side) -> Result<Blocks> {
-        let Shape { size, extent, .. } = Shape::of(side.datatype)?;
-        Ok(Blocks { side, extent, empty: size == 0 })
+impl RankBlocks {
+    fn of(side: CallBuffer) -> MpiResult<RankBlocks> {
+        let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(side.datatype)?;
+        Ok(RankBlocks { side, extent, empty: size == 0 })
     }
 
     /// The block of a rank of the communicator. The address is only computed: an absolute datatype may be far from it.
-    pub(crate) fn of_rank(&self, rank: u32) -> Data {
+    pub(crate) fn of_rank(&self, rank: u32) -> MpiElements {
         // SAFETY: arrays have an entry for each rank of the communicator.
         let (count, place) = unsafe { (self.side.counts.of_rank(rank as usize), self.side.counts.place(rank as usize)) };
         let at = self.side.at.cast::<u8>().wrapping_offset(self.extent.wrapping_mul(place));
         // `Amount::fits` has seen that the count does, too.
-        Data { at: at.cast(), count: if self.empty { 0 } else { count as c_int }, datatype: self.side.datatype }
+        MpiElements { at: at.cast(), count: if self.empty { 0 } else { count as c_int }, datatype: self.side.datatype }
     }
 }
 
 /// The send side of an all-to-all: the application's buffer, or a packed copy of what a call in place is
 /// about to overwrite.
 #[derive(Debug)]
-pub(crate) enum Outgoing {
-    Buffer(Blocks),
+pub(crate) enum SendBlocks {
+    Buffer(RankBlocks),
     Packed { bytes: Vec<u8>, ends: Vec<usize> },
 }
 
-impl Outgoing {
+impl SendBlocks {
     /// # Safety
     /// As the MPI standard says of the call's arguments.
-    pub(crate) unsafe fn of(call: &Call, size: c_int) -> Result<Outgoing> {
+    pub(crate) unsafe fn of(call: &CollectiveCall, size: c_int) -> MpiResult<SendBlocks> {
         if !call.in_place() {
-            return Ok(Outgoing::Buffer(call.sent()?));
+            return Ok(SendBlocks::Buffer(call.sent()?));
         }
         let blocks = call.received()?;
         let mut bytes = Vec::new();
@@ -198,7 +198,7 @@ impl Outgoing {
             let (block, begin) = (blocks.of_rank(rank), bytes.len());
             let room = pack_size(block, call.comm)?;
             if bytes.try_reserve(room).is_err() {
-                return Err(Failed::no_memory());
+                return Err(MpiErrorCode::no_memory());
             }
             bytes.resize(begin + room, 0);
             let mut position = 0;
@@ -207,23 +207,23 @@ impl Outgoing {
             bytes.truncate(begin + position.max(0) as usize);
             ends.push(bytes.len());
         }
-        Ok(Outgoing::Packed { bytes, ends })
+        Ok(SendBlocks::Packed { bytes, ends })
     }
 
     /// The block for a rank. It must not outlive `self`.
-    pub(crate) fn to(&self, rank: u32) -> Data {
+    pub(crate) fn to(&self, rank: u32) -> MpiElements {
         match self {
-            Outgoing::Buffer(blocks) => blocks.of_rank(rank),
-            Outgoing::Packed { bytes, ends } => {
+            SendBlocks::Buffer(blocks) => blocks.of_rank(rank),
+            SendBlocks::Packed { bytes, ends } => {
                 let block = &bytes[ends[rank as usize]..ends[rank as usize + 1]];
-                Data { at: block.as_ptr().cast_mut().cast(), count: block.len() as c_int, datatype: mpi().handle.packed }
+                MpiElements { at: block.as_ptr().cast_mut().cast(), count: block.len() as c_int, datatype: mpi().handle.packed }
             }
         }
     }
 
     /// Whether a rank's block for itself has to be copied: in place it is there already.
     pub(crate) fn own_block_moves(&self) -> bool {
-        matches!(self, Outgoing::Buffer(_))
+        matches!(self, SendBlocks::Buffer(_))
     }
 }
 
@@ -231,14 +231,14 @@ impl Outgoing {
 ///
 /// # Safety
 /// The buffer must hold what its datatype says.
-unsafe fn pack(data: Data, comm: MPI_Comm, into: &mut [u8], position: &mut c_int) -> Result<()> {
+unsafe fn pack(data: MpiElements, comm: MPI_Comm, into: &mut [u8], position: &mut c_int) -> MpiResult<()> {
     let (room, at) = (into.len().min(c_int::MAX as usize) as c_int, into.as_mut_ptr().cast());
     // SAFETY: passed on to the caller; MPI writes at most `room` bytes.
     quietly(comm, || check(unsafe { (mpi().call.Pack)(data.at, data.count, data.datatype, at, room, position, comm) }))
 }
 
 /// Room [`pack`] needs.
-fn pack_size(data: Data, comm: MPI_Comm) -> Result<usize> {
+fn pack_size(data: MpiElements, comm: MPI_Comm) -> MpiResult<usize> {
     let mut size = 0;
     // SAFETY: a valid datatype and a place for the result.
     quietly(comm, || check(unsafe { (mpi().call.Pack_size)(data.count, data.datatype, comm, &mut size) }))?;

@@ -5,14 +5,14 @@
 //! count and process set alike, because all calls on both are made by the same ranks in one order; only threads that
 //! call at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is on its own.
 use crate::abi::MPI_Comm;
-use crate::call::{Amount, Call};
+use crate::call::{CallAmount, CollectiveCall};
 use crate::mpi::{SUCCESS, mpi};
 use crate::process_set::{self, ProcessSet};
 use crate::quiet::quietly;
-use crate::result::{Failed, Result, check};
-use crate::within::Within;
+use crate::result::{MpiErrorCode, MpiResult, check};
+use crate::within::CallComm;
 use crate::{registry, root_rank};
-use runtime::worth::{Step, Worth};
+use runtime::worth::{CallAction, CommunicatorWork};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,11 +25,11 @@ pub(crate) struct CommState {
     size: c_int,
     /// Calls pass through for good: the above, and where all ranks are on one host or not all have the runtime.
     passes: AtomicBool,
-    stage: Mutex<Stage>,
+    stage: Mutex<CommStage>,
 }
 
-enum Stage {
-    Counting(Worth),
+enum CommStage {
+    Counting(CommunicatorWork),
     Joined(Arc<Mutex<ProcessSet>>),
 }
 
@@ -48,11 +48,11 @@ thread_local! {
 pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
     let (last, remembered, state) = LAST.get();
     // SAFETY: as in `of`.
-    last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire) && unsafe { &*state }.passes()
+    last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire) && unsafe { &*state }.passes_through()
 }
 
 /// What this process knows of a communicator.
-pub(crate) fn of<'a>(comm: MPI_Comm) -> Result<&'a CommState> {
+pub(crate) fn of<'a>(comm: MPI_Comm) -> MpiResult<&'a CommState> {
     let generation = GENERATION.load(Ordering::Acquire);
     let (last, remembered, state) = LAST.get();
     let state = if last == Some(comm) && remembered == generation {
@@ -70,7 +70,7 @@ pub(crate) fn of<'a>(comm: MPI_Comm) -> Result<&'a CommState> {
 impl CommState {
     /// Of a communicator that no attribute is on yet. A communicator of one rank, or of two groups, has nobody to exchange blocks with in
     /// heddle's ways.
-    fn of(comm: MPI_Comm) -> Result<CommState> {
+    fn of(comm: MPI_Comm) -> MpiResult<CommState> {
         let (mut inter, mut rank, mut size) = (0, 0, 0);
         // SAFETY: a communicator of the application and places for the results.
         unsafe {
@@ -79,39 +79,39 @@ impl CommState {
             check((mpi().call.Comm_size)(comm, &mut size))?;
         }
         let passes = AtomicBool::new(inter != 0 || size < 2);
-        Ok(CommState { rank, size, passes, stage: Mutex::new(Stage::Counting(Worth::default())) })
+        Ok(CommState { rank, size, passes, stage: Mutex::new(CommStage::Counting(CommunicatorWork::default())) })
     }
 
     /// The communicator during a call on it.
-    pub(crate) fn within(&self, comm: MPI_Comm) -> Within {
-        Within { comm, rank: self.rank, size: self.size }
+    pub(crate) fn within(&self, comm: MPI_Comm) -> CallComm {
+        CallComm { comm, rank: self.rank, size: self.size }
     }
 
     /// Whether calls pass through for good.
-    pub(crate) fn passes(&self) -> bool {
+    pub(crate) fn passes_through(&self) -> bool {
         self.passes.load(Ordering::Relaxed)
     }
 
     /// Counts a call; gives the process set that serves it, if one does. The call at which that is first asked for is collective.
-    pub(crate) fn process_set(&self, call: &Call, amount: Amount) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
+    pub(crate) fn process_set(&self, call: &CollectiveCall, amount: CallAmount) -> MpiResult<Option<Arc<Mutex<ProcessSet>>>> {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let worth = match &mut *stage {
-            Stage::Joined(set) => return Ok(Some(Arc::clone(set))),
-            Stage::Counting(worth) => worth,
+            CommStage::Joined(set) => return Ok(Some(Arc::clone(set))),
+            CommStage::Counting(worth) => worth,
         };
         match worth.count(self.size as u64, amount.known_to_all()) {
-            Step::Pass => return Ok(None),
-            Step::Prepare => {
+            CallAction::Pass => return Ok(None),
+            CallAction::Prepare => {
                 if self.rank == 0 {
                     root_rank::prepare();
                 }
                 return Ok(None);
             }
-            Step::Look => {}
+            CallAction::Look => {}
         }
         let joined = process_set::join(&self.within(call.comm))?;
         match &joined {
-            Some(set) => *stage = Stage::Joined(Arc::clone(set)),
+            Some(set) => *stage = CommStage::Joined(Arc::clone(set)),
             None => self.passes.store(true, Ordering::Relaxed),
         }
         Ok(joined)
@@ -119,14 +119,14 @@ impl CommState {
 
     fn joined(&self) -> Option<Arc<Mutex<ProcessSet>>> {
         match &*self.stage.lock().unwrap_or_else(PoisonError::into_inner) {
-            Stage::Joined(set) => Some(Arc::clone(set)),
-            Stage::Counting(_) => None,
+            CommStage::Joined(set) => Some(Arc::clone(set)),
+            CommStage::Counting(_) => None,
         }
     }
 }
 
 /// The attribute's value, set now if there is none.
-fn attribute(comm: MPI_Comm) -> Result<*const CommState> {
+fn attribute(comm: MPI_Comm) -> MpiResult<*const CommState> {
     let mpi = mpi();
     let key = key()?;
     let (mut value, mut found): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
@@ -146,7 +146,7 @@ fn attribute(comm: MPI_Comm) -> Result<*const CommState> {
 
 /// The attribute's key. The first call also asks MPI to be told when it goes down: attributes of MPI_COMM_SELF
 /// are deleted first thing in MPI_Finalize (MPI-4.1 section 11.2.4).
-fn key() -> Result<c_int> {
+fn key() -> MpiResult<c_int> {
     static KEY: OnceLock<std::result::Result<c_int, c_int>> = OnceLock::new();
     let create = |copy, delete| {
         let mut key = mpi().keyval_invalid;
@@ -160,7 +160,7 @@ fn key() -> Result<c_int> {
         quietly(own, || check(unsafe { (mpi().call.Comm_set_attr)(own, at_end, std::ptr::null_mut()) })).map_err(|e| e.0)?;
         create(share, forget).map_err(|e| e.0)
     });
-    key.map_err(Failed)
+    key.map_err(MpiErrorCode)
 }
 
 fn lock_states() -> MutexGuard<'static, Vec<Weak<CommState>>> {
@@ -178,7 +178,7 @@ unsafe extern "C" fn do_not_copy(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut 
 unsafe extern "C" fn share(_: MPI_Comm, _: c_int, _: *mut c_void, value: *mut c_void, copy: *mut c_void, flag: *mut c_int) -> c_int {
     let state: *const CommState = value.cast_const().cast();
     // SAFETY: the value `attribute` set, which lives as long as the parent.
-    let shared = !process_set::threads_call_at_once() || unsafe { &*state }.passes();
+    let shared = !process_set::threads_call_at_once() || unsafe { &*state }.passes_through();
     // SAFETY: MPI passes places for the flag and for a value, and gives that back to `forget`, once.
     unsafe {
         *flag = c_int::from(shared);
@@ -198,8 +198,8 @@ unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c
     crate::guarded("the end of a communicator", || {
         if let Some(state) = Arc::into_inner(state) {
             lock_states().retain(|other| other.strong_count() > 0);
-            if let Stage::Joined(set) = state.stage.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                registry::released(&set);
+            if let CommStage::Joined(set) = state.stage.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                registry::communicator_freed(&set);
             }
         }
         SUCCESS
@@ -212,7 +212,7 @@ unsafe extern "C" fn finalize(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_v
     crate::guarded("the end of the job", || {
         let states: Vec<Arc<CommState>> = lock_states().iter().filter_map(Weak::upgrade).collect();
         states.iter().filter_map(|state| state.joined()).chain(registry::all()).for_each(|set| process_set::lock(&set).leave());
-        root_rank::goodbye();
+        root_rank::finish_records();
         SUCCESS
     })
 }

@@ -1,32 +1,32 @@
 //! Elements in memory, and copying them within this rank.
 use crate::abi::MPI_Datatype;
-use crate::datatype::Shape;
+use crate::datatype::DatatypeLayout;
 use crate::mpi::mpi;
 use crate::quiet::quietly;
-use crate::result::{Result, check};
+use crate::result::{MpiResult, check};
 use std::ffi::{c_int, c_void};
 
 /// Elements at an address, as MPI's functions take them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Data {
+pub(crate) struct MpiElements {
     pub(crate) at: *mut c_void,
     pub(crate) count: c_int,
     pub(crate) datatype: MPI_Datatype,
 }
 
-impl Data {
+impl MpiElements {
     /// Nothing at all: a token.
-    pub(crate) fn nothing() -> Data {
-        Data { at: std::ptr::null_mut(), count: 0, datatype: mpi().handle.byte }
+    pub(crate) fn nothing() -> MpiElements {
+        MpiElements { at: std::ptr::null_mut(), count: 0, datatype: mpi().handle.byte }
     }
 
     /// Its octets, if they lie one behind the other.
-    fn plain_octets(&self) -> Result<Option<usize>> {
+    fn plain_octets(&self) -> MpiResult<Option<usize>> {
         let handle = &mpi().handle;
         if self.datatype == handle.byte || self.datatype == handle.packed {
             return Ok(Some(self.count as usize));
         }
-        let shape = Shape::of(self.datatype)?;
+        let shape = DatatypeLayout::of(self.datatype)?;
         Ok(shape.plain.then(|| shape.size as usize * self.count as usize))
     }
 
@@ -35,7 +35,7 @@ impl Data {
     ///
     /// # Safety
     /// Both buffers must hold what their datatypes say, and not overlap.
-    pub(crate) unsafe fn copy(self, to: Data) -> Result<()> {
+    pub(crate) unsafe fn copy(self, to: MpiElements) -> MpiResult<()> {
         if self.count == 0 {
             return Ok(());
         }

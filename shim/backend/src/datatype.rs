@@ -2,7 +2,7 @@
 //! library, which raises what there is to raise.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::mpi::{SUCCESS, mpi};
-use crate::result::{Failed, Result, check};
+use crate::result::{MpiErrorCode, MpiResult, check};
 use std::ffi::c_int;
 
 /// Octets of an element; `None` for what cannot be a datatype. `comm` is the call's.
@@ -31,16 +31,16 @@ fn is_valid(datatype: MPI_Datatype, _: MPI_Comm) -> bool {
     !datatype.0.is_null()
 }
 
-fn size(datatype: MPI_Datatype) -> Result<u64> {
+fn size(datatype: MPI_Datatype) -> MpiResult<u64> {
     let mut size = 0;
     // SAFETY: a datatype of the application and a place for the result.
     let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };
-    if code == SUCCESS { u64::try_from(size).map_err(|_| Failed::datatype()) } else { Err(Failed(code)) }
+    if code == SUCCESS { u64::try_from(size).map_err(|_| MpiErrorCode::datatype()) } else { Err(MpiErrorCode(code)) }
 }
 
 /// How elements of a type lie in memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct DatatypeLayout {
     pub(crate) size: u64,
     /// Bytes from an element to the next: negative where a datatype's extent is.
     pub(crate) extent: isize,
@@ -48,16 +48,16 @@ pub(crate) struct Shape {
     pub(crate) plain: bool,
 }
 
-impl Shape {
+impl DatatypeLayout {
     /// Of a datatype that is known to be one.
-    pub(crate) fn of(datatype: MPI_Datatype) -> Result<Shape> {
+    pub(crate) fn of(datatype: MPI_Datatype) -> MpiResult<DatatypeLayout> {
         let (mut lower, mut extent) = (0isize, 0isize);
         // SAFETY: a datatype of the application and places for the results.
         check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
         let size = size(datatype)?;
         // Pairs such as MPI_DOUBLE_INT are predefined and have a gap.
         let plain = lower == 0 && extent as u64 == size && is_predefined(datatype);
-        Ok(Shape { size, extent, plain })
+        Ok(DatatypeLayout { size, extent, plain })
     }
 }
 

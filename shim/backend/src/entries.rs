@@ -1,15 +1,15 @@
 //! What the front calls: the collectives under their C signatures, each in the form of the standard and in the one with large
 //! counts, which also a library without large counts can be called by.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use crate::call::{Call, Counts, Side};
+use crate::call::{CollectiveCall, BlockCounts, CallBuffer};
 use crate::mpi::mpi;
-use crate::result::{Failed, Result, check};
+use crate::result::{MpiErrorCode, MpiResult, check};
 use crate::serve;
 use selection::table::Collective;
 use std::ffi::{c_int, c_void};
 
-type Address = *mut c_void;
-type Constant = *const c_void;
+type MutAddress = *mut c_void;
+type ConstAddress = *const c_void;
 
 /// Defines one collective: its arguments, how its sides are made of them, and how the library is called.
 macro_rules! entry {
@@ -21,11 +21,11 @@ macro_rules! entry {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
             let native = || $native;
-            let (send, receive): ((Constant, Counts, MPI_Datatype), (Address, Counts, MPI_Datatype)) = ($send, $receive);
-            let call = Call {
+            let (send, receive): ((ConstAddress, BlockCounts, MPI_Datatype), (MutAddress, BlockCounts, MPI_Datatype)) = ($send, $receive);
+            let call = CollectiveCall {
                 collective: Collective::$collective,
-                send: Side { at: send.0.cast_mut(), counts: send.1, datatype: send.2 },
-                receive: Side { at: receive.0, counts: receive.1, datatype: receive.2 },
+                send: CallBuffer { at: send.0.cast_mut(), counts: send.1, datatype: send.2 },
+                receive: CallBuffer { at: receive.0, counts: receive.1, datatype: receive.2 },
                 comm: $comm,
                 native: &native,
             };
@@ -37,39 +37,39 @@ macro_rules! entry {
 
 entry!(
     heddle_alltoall, "`MPI_Alltoall`.", Alltoall,
-    (s: Constant, sc: c_int, st: MPI_Datatype, r: Address, rc: c_int, rt: MPI_Datatype, comm: MPI_Comm),
-    (s, Counts::Each(sc.into()), st), (r, Counts::Each(rc.into()), rt), comm,
+    (s: ConstAddress, sc: c_int, st: MPI_Datatype, r: MutAddress, rc: c_int, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, BlockCounts::Each(sc.into()), st), (r, BlockCounts::Each(rc.into()), rt), comm,
     // SAFETY: the application's arguments.
     unsafe { (mpi().call.Alltoall)(s, sc, st, r, rc, rt, comm) }
 );
 entry!(
     heddle_allgather, "`MPI_Allgather`.", Allgather,
-    (s: Constant, sc: c_int, st: MPI_Datatype, r: Address, rc: c_int, rt: MPI_Datatype, comm: MPI_Comm),
-    (s, Counts::Each(sc.into()), st), (r, Counts::Each(rc.into()), rt), comm,
+    (s: ConstAddress, sc: c_int, st: MPI_Datatype, r: MutAddress, rc: c_int, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, BlockCounts::Each(sc.into()), st), (r, BlockCounts::Each(rc.into()), rt), comm,
     // SAFETY: the application's arguments.
     unsafe { (mpi().call.Allgather)(s, sc, st, r, rc, rt, comm) }
 );
 entry!(
     heddle_alltoallv, "`MPI_Alltoallv`.", Alltoallv,
     (
-        s: Constant, sc: *const c_int, sd: *const c_int, st: MPI_Datatype,
-        r: Address, rc: *const c_int, rd: *const c_int, rt: MPI_Datatype, comm: MPI_Comm
+        s: ConstAddress, sc: *const c_int, sd: *const c_int, st: MPI_Datatype,
+        r: MutAddress, rc: *const c_int, rd: *const c_int, rt: MPI_Datatype, comm: MPI_Comm
     ),
-    (s, Counts::Int { counts: sc, places: sd }, st), (r, Counts::Int { counts: rc, places: rd }, rt), comm,
+    (s, BlockCounts::Int { counts: sc, places: sd }, st), (r, BlockCounts::Int { counts: rc, places: rd }, rt), comm,
     // SAFETY: the application's arguments.
     unsafe { (mpi().call.Alltoallv)(s, sc, sd, st, r, rc, rd, rt, comm) }
 );
 entry!(
     heddle_allgatherv, "`MPI_Allgatherv`.", Allgatherv,
-    (s: Constant, sc: c_int, st: MPI_Datatype, r: Address, rc: *const c_int, rd: *const c_int, rt: MPI_Datatype, comm: MPI_Comm),
-    (s, Counts::Each(sc.into()), st), (r, Counts::Int { counts: rc, places: rd }, rt), comm,
+    (s: ConstAddress, sc: c_int, st: MPI_Datatype, r: MutAddress, rc: *const c_int, rd: *const c_int, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, BlockCounts::Each(sc.into()), st), (r, BlockCounts::Int { counts: rc, places: rd }, rt), comm,
     // SAFETY: the application's arguments.
     unsafe { (mpi().call.Allgatherv)(s, sc, st, r, rc, rd, rt, comm) }
 );
 entry!(
     heddle_alltoall_c, "`MPI_Alltoall_c`.", Alltoall,
-    (s: Constant, sc: MPI_Count, st: MPI_Datatype, r: Address, rc: MPI_Count, rt: MPI_Datatype, comm: MPI_Comm),
-    (s, Counts::Each(sc), st), (r, Counts::Each(rc), rt), comm,
+    (s: ConstAddress, sc: MPI_Count, st: MPI_Datatype, r: MutAddress, rc: MPI_Count, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, BlockCounts::Each(sc), st), (r, BlockCounts::Each(rc), rt), comm,
     match mpi().large.Alltoall_c {
         // SAFETY: the application's arguments.
         Some(own) => unsafe { own(s, sc, st, r, rc, rt, comm) },
@@ -82,8 +82,8 @@ entry!(
 );
 entry!(
     heddle_allgather_c, "`MPI_Allgather_c`.", Allgather,
-    (s: Constant, sc: MPI_Count, st: MPI_Datatype, r: Address, rc: MPI_Count, rt: MPI_Datatype, comm: MPI_Comm),
-    (s, Counts::Each(sc), st), (r, Counts::Each(rc), rt), comm,
+    (s: ConstAddress, sc: MPI_Count, st: MPI_Datatype, r: MutAddress, rc: MPI_Count, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, BlockCounts::Each(sc), st), (r, BlockCounts::Each(rc), rt), comm,
     match mpi().large.Allgather_c {
         // SAFETY: the application's arguments.
         Some(own) => unsafe { own(s, sc, st, r, rc, rt, comm) },
@@ -97,10 +97,10 @@ entry!(
 entry!(
     heddle_alltoallv_c, "`MPI_Alltoallv_c`.", Alltoallv,
     (
-        s: Constant, sc: *const MPI_Count, sd: *const isize, st: MPI_Datatype,
-        r: Address, rc: *const MPI_Count, rd: *const isize, rt: MPI_Datatype, comm: MPI_Comm
+        s: ConstAddress, sc: *const MPI_Count, sd: *const isize, st: MPI_Datatype,
+        r: MutAddress, rc: *const MPI_Count, rd: *const isize, rt: MPI_Datatype, comm: MPI_Comm
     ),
-    (s, Counts::Large { counts: sc, places: sd }, st), (r, Counts::Large { counts: rc, places: rd }, rt), comm,
+    (s, BlockCounts::Large { counts: sc, places: sd }, st), (r, BlockCounts::Large { counts: rc, places: rd }, rt), comm,
     match mpi().large.Alltoallv_c {
         // SAFETY: the application's arguments.
         Some(own) => unsafe { own(s, sc, sd, st, r, rc, rd, rt, comm) },
@@ -116,8 +116,8 @@ entry!(
 );
 entry!(
     heddle_allgatherv_c, "`MPI_Allgatherv_c`.", Allgatherv,
-    (s: Constant, sc: MPI_Count, st: MPI_Datatype, r: Address, rc: *const MPI_Count, rd: *const isize, rt: MPI_Datatype, comm: MPI_Comm),
-    (s, Counts::Each(sc), st), (r, Counts::Large { counts: rc, places: rd }, rt), comm,
+    (s: ConstAddress, sc: MPI_Count, st: MPI_Datatype, r: MutAddress, rc: *const MPI_Count, rd: *const isize, rt: MPI_Datatype, comm: MPI_Comm),
+    (s, BlockCounts::Each(sc), st), (r, BlockCounts::Large { counts: rc, places: rd }, rt), comm,
     match mpi().large.Allgatherv_c {
         // SAFETY: the application's arguments.
         Some(own) => unsafe { own(s, sc, st, r, rc, rd, rt, comm) },
@@ -133,7 +133,7 @@ entry!(
 
 /// A call narrowed to the `int` form, in a library that has no other; counts that do not fit are an error.
 fn narrowed(call: impl FnOnce() -> Option<c_int>) -> c_int {
-    call().unwrap_or(Failed::count().0)
+    call().unwrap_or(MpiErrorCode::count().0)
 }
 
 fn int(count: MPI_Count) -> Option<c_int> {
@@ -149,7 +149,7 @@ unsafe fn ints<T: Copy + TryInto<c_int>>(values: *const T, n: usize, skip: bool)
 }
 
 /// Ranks a collective on this communicator exchanges blocks with.
-fn peers(comm: MPI_Comm) -> Result<usize> {
+fn peers(comm: MPI_Comm) -> MpiResult<usize> {
     let (mut inter, mut size) = (0, 0);
     // SAFETY: a communicator of the application and places for the results.
     unsafe {

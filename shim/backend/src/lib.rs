@@ -43,9 +43,9 @@ mod twin;
 mod wires;
 mod within;
 
-use self::call::Call;
-use self::mpi::{Find, mpi};
-use self::result::{Failed, Result};
+use self::call::CollectiveCall;
+use self::mpi::{SymbolFinder, mpi};
+use self::result::{MpiErrorCode, MpiResult};
 use runtime::watch;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -61,7 +61,7 @@ static OFF: AtomicBool = AtomicBool::new(false);
 /// # Safety
 /// `function` and `object` must give those of the MPI library this backend was compiled for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_open(function: Find, object: Find, off: c_int) -> *const c_char {
+pub unsafe extern "C" fn heddle_open(function: SymbolFinder, object: SymbolFinder, off: c_int) -> *const c_char {
     OFF.store(off != 0, Ordering::Relaxed);
     // SAFETY: passed on to the caller.
     if unsafe { mpi::open(function, object) } { std::ptr::null() } else { c"the MPI library lacks a function heddle needs".as_ptr() }
@@ -74,7 +74,7 @@ thread_local! {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn serve(call: &Call) -> c_int {
+pub(crate) unsafe fn serve(call: &CollectiveCall) -> c_int {
     if INSIDE.replace(true) {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
@@ -87,7 +87,7 @@ pub(crate) unsafe fn serve(call: &Call) -> c_int {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn outermost(call: &Call) -> c_int {
+unsafe fn outermost(call: &CollectiveCall) -> c_int {
     if OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null || communicators::known_to_pass_through(call.comm) {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
@@ -96,11 +96,11 @@ unsafe fn outermost(call: &Call) -> c_int {
         let state = match communicators::of(call.comm) {
             Ok(state) => state,
             // The library has told the error handler.
-            Err(Failed(code)) => return code,
+            Err(MpiErrorCode(code)) => return code,
         };
         // SAFETY: passed on to the caller.
         let served = unsafe { through(call, state) };
-        watch::goes_on();
+        watch::end_wait();
         // The library's own routine has told the error handler already; what failed in heddle's own calls
         // is told here.
         served.unwrap_or_else(|failed| {
@@ -113,16 +113,16 @@ unsafe fn outermost(call: &Call) -> c_int {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn through(call: &Call, state: &communicators::CommState) -> Result<c_int> {
+unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> MpiResult<c_int> {
     let within = state.within(call.comm);
     // SAFETY: passed on to the caller.
-    let amount = if state.passes() { None } else { unsafe { call.amount(within.size as usize) } };
+    let amount = if state.passes_through() { None } else { unsafe { call.amount(within.size as usize) } };
     let set = amount.map_or(Ok(None), |amount| state.process_set(call, amount))?;
     match (set, amount) {
         // SAFETY: passed on to the caller.
         (Some(set), Some(amount)) => unsafe { process_set::lock(&set).serve(call, &within, amount) },
         _ => {
-            watch::goes_on();
+            watch::end_wait();
             // SAFETY: passed on to the caller.
             Ok(unsafe { call.native() })
         }
@@ -133,7 +133,7 @@ unsafe fn through(call: &Call, state: &communicators::CommState) -> Result<c_int
 /// job ends, with a message.
 pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        runtime::say::line(&format!("bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"));
+        runtime::say::write_line(&format!("bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"));
         // SAFETY: ends every process of the job.
         unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
         std::process::abort()

@@ -10,8 +10,8 @@
 use crate::abi::MPI_Request;
 use crate::mpi::mpi;
 use crate::quiet::quietly;
-use crate::result::{Result, check};
-use crate::within::Within;
+use crate::result::{MpiResult, check};
+use crate::within::CallComm;
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 
 /// What a rank brings to a meeting, or what all of them have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct MemberFacts {
     /// Which process set of these very members it has; 0 for none.
     pub(crate) set: u64,
     /// Whether it knows the hosts of all members.
@@ -33,7 +33,7 @@ pub(crate) struct Known {
 /// Octets of a vote.
 const VOTE: usize = 18;
 
-impl Known {
+impl MemberFacts {
     fn vote(self, came: bool) -> [u8; VOTE] {
         let mut vote = [0; VOTE];
         vote[..2].copy_from_slice(&[u8::from(came), u8::from(self.hosts)]);
@@ -43,10 +43,10 @@ impl Known {
     }
 
     /// What the votes have in common; `None` unless all came.
-    fn common(self, votes: &[u8]) -> Option<Known> {
+    fn common(self, votes: &[u8]) -> Option<MemberFacts> {
         let all = |fits: &dyn Fn(&[u8]) -> bool| votes.chunks_exact(VOTE).all(fits);
         let first = votes.get(10..VOTE)?.first_chunk()?;
-        all(&|vote| vote[0] == 1).then(|| Known {
+        all(&|vote| vote[0] == 1).then(|| MemberFacts {
             set: if all(&|vote| vote[2..10] == self.set.to_le_bytes()) { self.set } else { 0 },
             hosts: all(&|vote| vote[1] == 1),
             unused: u64::from_le_bytes(*first),
@@ -55,7 +55,7 @@ impl Known {
 }
 
 /// What all members know, if all came within `patience`; the same on every rank that asks. Collective among those.
-pub(crate) fn meet(within: &Within, patience: Duration, known: Known) -> Result<Option<Known>> {
+pub(crate) fn compare_members(within: &CallComm, patience: Duration, known: MemberFacts) -> MpiResult<Option<MemberFacts>> {
     let (mpi, comm) = (mpi(), within.comm);
     let mut barrier = mpi.handle.request_null;
     // SAFETY: a communicator of the application and a place for the request.
@@ -75,7 +75,7 @@ pub(crate) fn meet(within: &Within, patience: Duration, known: Known) -> Result<
     Ok(known.common(&votes))
 }
 
-fn completes(within: &Within, request: &mut MPI_Request, deadline: Option<Instant>) -> Result<bool> {
+fn completes(within: &CallComm, request: &mut MPI_Request, deadline: Option<Instant>) -> MpiResult<bool> {
     let mpi = mpi();
     let (mut done, mut tests): (c_int, u32) = (0, 0);
     loop {
@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn what_all_ranks_know_is_what_none_denies() {
         let common = |votes: &[(u64, bool, bool)]| {
-            let known = |at: u64, &(set, hosts, _): &(u64, bool, bool)| Known { set, hosts, unused: 40 + at };
+            let known = |at: u64, &(set, hosts, _): &(u64, bool, bool)| MemberFacts { set, hosts, unused: 40 + at };
             let all: Vec<u8> = (0..).zip(votes).flat_map(|(at, vote)| known(at, vote).vote(vote.2)).collect();
             known(1, &votes[1]).common(&all)
         };
-        assert_eq!(common(&[(7, true, true), (7, true, true)]), Some(Known { set: 7, hosts: true, unused: 40 }));
-        assert_eq!(common(&[(7, true, true), (8, false, true)]), Some(Known { set: 0, hosts: false, unused: 40 }));
+        assert_eq!(common(&[(7, true, true), (7, true, true)]), Some(MemberFacts { set: 7, hosts: true, unused: 40 }));
+        assert_eq!(common(&[(7, true, true), (8, false, true)]), Some(MemberFacts { set: 0, hosts: false, unused: 40 }));
         assert_eq!(common(&[(7, true, true), (7, true, false)]), None);
     }
 }

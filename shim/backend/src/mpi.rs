@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 /// Looks a symbol of the library up; null where it has none.
-pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+pub(crate) type SymbolFinder = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 pub(crate) type CopyAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 pub(crate) type DeleteAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
@@ -28,7 +28,7 @@ unsafe extern "C" {
 ///
 /// # Safety
 /// `find` must give the library's functions under their names, and `F` be the type of this one.
-unsafe fn function<F: Copy>(find: Find, name: &[u8]) -> Option<F> {
+unsafe fn function<F: Copy>(find: SymbolFinder, name: &[u8]) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     let name = CStr::from_bytes_with_nul(name).ok()?;
     // SAFETY: a C string.
@@ -48,7 +48,7 @@ macro_rules! functions {
         impl $table {
             /// # Safety
             /// `find` must give the library's functions under their names.
-            unsafe fn find(find: Find) -> Option<$table> {
+            unsafe fn find(find: SymbolFinder) -> Option<$table> {
                 Some($table {
                     $($name: {
                         // SAFETY: passed on to the caller; the MPI standard gives this function this signature.
@@ -122,7 +122,7 @@ functions! {
 
 /// Predefined handles: integers in MPICH, addresses inside the library in Open MPI.
 #[derive(Clone, Copy)]
-pub(crate) struct Handles {
+pub(crate) struct MpiHandles {
     pub(crate) byte: MPI_Datatype,
     pub(crate) packed: MPI_Datatype,
     pub(crate) datatype_null: MPI_Datatype,
@@ -134,14 +134,14 @@ pub(crate) struct Handles {
     pub(crate) errors_return: MPI_Errhandler,
 }
 
-impl Handles {
+impl MpiHandles {
     #[cfg(open_mpi)]
-    fn find(find: Find) -> Option<Handles> {
+    fn find(find: SymbolFinder) -> Option<MpiHandles> {
         let address = |name: &CStr| {
             // SAFETY: a C string.
             Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())
         };
-        Some(Handles {
+        Some(MpiHandles {
             byte: MPI_Datatype(address(c"ompi_mpi_byte")?.cast()),
             packed: MPI_Datatype(address(c"ompi_mpi_packed")?.cast()),
             datatype_null: MPI_Datatype(address(c"ompi_mpi_datatype_null")?.cast()),
@@ -155,7 +155,7 @@ impl Handles {
     }
 
     #[cfg(mpich)]
-    fn find(_find: Find) -> Option<Handles> {
+    fn find(_find: SymbolFinder) -> Option<MpiHandles> {
         unsafe extern "C" {
             static HEDDLE_BYTE: MPI_Datatype;
             static HEDDLE_PACKED: MPI_Datatype;
@@ -169,7 +169,7 @@ impl Handles {
         }
         // SAFETY: constants of constants.c.
         unsafe {
-            Some(Handles {
+            Some(MpiHandles {
                 byte: HEDDLE_BYTE,
                 packed: HEDDLE_PACKED,
                 datatype_null: HEDDLE_DATATYPE_NULL,
@@ -185,10 +185,10 @@ impl Handles {
 }
 
 /// The library as a whole.
-pub(crate) struct Mpi {
+pub(crate) struct MpiLibrary {
     pub(crate) call: Functions,
     pub(crate) large: Large,
-    pub(crate) handle: Handles,
+    pub(crate) handle: MpiHandles,
     pub(crate) in_place: *const c_void,
     pub(crate) status_ignore: *mut MPI_Status,
     pub(crate) combiner_named: c_int,
@@ -197,23 +197,23 @@ pub(crate) struct Mpi {
 }
 
 // SAFETY: function addresses and predefined handles, which MPI lets every thread use.
-unsafe impl Send for Mpi {}
+unsafe impl Send for MpiLibrary {}
 // SAFETY: as above; nothing is ever changed.
-unsafe impl Sync for Mpi {}
+unsafe impl Sync for MpiLibrary {}
 
-static MPI: OnceLock<Mpi> = OnceLock::new();
+static MPI: OnceLock<MpiLibrary> = OnceLock::new();
 
 /// Looks everything up, once.
 ///
 /// # Safety
 /// `function` and `object` must give those of the MPI library this crate was compiled for.
-pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
+pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> bool {
     // SAFETY: passed on to the caller.
     let (Some(call), Some(large)) = (unsafe { (Functions::find(function), Large::find(function)) }) else { return false };
-    let Some(handle) = Handles::find(object) else { return false };
+    let Some(handle) = MpiHandles::find(object) else { return false };
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
-        Mpi {
+        MpiLibrary {
             call,
             large,
             handle,
@@ -229,7 +229,7 @@ pub(crate) unsafe fn open(function: Find, object: Find) -> bool {
 }
 
 /// The library. The front opens it before it passes any call.
-pub(crate) fn mpi() -> &'static Mpi {
+pub(crate) fn mpi() -> &'static MpiLibrary {
     match MPI.get() {
         Some(mpi) => mpi,
         None => unreachable!("the front calls heddle_open before any collective"),

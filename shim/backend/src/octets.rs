@@ -1,10 +1,10 @@
 //! Blocks as octets, whatever their datatypes are: the application's own memory where it is plain, else a copy.
-use crate::call::{Call, Outgoing};
-use crate::data::Data;
-use crate::datatype::Shape;
+use crate::call::{CollectiveCall, SendBlocks};
+use crate::data::MpiElements;
+use crate::datatype::DatatypeLayout;
 use crate::mpi::mpi;
-use crate::result::{Failed, Result};
-use crate::within::Within;
+use crate::result::{MpiErrorCode, MpiResult};
+use crate::within::CallComm;
 use std::ffi::c_int;
 
 /// An all-to-all in which `exchange` fills the second blocks from the first ones of all ranks, each `block` octets long; the rank's own is
@@ -13,22 +13,22 @@ use std::ffi::c_int;
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 pub(crate) unsafe fn alltoall(
-    call: &Call,
-    within: &Within,
+    call: &CollectiveCall,
+    within: &CallComm,
     block: usize,
-    exchange: impl FnOnce(&[&[u8]], &mut [&mut [u8]]) -> Result<()>,
-) -> Result<()> {
+    exchange: impl FnOnce(&[&[u8]], &mut [&mut [u8]]) -> MpiResult<()>,
+) -> MpiResult<()> {
     let me = within.rank as u32;
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { Outgoing::of(call, within.size) }?;
+    let outgoing = unsafe { SendBlocks::of(call, within.size) }?;
     let incoming = call.received()?;
     // If its own block does not fit, others still wait for what this rank sends.
     // SAFETY: passed on to the caller.
     let copied = if outgoing.own_block_moves() { unsafe { outgoing.to(me).copy(incoming.of_rank(me)) } } else { Ok(()) };
     let ranks = 0..within.size as u32;
     // SAFETY: passed on to the caller.
-    let packed = unsafe { Packed::of(ranks.clone().map(|rank| outgoing.to(rank)), block) }?;
-    let mut places = Places::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
+    let packed = unsafe { PackedBlocks::of(ranks.clone().map(|rank| outgoing.to(rank)), block) }?;
+    let mut places = ReceiveBlocks::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
     // SAFETY: the application leaves both buffers alone during the call, and its blocks do not overlap.
     exchange(&packed.blocks(), &mut unsafe { places.blocks() })?;
     // SAFETY: passed on to the caller.
@@ -36,28 +36,28 @@ pub(crate) unsafe fn alltoall(
 }
 
 /// Blocks to send as octets: the application's own memory where it is plain, else a copy.
-struct Packed {
+struct PackedBlocks {
     at: Vec<*const u8>,
     length: usize,
     /// Holds what the addresses point to.
     _copy: Vec<u8>,
 }
 
-impl Packed {
+impl PackedBlocks {
     /// # Safety
     /// The buffers must hold what their datatypes say, and stay as they are as long as this lives.
-    unsafe fn of(blocks: impl Iterator<Item = Data>, length: usize) -> Result<Packed> {
-        let blocks: Vec<Data> = blocks.collect();
-        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.packed) || Shape::of(blocks[0].datatype)?.plain;
+    unsafe fn of(blocks: impl Iterator<Item = MpiElements>, length: usize) -> MpiResult<PackedBlocks> {
+        let blocks: Vec<MpiElements> = blocks.collect();
+        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.packed) || DatatypeLayout::of(blocks[0].datatype)?.plain;
         if plain {
-            return Ok(Packed { at: blocks.iter().map(|b| b.at.cast_const().cast()).collect(), length, _copy: Vec::new() });
+            return Ok(PackedBlocks { at: blocks.iter().map(|b| b.at.cast_const().cast()).collect(), length, _copy: Vec::new() });
         }
         let mut copy = room(length.saturating_mul(blocks.len()))?;
         for (block, place) in blocks.iter().zip(copy.chunks_exact_mut(length)) {
             // SAFETY: passed on to the caller.
             unsafe { block.copy(octets_of(place)) }?;
         }
-        Ok(Packed { at: copy.chunks_exact(length).map(<[u8]>::as_ptr).collect(), length, _copy: copy })
+        Ok(PackedBlocks { at: copy.chunks_exact(length).map(<[u8]>::as_ptr).collect(), length, _copy: copy })
     }
 
     fn blocks(&self) -> Vec<&[u8]> {
@@ -67,18 +67,18 @@ impl Packed {
 }
 
 /// Where blocks are received as octets: the application's own memory where it is plain, else aside.
-pub(crate) struct Places {
-    blocks: Vec<Data>,
+pub(crate) struct ReceiveBlocks {
+    blocks: Vec<MpiElements>,
     length: usize,
     aside: Option<Vec<u8>>,
 }
 
-impl Places {
-    pub(crate) fn of(blocks: impl Iterator<Item = Data>, length: usize) -> Result<Places> {
-        let blocks: Vec<Data> = blocks.collect();
-        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.byte) || Shape::of(blocks[0].datatype)?.plain;
+impl ReceiveBlocks {
+    pub(crate) fn of(blocks: impl Iterator<Item = MpiElements>, length: usize) -> MpiResult<ReceiveBlocks> {
+        let blocks: Vec<MpiElements> = blocks.collect();
+        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.byte) || DatatypeLayout::of(blocks[0].datatype)?.plain;
         let aside = if plain { None } else { Some(room(length.saturating_mul(blocks.len()))?) };
-        Ok(Places { blocks, length, aside })
+        Ok(ReceiveBlocks { blocks, length, aside })
     }
 
     /// # Safety
@@ -95,7 +95,7 @@ impl Places {
     ///
     /// # Safety
     /// The buffer must hold what its datatype says.
-    pub(crate) unsafe fn pack(&mut self, rank: u32) -> Result<()> {
+    pub(crate) unsafe fn pack(&mut self, rank: u32) -> MpiResult<()> {
         let Some(aside) = &mut self.aside else { return Ok(()) };
         let begin = rank as usize * self.length;
         // SAFETY: passed on to the caller.
@@ -106,7 +106,7 @@ impl Places {
     ///
     /// # Safety
     /// The buffers must have room for what their datatypes say.
-    pub(crate) unsafe fn unpack(&self, me: u32) -> Result<()> {
+    pub(crate) unsafe fn unpack(&self, me: u32) -> MpiResult<()> {
         let Some(aside) = &self.aside else { return Ok(()) };
         for (rank, (block, octets)) in (0..).zip(self.blocks.iter().zip(aside.chunks_exact(self.length))) {
             if rank != me {
@@ -119,13 +119,13 @@ impl Places {
 }
 
 /// Octets as elements of any type, as the standard lets them be sent and received (MPI-4.1, 5.2: MPI_PACKED).
-pub(crate) fn octets_of(octets: &[u8]) -> Data {
-    Data { at: octets.as_ptr().cast_mut().cast(), count: octets.len() as c_int, datatype: mpi().handle.packed }
+pub(crate) fn octets_of(octets: &[u8]) -> MpiElements {
+    MpiElements { at: octets.as_ptr().cast_mut().cast(), count: octets.len() as c_int, datatype: mpi().handle.packed }
 }
 
-pub(crate) fn room(octets: usize) -> Result<Vec<u8>> {
+pub(crate) fn room(octets: usize) -> MpiResult<Vec<u8>> {
     let mut room = Vec::new();
-    room.try_reserve_exact(octets).map_err(|_| Failed::no_memory())?;
+    room.try_reserve_exact(octets).map_err(|_| MpiErrorCode::no_memory())?;
     room.resize(octets, 0);
     Ok(room)
 }

@@ -2,16 +2,16 @@
 //!
 //! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of one call is awaited in that call, so the
 //! next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
-use crate::call::{Blocks, Call, Outgoing};
-use crate::data::Data;
+use crate::call::{RankBlocks, CollectiveCall, SendBlocks};
+use crate::data::MpiElements;
 use crate::mpi::mpi;
 use crate::octets::{self, room};
-use crate::requests::Requests;
-use crate::result::{Failed, Result};
-use crate::twin::Twin;
-use crate::within::Within;
+use crate::requests::PendingRequests;
+use crate::result::{MpiErrorCode, MpiResult};
+use crate::twin::PrivateComm;
+use crate::within::CallComm;
 use runtime::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
-use schedules::slice::Token;
+use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
 use std::ffi::c_int;
 
@@ -26,9 +26,9 @@ const FIRST_TOKEN: c_int = 2;
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, within: &Within, twin: &Twin, parts: &[RankPart]) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &CollectiveCall, within: &CallComm, twin: &PrivateComm, parts: &[RankPart]) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { Outgoing::of(call, within.size) }?;
+    let outgoing = unsafe { SendBlocks::of(call, within.size) }?;
     let incoming = call.received()?;
     let me = within.rank as u32;
     // If its own block does not fit, others still wait for what this rank sends.
@@ -45,7 +45,7 @@ pub(crate) unsafe fn alltoall(call: &Call, within: &Within, twin: &Twin, parts: 
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn allgather(call: &Call, twin: &Twin, parts: &[RankPart]) -> Result<()> {
+pub(crate) unsafe fn allgather(call: &CollectiveCall, twin: &PrivateComm, parts: &[RankPart]) -> MpiResult<()> {
     let incoming = call.received()?;
     let me = twin.rank as u32;
     // If its own block does not fit, others still wait for what this rank passes on.
@@ -61,7 +61,7 @@ pub(crate) unsafe fn allgather(call: &Call, twin: &Twin, parts: &[RankPart]) -> 
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn passed_on(call: &Call, within: &Within, twin: &Twin, parts: &[RankPart], at_once: usize, block: usize) -> Result<()> {
+pub(crate) unsafe fn passed_on(call: &CollectiveCall, within: &CallComm, twin: &PrivateComm, parts: &[RankPart], at_once: usize, block: usize) -> MpiResult<()> {
     let window = ExchangeWindow { receives: usize::MAX, sends: at_once };
     // SAFETY: passed on to the caller.
     unsafe {
@@ -78,9 +78,9 @@ pub(crate) unsafe fn passed_on(call: &Call, within: &Within, twin: &Twin, parts:
 /// Where the octets of a piece lie.
 trait PiecePlaces {
     /// Where a piece comes to.
-    fn incoming(&mut self, piece: TransferPiece) -> Result<Data>;
+    fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements>;
     /// Where a piece that is sent lies.
-    fn outgoing(&mut self, piece: TransferPiece) -> Result<Data>;
+    fn outgoing(&mut self, piece: TransferPiece) -> MpiResult<MpiElements>;
     /// A piece has come.
     fn arrived(&mut self, _piece: TransferPiece) {}
     /// A piece has gone.
@@ -93,16 +93,16 @@ trait PiecePlaces {
 struct InPlace<'a> {
     part: &'a RankPart,
     /// Where the rank's own blocks are; in an allgather they are among those that come.
-    outgoing: Option<&'a Outgoing>,
-    incoming: Blocks,
+    outgoing: Option<&'a SendBlocks>,
+    incoming: RankBlocks,
 }
 
 impl PiecePlaces for InPlace<'_> {
-    fn incoming(&mut self, piece: TransferPiece) -> Result<Data> {
+    fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
         Ok(self.incoming.of_rank(self.part.receives[piece.transfer].blocks[piece.block].src))
     }
 
-    fn outgoing(&mut self, piece: TransferPiece) -> Result<Data> {
+    fn outgoing(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
         let block = self.part.sends[piece.transfer].blocks[piece.block].block;
         Ok(self.outgoing.map_or_else(|| self.incoming.of_rank(block.src), |outgoing| outgoing.to(block.dst)))
     }
@@ -126,7 +126,7 @@ struct Packed<'a, 'b> {
 }
 
 impl Packed<'_, '_> {
-    fn pack(&self, send: &OutgoingTransfer) -> Result<Vec<u8>> {
+    fn pack(&self, send: &OutgoingTransfer) -> MpiResult<Vec<u8>> {
         let mut message = room(send.blocks.len() * self.block)?;
         for (block, place) in send.blocks.iter().zip(message.chunks_exact_mut(self.block)) {
             place.copy_from_slice(match block.origin {
@@ -139,13 +139,13 @@ impl Packed<'_, '_> {
 }
 
 impl PiecePlaces for Packed<'_, '_> {
-    fn incoming(&mut self, piece: TransferPiece) -> Result<Data> {
+    fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
         let message = &mut self.received[piece.transfer];
         *message = room(self.part.receives[piece.transfer].blocks.len() * self.block)?;
         Ok(octets_at(message))
     }
 
-    fn outgoing(&mut self, piece: TransferPiece) -> Result<Data> {
+    fn outgoing(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
         let mut message = self.pack(&self.part.sends[piece.transfer])?;
         let at = octets_at(&mut message);
         self.sent.push((piece, message));
@@ -169,32 +169,32 @@ impl PiecePlaces for Packed<'_, '_> {
     }
 }
 
-fn octets_at(message: &mut [u8]) -> Data {
+fn octets_at(message: &mut [u8]) -> MpiElements {
     // The plan leaves calls with longer messages to others.
-    Data { at: message.as_mut_ptr().cast(), count: message.len() as c_int, datatype: mpi().handle.byte }
+    MpiElements { at: message.as_mut_ptr().cast(), count: message.len() as c_int, datatype: mpi().handle.byte }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Done {
+enum TransferCompletion {
     Received(TransferPiece),
     Sent(TransferPiece),
-    Taken(Token),
+    Taken(SyncToken),
     Given,
 }
 
 /// Messages of one call.
 struct MessageCarrier<'a, P> {
-    twin: &'a Twin,
+    twin: &'a PrivateComm,
     part: &'a RankPart,
     places: P,
-    requests: Requests<Done>,
+    requests: PendingRequests<TransferCompletion>,
     /// What has happened, and what happened without any message: blocks of nothing.
-    done: Vec<Done>,
+    done: Vec<TransferCompletion>,
 }
 
 impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
-    fn carry_out(call: &Call, twin: &'a Twin, part: &'a RankPart, places: P, window: ExchangeWindow) -> Result<()> {
-        let mut carrier = MessageCarrier { twin, part, places, requests: Requests::new(), done: Vec::new() };
+    fn carry_out(call: &CollectiveCall, twin: &'a PrivateComm, part: &'a RankPart, places: P, window: ExchangeWindow) -> MpiResult<()> {
+        let mut carrier = MessageCarrier { twin, part, places, requests: PendingRequests::new(), done: Vec::new() };
         let outcome = carry_out(part, &mut carrier, window, &call.collective);
         if !carrier.requests.is_empty() {
             carrier.places.leak();
@@ -204,40 +204,40 @@ impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
 }
 
 impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
-    type Failure = Failed;
+    type Failure = MpiErrorCode;
     const PASSES_ON_PARTS: bool = false;
 
-    fn receive(&mut self, piece: TransferPiece) -> Result<()> {
+    fn receive(&mut self, piece: TransferPiece) -> MpiResult<()> {
         let (data, from) = (self.places.incoming(piece)?, self.part.receives[piece.transfer].peer);
         if data.count == 0 {
-            self.done.push(Done::Received(piece));
+            self.done.push(TransferCompletion::Received(piece));
         } else {
             // SAFETY: the buffer is left alone during the call, and the call waits for every request.
-            self.requests.add(unsafe { self.twin.receive(data, from as c_int, DATA) }?, Done::Received(piece));
+            self.requests.add(unsafe { self.twin.receive(data, from as c_int, DATA) }?, TransferCompletion::Received(piece));
         }
         Ok(())
     }
 
-    fn send(&mut self, piece: TransferPiece) -> Result<()> {
+    fn send(&mut self, piece: TransferPiece) -> MpiResult<()> {
         let (data, to) = (self.places.outgoing(piece)?, self.part.sends[piece.transfer].peer);
         if data.count == 0 {
-            self.done.push(Done::Sent(piece));
+            self.done.push(TransferCompletion::Sent(piece));
         } else {
             // SAFETY: the buffer stays as it is during the call, and the call waits for every request.
-            self.requests.add(unsafe { self.twin.send(data, to as c_int, DATA) }?, Done::Sent(piece));
+            self.requests.add(unsafe { self.twin.send(data, to as c_int, DATA) }?, TransferCompletion::Sent(piece));
         }
         Ok(())
     }
 
-    fn expect(&mut self, token: Token) -> Result<()> {
+    fn expect(&mut self, token: SyncToken) -> MpiResult<()> {
         // SAFETY: no buffer.
-        self.requests.add(unsafe { self.twin.receive(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Taken(token));
+        self.requests.add(unsafe { self.twin.receive(MpiElements::nothing(), token.peer as c_int, tag(token)) }?, TransferCompletion::Taken(token));
         Ok(())
     }
 
-    fn give(&mut self, token: Token) -> Result<()> {
+    fn give(&mut self, token: SyncToken) -> MpiResult<()> {
         // SAFETY: no buffer.
-        self.requests.add(unsafe { self.twin.send(Data::nothing(), token.peer as c_int, tag(token)) }?, Done::Given);
+        self.requests.add(unsafe { self.twin.send(MpiElements::nothing(), token.peer as c_int, tag(token)) }?, TransferCompletion::Given);
         Ok(())
     }
 
@@ -245,28 +245,28 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
         self.requests.is_empty() && self.done.is_empty()
     }
 
-    fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<()> {
+    fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> MpiResult<()> {
         if self.done.is_empty() {
             self.requests.wait_some(&mut self.done)?;
         }
         for done in self.done.drain(..) {
             match done {
-                Done::Received(piece) => {
+                TransferCompletion::Received(piece) => {
                     self.places.arrived(piece);
                     events.extend([CarrierEvent::Arriving(piece), CarrierEvent::Arrived(piece)]);
                 }
-                Done::Sent(piece) => {
+                TransferCompletion::Sent(piece) => {
                     self.places.gone(piece);
                     events.push(CarrierEvent::Gone(piece));
                 }
-                Done::Taken(token) => events.push(CarrierEvent::Taken(token)),
-                Done::Given => {}
+                TransferCompletion::Taken(token) => events.push(CarrierEvent::Taken(token)),
+                TransferCompletion::Given => {}
             }
         }
         Ok(())
     }
 }
 
-fn tag(token: Token) -> c_int {
+fn tag(token: SyncToken) -> c_int {
     FIRST_TOKEN + token.id as c_int
 }

@@ -1,22 +1,22 @@
 //! What this process knows as a member of a process set: the members of a communicator, of its duplicates, and of others that have the
 //! same members in the same order. They follow an epoch together, and agree on it at calls on any of these communicators.
-use crate::call::{Amount, Call};
-use crate::meeting::{self, Known};
+use crate::call::{CallAmount, CollectiveCall};
+use crate::meeting::{self, MemberFacts};
 use crate::mpi::mpi;
 use crate::registry::WorldRanks;
-use crate::result::{Result, check};
+use crate::result::{MpiResult, check};
 use crate::root_rank::RootRank;
-use crate::twin::Twin;
-use crate::wires::{self, Wires};
-use crate::within::Within;
+use crate::twin::PrivateComm;
+use crate::wires::{self, MeshState};
+use crate::within::CallComm;
 use crate::{point_to_point, registry};
-use directory::epoch::Lean;
-use runtime::pace::Pace;
-use runtime::plan::{Follow, Prospect};
-use runtime::settings::{self, Force};
-use runtime::word::Word;
+use directory::epoch::LeanEpoch;
+use runtime::pace::AgreementPace;
+use runtime::plan::{FollowedEpoch, UnplannedEpoch};
+use runtime::settings::{self, ForcedWays};
+use runtime::word::RootDirective;
 use runtime::{say, watch};
-use selection::table::{Carrier, Collective, Mpi, Way};
+use selection::table::{DataCarrier, Collective, Mpi, Way};
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,12 +32,12 @@ const MOST_OVER_TCP: u64 = 1 << 30;
 
 /// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in turn.
 #[derive(Debug, Default)]
-struct Row {
+struct CallRow {
     kind: Option<(Collective, u64)>,
     calls: u64,
 }
 
-impl Row {
+impl CallRow {
     /// Counts a call; gives how many of its kind came just before.
     fn count(&mut self, collective: Collective, block: u64) -> u64 {
         let same = self.kind.replace((collective, block)) == Some((collective, block));
@@ -48,21 +48,21 @@ impl Row {
 
 /// What is followed.
 #[derive(Debug, Default)]
-enum Followed {
+enum FollowState {
     /// The library's own routines run.
     #[default]
     Nothing,
     /// An epoch for which nobody has asked for another way yet.
-    Unplanned(Box<Prospect>),
-    Planned(Box<Follow>),
+    Unplanned(Box<UnplannedEpoch>),
+    Planned(Box<FollowedEpoch>),
 }
 
 /// Whether there is a communicator of the runtime's own for messages.
 #[derive(Debug, Default)]
-enum Messages {
+enum PrivateCommState {
     #[default]
     Untried,
-    Over(Twin),
+    Over(PrivateComm),
     /// The library had none to give to some rank; nobody tries again.
     Refused,
 }
@@ -73,11 +73,11 @@ pub(crate) struct ProcessSet {
     rank: u32,
     /// The host of each rank.
     hosts: Vec<String>,
-    pace: Pace,
-    row: Row,
-    followed: Followed,
-    messages: Messages,
-    wires: Wires,
+    pace: AgreementPace,
+    row: CallRow,
+    followed: FollowState,
+    messages: PrivateCommState,
+    wires: MeshState,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
 }
@@ -103,22 +103,22 @@ const ONCE_BITTEN: Duration = Duration::from_millis(50);
 
 /// The process set of a communicator's members, who meet now; `None` if not all of them come, or if all are on one
 /// host, where no epoch ever gives them a network to schedule. Collective.
-pub(crate) fn join(within: &Within) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
+pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>>> {
     let patience = settings::patience(|name| std::env::var(name).ok());
     let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) { patience.min(ONCE_BITTEN) } else { patience };
     let size = within.size;
-    watch::waits(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
+    watch::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
     let members = registry::members(within)?;
     // Threads that call at once have no common order, in which a process set could agree on anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
     let living = shared.and_then(registry::find);
     let hosts = members.as_ref().and_then(registry::hosts);
-    let known = Known {
+    let known = MemberFacts {
         set: living.as_ref().map_or(0, |(number, _)| *number),
         hosts: hosts.is_some(),
         unused: members.as_ref().map_or(0, |members| registry::unused_number(members, within.rank)),
     };
-    let Some(common) = meeting::meet(within, patience, known)? else {
+    let Some(common) = meeting::compare_members(within, patience, known)? else {
         if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
             not_everybody(within, patience);
         }
@@ -149,7 +149,7 @@ pub(crate) fn join(within: &Within) -> Result<Option<Arc<Mutex<ProcessSet>>>> {
 }
 
 /// The host of each member, as MPI calls it. Collective.
-fn ask_hosts(within: &Within) -> Result<Vec<String>> {
+fn ask_hosts(within: &CallComm) -> MpiResult<Vec<String>> {
     let (mut name, mut length) = ([0u8; NAME], 0);
     // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
     check(unsafe { (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length) })?;
@@ -162,9 +162,9 @@ fn text(name: &[u8]) -> String {
 }
 
 /// Two ranks say it, in case rank 0 is the one without the runtime.
-fn not_everybody(within: &Within, patience: Duration) {
+fn not_everybody(within: &CallComm, patience: Duration) {
     if within.rank < 2 {
-        say::once(&format!(
+        say::write_line_once(&format!(
             "communicator of {} ranks: not all came to a collective within {} s (HEDDLE_PATIENCE); one is late, or heddle is loaded \
              on some of them only, or HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines run on it. Load heddle on all ranks or on none: where some lack it, \
              non-blocking collectives of the program may fail",
@@ -175,16 +175,16 @@ fn not_everybody(within: &Within, patience: Duration) {
 }
 
 impl ProcessSet {
-    fn new(within: &Within, hosts: Vec<String>, members: Option<&WorldRanks>) -> ProcessSet {
+    fn new(within: &CallComm, hosts: Vec<String>, members: Option<&WorldRanks>) -> ProcessSet {
         let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts, members)));
         ProcessSet {
             rank: within.rank as u32,
             hosts,
-            pace: Pace::new(1),
-            row: Row::default(),
-            followed: Followed::Nothing,
-            messages: Messages::Untried,
-            wires: Wires::default(),
+            pace: AgreementPace::new(1),
+            row: CallRow::default(),
+            followed: FollowState::Nothing,
+            messages: PrivateCommState::Untried,
+            wires: MeshState::default(),
             root,
         }
     }
@@ -193,13 +193,13 @@ impl ProcessSet {
     ///
     /// # Safety
     /// As the MPI standard says of the call's arguments.
-    pub(crate) unsafe fn serve(&mut self, call: &Call, within: &Within, amount: Amount) -> Result<i32> {
+    pub(crate) unsafe fn serve(&mut self, call: &CollectiveCall, within: &CallComm, amount: CallAmount) -> MpiResult<i32> {
         if self.pace.due(self.hosts.len() as u64, amount.known_to_all()) {
             self.agree(within)?;
         }
         let amount = if amount.differs { self.mean(within, amount)? } else { amount };
         let way = self.way(call, within, amount)?;
-        watch::waits(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
+        watch::begin_wait(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
         let followed = &self.followed;
         let why = || followed.why(call.collective, amount.block, way);
         let timer = self.root.as_mut().map(|root| root.begin(call.collective, way, amount.block, why));
@@ -217,7 +217,7 @@ impl ProcessSet {
     }
 
     /// What all ranks together move, where each of them knows its own part; this rank's own where nobody needs to know. Collective.
-    fn mean(&mut self, within: &Within, own: Amount) -> Result<Amount> {
+    fn mean(&mut self, within: &CallComm, own: CallAmount) -> MpiResult<CallAmount> {
         if !self.followed.takes_part(Collective::Alltoallv) {
             return Ok(own);
         }
@@ -232,23 +232,23 @@ impl ProcessSet {
         let ranks = self.hosts.len() as u64;
         let block = sum.div_ceil(ranks);
         self.pace.add(ranks, block);
-        Ok(Amount { block, fits, ..own })
+        Ok(CallAmount { block, fits, ..own })
     }
 
     /// # Safety
     /// As the MPI standard says of the call's arguments.
-    unsafe fn carry_out(&mut self, call: &Call, within: &Within, way: Way, block: usize) -> Result<i32> {
-        let (Followed::Planned(follow), true) = (&self.followed, way != Way::Native) else {
+    unsafe fn carry_out(&mut self, call: &CollectiveCall, within: &CallComm, way: Way, block: usize) -> MpiResult<i32> {
+        let (FollowState::Planned(follow), true) = (&self.followed, way != Way::Native) else {
             // SAFETY: passed on to the caller.
             return Ok(unsafe { call.native() });
         };
-        let mesh = self.wires.mesh().filter(|_| way.carrier() == Some(Carrier::Tcp));
+        let mesh = self.wires.mesh().filter(|_| way.carrier() == Some(DataCarrier::Tcp));
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
                 (Way::Ring { .. }, Some(mesh), _) => wires::allgather(call, within, mesh, follow.parts(way), block)?,
                 (_, Some(mesh), _) => wires::alltoall(call, within, mesh, follow.parts(way), block)?,
-                (_, None, Messages::Over(twin)) => twin.quietly(|| by_messages(call, within, way, twin, follow, block))?,
+                (_, None, PrivateCommState::Over(twin)) => twin.quietly(|| by_messages(call, within, way, twin, follow, block))?,
                 (_, None, _) => return Ok(call.native()),
             }
         }
@@ -256,19 +256,19 @@ impl ProcessSet {
     }
 
     /// The same on every rank. Plans, connects and makes what else the way asks for, where it does so first. Collective.
-    fn way(&mut self, call: &Call, within: &Within, amount: Amount) -> Result<Way> {
-        let Amount { block, fits, .. } = amount;
+    fn way(&mut self, call: &CollectiveCall, within: &CallComm, amount: CallAmount) -> MpiResult<Way> {
+        let CallAmount { block, fits, .. } = amount;
         if block == 0 || !fits || !self.followed.may_differ(call.collective, block) {
             return Ok(Way::Native);
         }
         self.plan(within)?;
-        let Followed::Planned(follow) = &self.followed else { return Ok(Way::Native) };
+        let FollowState::Planned(follow) = &self.followed else { return Ok(Way::Native) };
         let mut way = follow.way(call.collective, block, self.row.count(call.collective, block));
-        if way.carrier() == Some(Carrier::Tcp) {
-            watch::waits(|| format!("rank {}: the connections of all ranks", within.rank));
+        if way.carrier() == Some(DataCarrier::Tcp) {
+            watch::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
             let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
             let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
-            if connects && self.wires.up(within, follow)? {
+            if connects && self.wires.ensure_connected(within, follow)? {
                 return Ok(way);
             }
             way = follow.way_without_tcp(call.collective, block, way);
@@ -277,12 +277,12 @@ impl ProcessSet {
     }
 
     /// Rank 0 tells what it has heard of the shared directory. Collective.
-    fn agree(&mut self, within: &Within) -> Result<()> {
-        watch::waits(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
+    fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
+        watch::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
         let mut header = [0u8; 8];
         let mut body = Vec::new();
         if let Some(root) = &mut self.root {
-            let (word, next) = root.speak(self.pace.done());
+            let (word, next) = root.next_directive(self.pace.done());
             body = word.to_bytes();
             header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
             header[4..].copy_from_slice(&next.to_le_bytes());
@@ -292,22 +292,22 @@ impl ProcessSet {
         body.resize(length as usize, 0);
         within.broadcast(&mut body)?;
         if let Some(root) = &mut self.root {
-            root.spoken();
+            root.directive_sent();
         }
-        self.pace = Pace::new(next);
-        match Word::from_bytes(&body) {
-            Word::Keep => {}
-            Word::Aside(problem) => self.stand_aside(problem),
-            Word::Follow { lean, force } => self.take_up(&lean, force),
+        self.pace = AgreementPace::new(next);
+        match RootDirective::from_bytes(&body) {
+            RootDirective::Keep => {}
+            RootDirective::Aside(problem) => self.stand_aside(problem),
+            RootDirective::Follow { lean, force } => self.take_up(&lean, force),
         }
         Ok(())
     }
 
     /// What rank 0 has read every rank can read: they have the same octets.
-    fn take_up(&mut self, lean: &[u8], force: Force) {
-        match Lean::from_bytes(lean) {
+    fn take_up(&mut self, lean: &[u8], force: ForcedWays) {
+        match LeanEpoch::from_bytes(lean) {
             Ok(lean) => {
-                self.followed = Followed::Unplanned(Box::new(Prospect::new(lean, MPI, force)));
+                self.followed = FollowState::Unplanned(Box::new(UnplannedEpoch::new(lean, MPI, force)));
                 if let Some(root) = &mut self.root {
                     root.follows();
                 }
@@ -318,12 +318,12 @@ impl ProcessSet {
 
     /// Plans, if nobody has, and makes sure that all ranks have the same plan. Planning only computes, so a panic in it may be caught.
     /// Collective.
-    fn plan(&mut self, within: &Within) -> Result<()> {
-        let Followed::Unplanned(prospect) = &self.followed else { return Ok(()) };
+    fn plan(&mut self, within: &CallComm) -> MpiResult<()> {
+        let FollowState::Unplanned(prospect) = &self.followed else { return Ok(()) };
         let planned = catch_unwind(AssertUnwindSafe(|| prospect.plan(&self.hosts, self.rank).map_err(|e| e.to_string())))
             .unwrap_or_else(|_| Err("planning for this communicator failed; please report this".into()));
-        watch::waits(|| format!("{}: the plans of all ranks", self.me()));
-        let own = planned.as_ref().map_or(0, Follow::digest).to_le_bytes();
+        watch::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
+        let own = planned.as_ref().map_or(0, FollowedEpoch::digest).to_le_bytes();
         let same = within.gather_all(&own)?.chunks(own.len()).all(|digest| digest == own);
         match planned {
             Ok(follow) if same => {
@@ -331,7 +331,7 @@ impl ProcessSet {
                     root.planned(&follow);
                 }
                 self.wires.pace(within.rank as u32, &follow);
-                self.followed = Followed::Planned(Box::new(follow));
+                self.followed = FollowState::Planned(Box::new(follow));
             }
             Err(problem) if same => self.stand_aside(problem),
             _ => self.stand_aside("the ranks came to different plans; do all hosts have the same version of heddle?".into()),
@@ -340,16 +340,16 @@ impl ProcessSet {
     }
 
     fn stand_aside(&mut self, problem: String) {
-        self.followed = Followed::Nothing;
+        self.followed = FollowState::Nothing;
         if let Some(root) = &mut self.root {
-            root.stands_aside(problem);
+            root.stand_aside(problem);
         }
     }
 
     /// No communicator has it any more, but the next one may: what it holds is given back, what it knows stays.
-    pub(crate) fn rest(&mut self) {
-        self.wires = Wires::default();
-        if let Messages::Over(mut twin) = std::mem::take(&mut self.messages) {
+    pub(crate) fn release_resources(&mut self) {
+        self.wires = MeshState::default();
+        if let PrivateCommState::Over(mut twin) = std::mem::take(&mut self.messages) {
             twin.free();
         }
     }
@@ -359,13 +359,13 @@ impl ProcessSet {
         if let Some(mut root) = self.root.take() {
             root.finish();
         }
-        self.rest();
+        self.release_resources();
     }
 }
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn by_messages(call: &Call, within: &Within, way: Way, twin: &Twin, follow: &Follow, block: usize) -> Result<()> {
+unsafe fn by_messages(call: &CollectiveCall, within: &CallComm, way: Way, twin: &PrivateComm, follow: &FollowedEpoch, block: usize) -> MpiResult<()> {
     let parts = follow.parts(way);
     // SAFETY: passed on to the caller.
     unsafe {
@@ -379,45 +379,45 @@ unsafe fn by_messages(call: &Call, within: &Within, way: Way, twin: &Twin, follo
     }
 }
 
-impl Followed {
+impl FollowState {
     fn may_differ(&self, collective: Collective, block: u64) -> bool {
         match self {
-            Followed::Nothing => false,
-            Followed::Unplanned(prospect) => prospect.may_differ(collective, block),
-            Followed::Planned(follow) => follow.takes_part(collective),
+            FollowState::Nothing => false,
+            FollowState::Unplanned(prospect) => prospect.may_differ(collective, block),
+            FollowState::Planned(follow) => follow.takes_part(collective),
         }
     }
 
     fn takes_part(&self, collective: Collective) -> bool {
         match self {
-            Followed::Nothing => false,
-            Followed::Unplanned(prospect) => prospect.takes_part(collective),
-            Followed::Planned(follow) => follow.takes_part(collective),
+            FollowState::Nothing => false,
+            FollowState::Unplanned(prospect) => prospect.takes_part(collective),
+            FollowState::Planned(follow) => follow.takes_part(collective),
         }
     }
 
     /// Why a call goes a way, for people.
     fn why(&self, collective: Collective, block: u64, way: Way) -> String {
         match self {
-            Followed::Nothing => String::new(),
-            Followed::Unplanned(prospect) => prospect.why(collective, block),
-            Followed::Planned(follow) => follow.why(collective, block, way),
+            FollowState::Nothing => String::new(),
+            FollowState::Unplanned(prospect) => prospect.why(collective, block),
+            FollowState::Planned(follow) => follow.why(collective, block, way),
         }
     }
 }
 
-impl Messages {
+impl PrivateCommState {
     /// Whether there is such a communicator; it is made now if nobody tried before. Collective.
-    fn up(&mut self, within: &Within) -> Result<bool> {
-        if let Messages::Untried = self {
-            let twin = if within.everywhere(Twin::may_be_made())? { Twin::of(within).ok() } else { None };
-            let everywhere = within.everywhere(twin.is_some())?;
+    fn up(&mut self, within: &CallComm) -> MpiResult<bool> {
+        if let PrivateCommState::Untried = self {
+            let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? { PrivateComm::of(within).ok() } else { None };
+            let everywhere = within.holds_on_all_ranks(twin.is_some())?;
             if !everywhere {
-                say::once("the MPI library has no communicator left for heddle; its own routines run");
+                say::write_line_once("the MPI library has no communicator left for heddle; its own routines run");
             }
             // Where a rank has none, those of the others stay as they are: to give one back takes all its members.
-            *self = twin.filter(|_| everywhere).map_or(Messages::Refused, Messages::Over);
+            *self = twin.filter(|_| everywhere).map_or(PrivateCommState::Refused, PrivateCommState::Over);
         }
-        Ok(matches!(self, Messages::Over(_)))
+        Ok(matches!(self, PrivateCommState::Over(_)))
     }
 }

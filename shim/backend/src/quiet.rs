@@ -27,19 +27,19 @@ fn now() -> MutexGuard<'static, Vec<QuietComm>> {
 
 /// Runs `ask`, whose errors on `comm` come back as codes and reach no handler.
 pub(crate) fn quietly<T>(comm: MPI_Comm, ask: impl FnOnce() -> T) -> T {
-    let _quiet = Quiet::on(comm);
+    let _quiet = QuietGuard::on(comm);
     ask()
 }
 
 /// As long as it lives, `0` is quiet; `None` where the library refused.
-struct Quiet(Option<MPI_Comm>);
+struct QuietGuard(Option<MPI_Comm>);
 
-impl Quiet {
-    fn on(comm: MPI_Comm) -> Quiet {
+impl QuietGuard {
+    fn on(comm: MPI_Comm) -> QuietGuard {
         let (mpi, mut now) = (mpi(), now());
         if let Some(quiet) = now.iter_mut().find(|quiet| quiet.comm == comm) {
             quiet.calls += 1;
-            return Quiet(Some(comm));
+            return QuietGuard(Some(comm));
         }
         let mut handler = mpi.handle.errors_return;
         // SAFETY: a communicator of the application and a place for its handler.
@@ -47,14 +47,14 @@ impl Quiet {
             check((mpi.call.Comm_get_errhandler)(comm, &mut handler))
                 .and_then(|()| check((mpi.call.Comm_set_errhandler)(comm, mpi.handle.errors_return)))
         };
-        Quiet(set.is_ok().then(|| {
+        QuietGuard(set.is_ok().then(|| {
             now.push(QuietComm { comm, calls: 1, handler });
             comm
         }))
     }
 }
 
-impl Drop for Quiet {
+impl Drop for QuietGuard {
     fn drop(&mut self) {
         let Some(comm) = self.0 else { return };
         let (mpi, mut now) = (mpi(), now());

@@ -4,8 +4,8 @@ use crate::abi::MPI_Group;
 use crate::mpi::mpi;
 use crate::process_set::{self, ProcessSet};
 use crate::quiet::quietly;
-use crate::result::{Result, check};
-use crate::within::Within;
+use crate::result::{MpiResult, check};
+use crate::within::CallComm;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ struct LivingSet {
 
 /// What this process knows of its fellows.
 #[derive(Default)]
-struct Registry {
+struct ProcessSetRegistry {
     /// The process sets, the one released last at the end.
     sets: Vec<LivingSet>,
     hosts: HashMap<c_int, String>,
@@ -33,13 +33,13 @@ struct Registry {
     made: u32,
 }
 
-fn registry() -> MutexGuard<'static, Registry> {
-    static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
+fn registry() -> MutexGuard<'static, ProcessSetRegistry> {
+    static REGISTRY: LazyLock<Mutex<ProcessSetRegistry>> = LazyLock::new(Mutex::default);
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The members of a communicator; `None` if one is not of MPI_COMM_WORLD, as after MPI_Comm_spawn.
-pub(crate) fn members(within: &Within) -> Result<Option<WorldRanks>> {
+pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
     let (mpi, world) = (mpi(), mpi().handle.comm_world);
     let group_of = |comm| {
         let mut group: MPI_Group = mpi.handle.group_null;
@@ -82,7 +82,7 @@ pub(crate) fn keep(members: WorldRanks, number: u64, set: &Arc<Mutex<ProcessSet>
 }
 
 /// A communicator with this process set is gone, which rests if it was the last one. Where too many are idle, the one idle for longest ends.
-pub(crate) fn released(set: &Arc<Mutex<ProcessSet>>) {
+pub(crate) fn communicator_freed(set: &Arc<Mutex<ProcessSet>>) {
     let mut registry = registry();
     let Some(at) = registry.sets.iter().position(|living| Arc::ptr_eq(&living.set, set)) else {
         drop(registry);
@@ -102,7 +102,7 @@ pub(crate) fn released(set: &Arc<Mutex<ProcessSet>>) {
     let ended = oldest.map(|at| registry.sets.remove(at));
     drop(registry);
     if is_idle {
-        process_set::lock(set).rest();
+        process_set::lock(set).release_resources();
     }
     if let Some(ended) = ended {
         process_set::lock(&ended.set).leave();

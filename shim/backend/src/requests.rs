@@ -1,23 +1,23 @@
 //! Messages under way on the runtime's own communicators.
 use crate::abi::{MPI_Request, MPI_Status};
 use crate::mpi::{SUCCESS, mpi};
-use crate::result::{Failed, Result};
+use crate::result::{MpiErrorCode, MpiResult};
 use std::ffi::c_int;
 
 /// Requests under way, each with what it means to the caller.
 #[derive(Debug)]
-pub(crate) struct Requests<T> {
+pub(crate) struct PendingRequests<T> {
     requests: Vec<MPI_Request>,
     meaning: Vec<T>,
     indices: Vec<c_int>,
     statuses: Vec<MPI_Status>,
     /// The first that went wrong.
-    failed: Option<Failed>,
+    failed: Option<MpiErrorCode>,
 }
 
-impl<T: Copy + Ord> Requests<T> {
-    pub(crate) fn new() -> Requests<T> {
-        Requests { requests: Vec::new(), meaning: Vec::new(), indices: Vec::new(), statuses: Vec::new(), failed: None }
+impl<T: Copy + Ord> PendingRequests<T> {
+    pub(crate) fn new() -> PendingRequests<T> {
+        PendingRequests { requests: Vec::new(), meaning: Vec::new(), indices: Vec::new(), statuses: Vec::new(), failed: None }
     }
 
     pub(crate) fn add(&mut self, request: MPI_Request, meaning: T) {
@@ -31,7 +31,7 @@ impl<T: Copy + Ord> Requests<T> {
 
     /// Waits until some are complete and puts their meanings, sorted, into `completed`. One that went wrong, a message longer than its
     /// place perhaps, is complete too: others wait for what this rank does next. [`Requests::outcome`] tells of it.
-    pub(crate) fn wait_some(&mut self, completed: &mut Vec<T>) -> Result<()> {
+    pub(crate) fn wait_some(&mut self, completed: &mut Vec<T>) -> MpiResult<()> {
         let mpi = mpi();
         let mut count = 0;
         completed.clear();
@@ -45,7 +45,7 @@ impl<T: Copy + Ord> Requests<T> {
         if code != SUCCESS {
             // "See the statuses": say what failed, not that something did.
             let told = self.statuses.iter().take(count.max(0) as usize).map(|s| s.error).find(|&e| e != SUCCESS);
-            self.failed.get_or_insert(Failed(told.unwrap_or(code)));
+            self.failed.get_or_insert(MpiErrorCode(told.unwrap_or(code)));
         }
         // Not what `indices` says: where one has failed, Open MPI frees each other that has, and does not tell.
         for at in (0..under_way).rev() {
@@ -56,14 +56,14 @@ impl<T: Copy + Ord> Requests<T> {
         }
         if completed.is_empty() {
             // Nothing moves on any more.
-            return Err(self.failed.unwrap_or(Failed::other()));
+            return Err(self.failed.unwrap_or(MpiErrorCode::other()));
         }
         completed.sort_unstable();
         Ok(())
     }
 
     /// How it went, when all are complete.
-    pub(crate) fn outcome(&self) -> Result<()> {
+    pub(crate) fn outcome(&self) -> MpiResult<()> {
         self.failed.map_or(Ok(()), Err)
     }
 }

@@ -12,32 +12,32 @@ unsafe extern "C" {
 
 /// A code other than success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Failed(pub(crate) c_int);
+pub(crate) struct MpiErrorCode(pub(crate) c_int);
 
-impl Failed {
+impl MpiErrorCode {
     /// `MPI_ERR_COUNT`
-    pub(crate) fn count() -> Failed {
-        Failed(HEDDLE_ERR_COUNT)
+    pub(crate) fn count() -> MpiErrorCode {
+        MpiErrorCode(HEDDLE_ERR_COUNT)
     }
 
     /// `MPI_ERR_NO_MEM`
-    pub(crate) fn no_memory() -> Failed {
-        Failed(HEDDLE_ERR_NO_MEM)
+    pub(crate) fn no_memory() -> MpiErrorCode {
+        MpiErrorCode(HEDDLE_ERR_NO_MEM)
     }
 
     /// `MPI_ERR_OTHER`
-    pub(crate) fn other() -> Failed {
-        Failed(HEDDLE_ERR_OTHER)
+    pub(crate) fn other() -> MpiErrorCode {
+        MpiErrorCode(HEDDLE_ERR_OTHER)
     }
 
     /// `MPI_ERR_TYPE`
-    pub(crate) fn datatype() -> Failed {
-        Failed(HEDDLE_ERR_TYPE)
+    pub(crate) fn datatype() -> MpiErrorCode {
+        MpiErrorCode(HEDDLE_ERR_TYPE)
     }
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Failed>;
+pub(crate) type MpiResult<T> = std::result::Result<T, MpiErrorCode>;
 
-pub(crate) fn check(code: c_int) -> Result<()> {
-    if code == SUCCESS { Ok(()) } else { Err(Failed(code)) }
+pub(crate) fn check(code: c_int) -> MpiResult<()> {
+    if code == SUCCESS { Ok(()) } else { Err(MpiErrorCode(code)) }
 }

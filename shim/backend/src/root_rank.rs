@@ -4,17 +4,17 @@ use crate::mpi::{SUCCESS, mpi};
 use crate::process_set::MPI;
 use crate::registry::WorldRanks;
 use crate::shared_recorder::SharedRecorder;
-use directory::epoch::Lean;
+use directory::epoch::LeanEpoch;
 use inventory::Bytes;
-use runtime::decided::Decided;
-use runtime::helper::client::{self, News, SharedDirectory};
-use runtime::pace::{self, Cost};
-use runtime::plan::Follow;
-use runtime::record::{self, Recorder, Timer};
+use runtime::decided::LastDecisions;
+use runtime::helper::client::{self, EpochNews, SharedDirectory};
+use runtime::pace::{self, AgreementCost};
+use runtime::plan::FollowedEpoch;
+use runtime::record::{self, JobRecorder, CallTimer};
 use runtime::say;
-use runtime::settings::{Force, Settings};
-use runtime::view::View;
-use runtime::word::Word;
+use runtime::settings::{ForcedWays, RuntimeSettings};
+use runtime::view::ProcessSetView;
+use runtime::word::RootDirective;
 use runtime::worth;
 use selection::table::{Collective, Way};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,7 +31,7 @@ const NO_DIRECTORY: &str = "HEDDLE_DIR is not set: it names the directory the co
 /// Rank 0's part.
 #[derive(Debug)]
 pub(crate) struct RootRank {
-    settings: Settings,
+    settings: RuntimeSettings,
     directory: Option<Arc<Mutex<SharedDirectory>>>,
     /// The news of the directory that the members know.
     seen: u64,
@@ -39,32 +39,32 @@ pub(crate) struct RootRank {
     recorder: SharedRecorder,
     looked: Option<Instant>,
     agreed: Instant,
-    cost: Cost,
+    cost: AgreementCost,
     began: Instant,
     joined: Instant,
     /// What is followed, and by whom; as it was read.
-    view: Option<View>,
+    view: Option<ProcessSetView>,
     lean: Arc<[u8]>,
     /// Why it stands aside, as the members last heard.
     aside: Option<String>,
     /// What `HEDDLE_VERBOSE=2` has told of.
-    decided: Decided,
+    decided: LastDecisions,
 }
 
 /// The environment, read once.
-fn settings() -> Settings {
-    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+fn settings() -> RuntimeSettings {
+    static SETTINGS: OnceLock<RuntimeSettings> = OnceLock::new();
     let read = || {
-        let (settings, problem) = Settings::read(|name| std::env::var(name).ok());
+        let (settings, problem) = RuntimeSettings::read(|name| std::env::var(name).ok());
         if let Some(problem) = problem {
-            say::once(&problem);
+            say::write_line_once(&problem);
         }
         settings
     };
     SETTINGS.get_or_init(read).clone()
 }
 
-fn directory(settings: &Settings) -> Option<Arc<Mutex<SharedDirectory>>> {
+fn directory(settings: &RuntimeSettings) -> Option<Arc<Mutex<SharedDirectory>>> {
     settings.dir.as_deref().map(|dir| client::of_this_process(dir, &beside_this_library("heddle-helper")))
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn prepare() {
 }
 
 /// The job ends: its records are written.
-pub(crate) fn goodbye() {
+pub(crate) fn finish_records() {
     if let Some(directory) = RUNNING.get() {
         client::lock(directory).flush(LAST_RECORD);
         complain(directory, settings().verbose);
@@ -91,7 +91,7 @@ static RUNNING: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
 fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
     for complaint in client::lock(directory).complaints() {
         if verbose > 0 || (complaint.concerns_epochs && is_first_of_the_job()) {
-            say::once(&complaint.text);
+            say::write_line_once(&complaint.text);
         }
     }
 }
@@ -115,7 +115,7 @@ impl RootRank {
         }
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
-            Recorder::new(record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), MPI), directory.clone())
+            JobRecorder::new(record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), MPI), directory.clone())
         });
         let now = Instant::now();
         RootRank {
@@ -126,77 +126,77 @@ impl RootRank {
             recorder,
             looked: None,
             agreed: now,
-            cost: Cost::default(),
+            cost: AgreementCost::default(),
             began: now,
             joined: now,
             view: None,
             lean: Arc::default(),
             aside: None,
-            decided: Decided::default(),
+            decided: LastDecisions::default(),
         }
     }
 
     /// Rank 0's word for an agreement after `work`, and how much work until the next one.
-    pub(crate) fn speak(&mut self, work: u64) -> (Word, u32) {
+    pub(crate) fn next_directive(&mut self, work: u64) -> (RootDirective, u32) {
         self.began = Instant::now();
         let next = pace::next(work, self.began - self.agreed, self.cost.usual());
         let due = self.looked.is_none_or(|at| self.began - at >= pace::INTERVAL / 2);
-        let word = if due { self.look() } else { Word::Keep };
+        let word = if due { self.look() } else { RootDirective::Keep };
         (word, next)
     }
 
     /// The word has been heard.
-    pub(crate) fn spoken(&mut self) {
+    pub(crate) fn directive_sent(&mut self) {
         self.agreed = Instant::now();
         self.cost.add(self.agreed - self.began);
     }
 
-    fn look(&mut self) -> Word {
+    fn look(&mut self) -> RootDirective {
         self.looked = Some(self.began);
         let Some(directory) = &self.directory else { return self.unusable(NO_DIRECTORY.to_owned()) };
         let news = client::lock(directory).look(self.seen);
         complain(directory, self.settings.verbose);
         match news {
-            None => Word::Keep,
+            None => RootDirective::Keep,
             Some((version, news)) => {
                 self.seen = version;
                 match news {
-                    News::Unusable(problem) => self.unusable(problem),
-                    News::Epoch(lean) => self.found(&lean),
+                    EpochNews::Unusable(problem) => self.unusable(problem),
+                    EpochNews::Epoch(lean) => self.found(&lean),
                 }
             }
         }
     }
 
-    fn unusable(&mut self, problem: String) -> Word {
+    fn unusable(&mut self, problem: String) -> RootDirective {
         match &self.view {
             Some(view) => {
-                say::once(&format!("{problem}; epoch {} stays", view.epoch));
-                Word::Keep
+                say::write_line_once(&format!("{problem}; epoch {} stays", view.epoch));
+                RootDirective::Keep
             }
-            None if self.aside.as_ref() == Some(&problem) => Word::Keep,
-            None => Word::Aside(problem),
+            None if self.aside.as_ref() == Some(&problem) => RootDirective::Keep,
+            None => RootDirective::Aside(problem),
         }
     }
 
     /// An epoch is there; perhaps the one that is followed, which was out of sight. What keeps these hosts from following it is found here,
     /// before anybody plans.
-    fn found(&mut self, octets: &Arc<[u8]>) -> Word {
+    fn found(&mut self, octets: &Arc<[u8]>) -> RootDirective {
         if self.view.is_some() && self.lean == *octets {
-            return Word::Keep;
+            return RootDirective::Keep;
         }
-        let view = Lean::from_bytes(octets).map_err(|e| e.to_string()).and_then(|lean| match View::of(&lean, &self.hosts) {
+        let view = LeanEpoch::from_bytes(octets).map_err(|e| e.to_string()).and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
             Err(problem) if !problem.is_news() => Err(String::new()),
             view => view.map_err(|e| e.to_string()),
         });
         match view {
             Ok(view) => {
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
-                Word::Follow { lean: octets.to_vec(), force: self.settings.force.clone() }
+                RootDirective::Follow { lean: octets.to_vec(), force: self.settings.force.clone() }
             }
             Err(problem) => {
                 self.view = None;
-                Word::Aside(problem)
+                RootDirective::Aside(problem)
             }
         }
     }
@@ -205,50 +205,50 @@ impl RootRank {
     pub(crate) fn follows(&mut self) {
         let Some(view) = &self.view else { return };
         if self.settings.verbose > 0 {
-            let forced = if self.settings.force == Force::default() { "" } else { ", way forced by HEDDLE_FORCE or HEDDLE_TURNS" };
-            say::line(&format!("follows {}{forced}", view.summary()));
+            let forced = if self.settings.force == ForcedWays::default() { "" } else { ", way forced by HEDDLE_FORCE or HEDDLE_TURNS" };
+            say::write_line(&format!("follows {}{forced}", view.summary()));
         }
         self.aside = None;
         self.recorder.lock().follows(view.epoch, None, |collective, block| view.bound_seconds(collective, block));
     }
 
     /// The members have planned.
-    pub(crate) fn planned(&mut self, follow: &Follow) {
+    pub(crate) fn planned(&mut self, follow: &FollowedEpoch) {
         if self.settings.verbose > 0 {
-            say::line(&format!("planned {}", follow.summary));
+            say::write_line(&format!("planned {}", follow.summary));
         }
     }
 
     /// `problem`: what an operator should hear, if anything.
-    pub(crate) fn stands_aside(&mut self, problem: String) {
+    pub(crate) fn stand_aside(&mut self, problem: String) {
         if !problem.is_empty() {
-            say::once(&format!("{problem}; the MPI library's own routines run"));
+            say::write_line_once(&format!("{problem}; the MPI library's own routines run"));
         }
         self.view = None;
         self.recorder.lock().follows(0, Some(problem.clone()).filter(|problem| !problem.is_empty()), |_, _| 0.0);
         self.aside = Some(problem);
     }
 
-    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, why: impl FnOnce() -> String) -> Timer {
+    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, why: impl FnOnce() -> String) -> CallTimer {
         let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
-        if self.settings.verbose > 1 && epoch > 0 && self.decided.is_news(collective, block, way, epoch) {
-            say::line(&format!("{collective} of {block} B a block: {way}, {}, epoch {epoch}", why()));
+        if self.settings.verbose > 1 && epoch > 0 && self.decided.record_decision(collective, block, way, epoch) {
+            say::write_line(&format!("{collective} of {block} B a block: {way}, {}, epoch {epoch}", why()));
         }
         let view = &self.view;
         let bound = |collective, block: Bytes| view.as_ref().map_or(0.0, |view| view.bound_seconds(collective, block));
         self.recorder.lock().begin(collective, way, block, bound)
     }
 
-    pub(crate) fn done(&mut self, timer: &Timer) {
+    pub(crate) fn done(&mut self, timer: &CallTimer) {
         self.recorder.lock().done(timer);
     }
 
     pub(crate) fn finish(&mut self) {
         if self.settings.verbose > 0 {
             for line in self.recorder.lock().lines() {
-                say::line(&line);
+                say::write_line(&line);
             }
-            say::line(&self.cost_of_agreeing());
+            say::write_line(&self.cost_of_agreeing());
         }
     }
 

@@ -1,23 +1,23 @@
 //! One job record for the same members, on however many communicators. Where threads call at once each communicator agrees on epochs for
 //! itself, but the controller is told of one job.
 use crate::registry::WorldRanks;
-use runtime::record::Recorder;
+use runtime::record::JobRecorder;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The recorders in use, by their members.
-static IN_USE: Mutex<Vec<(WorldRanks, Weak<Mutex<Recorder>>)>> = Mutex::new(Vec::new());
+static IN_USE: Mutex<Vec<(WorldRanks, Weak<Mutex<JobRecorder>>)>> = Mutex::new(Vec::new());
 
-fn in_use() -> MutexGuard<'static, Vec<(WorldRanks, Weak<Mutex<Recorder>>)>> {
+fn in_use() -> MutexGuard<'static, Vec<(WorldRanks, Weak<Mutex<JobRecorder>>)>> {
     IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A user's hold on a recorder; the last one to let it go finishes the record.
 #[derive(Debug)]
-pub(crate) struct SharedRecorder(Option<Arc<Mutex<Recorder>>>);
+pub(crate) struct SharedRecorder(Option<Arc<Mutex<JobRecorder>>>);
 
 impl SharedRecorder {
     /// That of these members, or a new one.
-    pub(crate) fn of(members: Option<&WorldRanks>, new: impl FnOnce() -> Recorder) -> SharedRecorder {
+    pub(crate) fn of(members: Option<&WorldRanks>, new: impl FnOnce() -> JobRecorder) -> SharedRecorder {
         let Some(members) = members else { return SharedRecorder(Some(Arc::new(Mutex::new(new())))) };
         let mut in_use = in_use();
         in_use.retain(|(_, recorder)| recorder.strong_count() > 0);
@@ -30,7 +30,7 @@ impl SharedRecorder {
         SharedRecorder(Some(recorder))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Recorder> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, JobRecorder> {
         match &self.0 {
             Some(recorder) => recorder.lock().unwrap_or_else(PoisonError::into_inner),
             None => unreachable!("it is let go when this is dropped"),

@@ -4,11 +4,11 @@
 //! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call first goes over the library's
 //! point-to-point, and serves all communicators of a process set. A process has [`MOST`] of them at once.
 use crate::abi::{MPI_Comm, MPI_Request};
-use crate::data::Data;
+use crate::data::MpiElements;
 use crate::mpi::{SUCCESS, mpi};
 use crate::quiet::quietly;
-use crate::result::{Result, check};
-use crate::within::Within;
+use crate::result::{MpiResult, check};
+use crate::within::CallComm;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,24 +18,24 @@ static MADE: AtomicUsize = AtomicUsize::new(0);
 
 /// The communicator, and this rank in it.
 #[derive(Debug)]
-pub(crate) struct Twin {
+pub(crate) struct PrivateComm {
     comm: MPI_Comm,
     pub(crate) rank: c_int,
 }
 
 // SAFETY: communicator handles are process-wide; MPI_THREAD_MULTIPLE lets any thread use them.
-unsafe impl Send for Twin {}
+unsafe impl Send for PrivateComm {}
 
-impl Twin {
+impl PrivateComm {
     /// Whether this process has few enough.
     pub(crate) fn may_be_made() -> bool {
         MADE.load(Ordering::Relaxed) < MOST
     }
 
     /// Splits, not duplicates: duplicating would run the application's attribute callbacks. Collective.
-    pub(crate) fn of(within: &Within) -> Result<Twin> {
+    pub(crate) fn of(within: &CallComm) -> MpiResult<PrivateComm> {
         let mpi = mpi();
-        let mut twin = Twin { comm: mpi.handle.comm_null, rank: within.rank };
+        let mut twin = PrivateComm { comm: mpi.handle.comm_null, rank: within.rank };
         // SAFETY: a valid intracommunicator and a place for the result.
         quietly(within.comm, || check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) }))?;
         MADE.fetch_add(1, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Twin {
 
     /// # Safety
     /// The buffer must stay as it is until the request is complete.
-    pub(crate) unsafe fn send(&self, data: Data, to: c_int, tag: c_int) -> Result<MPI_Request> {
+    pub(crate) unsafe fn send(&self, data: MpiElements, to: c_int, tag: c_int) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
         // SAFETY: passed on to the caller.
@@ -73,7 +73,7 @@ impl Twin {
 
     /// # Safety
     /// The buffer must be left alone until the request is complete.
-    pub(crate) unsafe fn receive(&self, data: Data, from: c_int, tag: c_int) -> Result<MPI_Request> {
+    pub(crate) unsafe fn receive(&self, data: MpiElements, from: c_int, tag: c_int) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
         // SAFETY: passed on to the caller.

@@ -1,11 +1,11 @@
 //! The TCP path of a communicator: made when a call first asks for it, with the consent of all ranks.
-use crate::call::Call;
-use crate::octets::{self, Places};
-use crate::result::{Failed, Result};
-use crate::within::Within;
-use runtime::plan::Follow;
-use runtime::tcp::greeting::Secret;
-use runtime::tcp::{Broken, Door, Mesh, descriptors};
+use crate::call::CollectiveCall;
+use crate::octets::{self, ReceiveBlocks};
+use crate::result::{MpiErrorCode, MpiResult};
+use crate::within::CallComm;
+use runtime::plan::FollowedEpoch;
+use runtime::tcp::greeting::MeshSecret;
+use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
 use runtime::{say, settings};
 use schedules::transfers::part::RankPart;
 use std::io::Read;
@@ -16,36 +16,36 @@ const DOOR: usize = 19;
 
 /// Whether the connections stand.
 #[derive(Debug, Default)]
-pub(crate) enum Wires {
+pub(crate) enum MeshState {
     #[default]
     Untried,
-    Up(Mesh),
+    Up(TcpMesh),
     /// Some rank could not; nobody tries again.
     Refused,
 }
 
-impl Wires {
+impl MeshState {
     /// Whether the connections stand; they are made now if nobody tried before. Collective.
-    pub(crate) fn up(&mut self, within: &Within, follow: &Follow) -> Result<bool> {
-        if let Wires::Untried = self {
+    pub(crate) fn ensure_connected(&mut self, within: &CallComm, follow: &FollowedEpoch) -> MpiResult<bool> {
+        if let MeshState::Untried = self {
             let (mesh, problem) = connect(within, follow)?;
-            let everybody = within.everywhere(mesh.is_some())?;
+            let everybody = within.holds_on_all_ranks(mesh.is_some())?;
             if let (false, Some(problem)) = (everybody, problem) {
-                say::once(&format!("TCP path: {problem}; MPI point-to-point carries the blocks"));
+                say::write_line_once(&format!("TCP path: {problem}; MPI point-to-point carries the blocks"));
             }
-            *self = mesh.filter(|_| everybody).map_or(Wires::Refused, Wires::Up);
+            *self = mesh.filter(|_| everybody).map_or(MeshState::Refused, MeshState::Up);
             self.pace(within.rank as u32, follow);
         }
         Ok(self.mesh().is_some())
     }
 
-    pub(crate) fn mesh(&mut self) -> Option<&mut Mesh> {
-        if let Wires::Up(mesh) = self { Some(mesh) } else { None }
+    pub(crate) fn mesh(&mut self) -> Option<&mut TcpMesh> {
+        if let MeshState::Up(mesh) = self { Some(mesh) } else { None }
     }
 
     /// Sends at the rates of this epoch's links.
-    pub(crate) fn pace(&mut self, rank: u32, follow: &Follow) {
-        if let Wires::Up(mesh) = self {
+    pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch) {
+        if let MeshState::Up(mesh) = self {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
             let _ = mesh.pace(|other| follow.view.rate(rank, other));
         }
@@ -53,11 +53,11 @@ impl Wires {
 }
 
 /// This rank's connections, or why it has none. Collective.
-fn connect(within: &Within, follow: &Follow) -> Result<(Option<Mesh>, Option<String>)> {
+fn connect(within: &CallComm, follow: &FollowedEpoch) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
     let me = within.rank as u32;
     let address = follow.view.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
-    let address = address.and_then(|address| descriptors::enough(Mesh::descriptors(within.size as u32)).map(|()| address));
-    let door = address.and_then(|address| Door::open(address).map_err(|e| format!("{address}: {e}")));
+    let address = address.and_then(|address| descriptors::check_descriptors(TcpMesh::descriptors(within.size as u32)).map(|()| address));
+    let door = address.and_then(|address| MeshListener::open(address).map_err(|e| format!("{address}: {e}")));
     let mut own = [0; DOOR];
     if let Ok(door) = &door {
         own = write(door.address());
@@ -73,7 +73,7 @@ fn connect(within: &Within, follow: &Follow) -> Result<(Option<Mesh>, Option<Str
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
         (Ok(_), None) => (None, (me == 0).then(|| "some rank cannot be called; it says why".to_owned())),
-        (Ok(door), Some(doors)) => match door.connect(me, &doors, &Secret(secret), patience, || within.progress()) {
+        (Ok(door), Some(doors)) => match door.connect(me, &doors, &MeshSecret(secret), patience, || within.progress()) {
             Ok(mesh) => (Some(mesh), None),
             Err(e) => (None, Some(e.to_string())),
         },
@@ -100,7 +100,7 @@ fn read(octets: &[u8]) -> Option<SocketAddr> {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &Call, within: &Within, mesh: &mut Mesh, parts: &[RankPart], block: usize) -> Result<()> {
+pub(crate) unsafe fn alltoall(call: &CollectiveCall, within: &CallComm, mesh: &mut TcpMesh, parts: &[RankPart], block: usize) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
     unsafe {
         octets::alltoall(call, within, block, |sends, receives| {
@@ -113,14 +113,14 @@ pub(crate) unsafe fn alltoall(call: &Call, within: &Within, mesh: &mut Mesh, par
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, parts: &[RankPart], block: usize) -> Result<()> {
+pub(crate) unsafe fn allgather(call: &CollectiveCall, within: &CallComm, mesh: &mut TcpMesh, parts: &[RankPart], block: usize) -> MpiResult<()> {
     let me = within.rank as u32;
     let incoming = call.received()?;
     if !call.in_place() {
         // SAFETY: passed on to the caller.
         unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }?;
     }
-    let mut places = Places::of((0..within.size as u32).map(|rank| incoming.of_rank(rank)), block)?;
+    let mut places = ReceiveBlocks::of((0..within.size as u32).map(|rank| incoming.of_rank(rank)), block)?;
     // SAFETY: passed on to the caller.
     unsafe { places.pack(me) }?;
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not overlap.
@@ -132,7 +132,7 @@ pub(crate) unsafe fn allgather(call: &Call, within: &Within, mesh: &mut Mesh, pa
 }
 
 /// What has begun cannot be undone: the application hears of it as of any failure of its MPI library.
-fn failed(broken: &Broken) -> Failed {
-    say::line(&format!("TCP path: {broken}; the call failed"));
-    Failed::other()
+fn failed(broken: &MeshError) -> MpiErrorCode {
+    say::write_line(&format!("TCP path: {broken}; the call failed"));
+    MpiErrorCode::other()
 }

@@ -3,21 +3,21 @@
 use crate::abi::{MPI_Comm, MPI_Datatype};
 use crate::mpi::{SUCCESS, mpi};
 use crate::quiet::quietly;
-use crate::result::{Result, check};
+use crate::result::{MpiResult, check};
 use runtime::watch;
 use std::ffi::c_int;
 
 /// A communicator of the application, this rank in it, and its size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Within {
+pub(crate) struct CallComm {
     pub(crate) comm: MPI_Comm,
     pub(crate) rank: c_int,
     pub(crate) size: c_int,
 }
 
-impl Within {
+impl CallComm {
     /// Rank 0's bytes become everybody's. Collective; all ranks pass the same length.
-    pub(crate) fn broadcast(&self, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn broadcast(&self, bytes: &mut [u8]) -> MpiResult<()> {
         let mpi = mpi();
         for piece in bytes.chunks_mut(1 << 30) {
             let (at, length) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
@@ -28,18 +28,18 @@ impl Within {
     }
 
     /// Waits for all ranks. Collective.
-    fn barrier(&self) -> Result<()> {
+    fn barrier(&self) -> MpiResult<()> {
         // SAFETY: a communicator of the application.
         quietly(self.comm, || check(unsafe { (mpi().call.Barrier)(self.comm) }))
     }
 
     /// Carries out one part after the other, all ranks meeting between; of a part that fails the other ranks hear later or never, so
     /// this one goes on meeting them. Collective.
-    pub(crate) fn part_by_part<P>(&self, parts: &[P], mut carry_out: impl FnMut(&P) -> Result<()>) -> Result<()> {
+    pub(crate) fn part_by_part<P>(&self, parts: &[P], mut carry_out: impl FnMut(&P) -> MpiResult<()>) -> MpiResult<()> {
         let mut outcome = Ok(());
         for (at, part) in parts.iter().enumerate() {
             if at > 0 {
-                watch::waits(|| format!("rank {}: all others at a barrier between phases", self.rank));
+                watch::begin_wait(|| format!("rank {}: all others at a barrier between phases", self.rank));
                 self.barrier()?;
             }
             outcome = outcome.and(carry_out(part));
@@ -48,7 +48,7 @@ impl Within {
     }
 
     /// Everybody's bytes, in rank order. Collective; all ranks pass the same length.
-    pub(crate) fn gather_all(&self, own: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn gather_all(&self, own: &[u8]) -> MpiResult<Vec<u8>> {
         let mpi = mpi();
         let mut all = vec![0; own.len() * self.size as usize];
         let (from, to, count, byte): (_, _, _, MPI_Datatype) =
@@ -59,7 +59,7 @@ impl Within {
     }
 
     /// Whether this holds on every rank. Collective.
-    pub(crate) fn everywhere(&self, here: bool) -> Result<bool> {
+    pub(crate) fn holds_on_all_ranks(&self, here: bool) -> MpiResult<bool> {
         Ok(self.gather_all(&[u8::from(here)])?.iter().all(|&there| there == 1))
     }
 

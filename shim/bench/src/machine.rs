@@ -3,31 +3,31 @@ use std::fs;
 
 /// Counters of the kernel at one moment, as this process sees them; what it does not tell counts as 0.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Machine {
+pub(crate) struct MachineCounters {
     idle: u64,
     total: u64,
     retransmitted: u64,
 }
 
-impl Machine {
+impl MachineCounters {
     /// Reads `/proc/stat` (of the whole machine) and `/proc/net/snmp` (of this network namespace); proc_stat(5), RFC 4022.
-    pub(crate) fn now() -> Machine {
+    pub(crate) fn now() -> MachineCounters {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let times: Vec<u64> = stat.lines().next().unwrap_or_default().split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
         // user, nice, system, idle, iowait, irq, softirq, steal; then guests, which user and nice hold already.
         let idle = times.iter().skip(3).take(2).sum();
         let retransmitted = retransmitted(&fs::read_to_string("/proc/net/snmp").unwrap_or_default());
-        Machine { idle, total: times.iter().take(8).sum(), retransmitted }
+        MachineCounters { idle, total: times.iter().take(8).sum(), retransmitted }
     }
 
     /// The share of processor time that was idle since `before`: 0 to 1.
-    pub(crate) fn idle_since(&self, before: &Machine) -> f64 {
+    pub(crate) fn idle_since(&self, before: &MachineCounters) -> f64 {
         let total = self.total.saturating_sub(before.total);
         self.idle.saturating_sub(before.idle) as f64 / total.max(1) as f64
     }
 
     /// TCP segments sent again since `before`.
-    pub(crate) fn retransmitted_since(&self, before: &Machine) -> u64 {
+    pub(crate) fn retransmitted_since(&self, before: &MachineCounters) -> u64 {
         self.retransmitted.saturating_sub(before.retransmitted)
     }
 }
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn this_machine_says_what_it_did() {
-        let before = Machine::now();
+        let before = MachineCounters::now();
         assert!(before.total > 0);
-        assert!((0.0..=1.0).contains(&Machine::now().idle_since(&before)));
+        assert!((0.0..=1.0).contains(&MachineCounters::now().idle_since(&before)));
     }
 }

@@ -5,11 +5,11 @@ mod machine;
 mod own;
 
 use clap::{Parser, ValueEnum};
-use machine::Machine;
+use machine::MachineCounters;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
-use own::Own;
+use own::LibraryRoutines;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
 struct Args {
     /// Which collective
     #[arg(long, value_enum, default_value = "alltoall")]
-    collective: Which,
+    collective: BenchSelection,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; ping-pongs have sizes of their own
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u64).range(1..1 << 30))]
     size: Vec<u64>,
@@ -64,7 +64,7 @@ struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum BenchSelection {
     Alltoall,
     Allgather,
     Both,
@@ -75,18 +75,18 @@ enum Which {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Collective {
+enum BenchCollective {
     Alltoall,
     Allgather,
     Pingpong,
 }
 
-impl Collective {
+impl BenchCollective {
     fn name(self) -> &'static str {
         match self {
-            Collective::Alltoall => "alltoall",
-            Collective::Allgather => "allgather",
-            Collective::Pingpong => "pingpong",
+            BenchCollective::Alltoall => "alltoall",
+            BenchCollective::Allgather => "allgather",
+            BenchCollective::Pingpong => "pingpong",
         }
     }
 }
@@ -98,18 +98,18 @@ fn main() -> ExitCode {
         return ExitCode::from(64);
     };
     let world = universe.world();
-    let collectives: &[Collective] = match args.collective {
-        Which::Alltoall => &[Collective::Alltoall],
-        Which::Allgather => &[Collective::Allgather],
-        Which::Both => &[Collective::Alltoall, Collective::Allgather],
-        Which::Pingpong => &[Collective::Pingpong],
-        Which::All => &[Collective::Pingpong, Collective::Alltoall, Collective::Allgather],
+    let collectives: &[BenchCollective] = match args.collective {
+        BenchSelection::Alltoall => &[BenchCollective::Alltoall],
+        BenchSelection::Allgather => &[BenchCollective::Allgather],
+        BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
+        BenchSelection::Pingpong => &[BenchCollective::Pingpong],
+        BenchSelection::All => &[BenchCollective::Pingpong, BenchCollective::Alltoall, BenchCollective::Allgather],
     };
     if args.each {
         introduce(&world);
     }
     let own = if args.compare {
-        let Some(own) = Own::find() else {
+        let Some(own) = LibraryRoutines::find() else {
             eprintln!("bench: the MPI library's own functions are not found");
             return ExitCode::FAILURE;
         };
@@ -117,20 +117,20 @@ fn main() -> ExitCode {
     } else {
         None
     };
-    let sizes = |collective| if collective == Collective::Pingpong { &PINGS[..] } else { &args.size[..] };
-    let wanted: Vec<(Collective, u64)> = collectives.iter().flat_map(|&c| sizes(c).iter().map(move |&size| (c, size))).collect();
+    let sizes = |collective| if collective == BenchCollective::Pingpong { &PINGS[..] } else { &args.size[..] };
+    let wanted: Vec<(BenchCollective, u64)> = collectives.iter().flat_map(|&c| sizes(c).iter().map(move |&size| (c, size))).collect();
     let row = |collective, size| {
-        let at = args.size.iter().position(|other| *other == size).filter(|_| collective != Collective::Pingpong);
+        let at = args.size.iter().position(|other| *other == size).filter(|_| collective != BenchCollective::Pingpong);
         at.and_then(|at| args.rows.get(at).copied()).unwrap_or(1)
     };
     if args.warm_up {
-        collectives.iter().for_each(|&collective| Bench::new(&world, collective, 1024, false).rows(1));
+        collectives.iter().for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
     }
     if args.watch {
         watch(&world, &args, &wanted);
     } else {
         for &(collective, block) in &wanted {
-            let mut bench = Bench { own, row: row(collective, block), ..Bench::new(&world, collective, block, args.check) };
+            let mut bench = CollectiveBench { own, row: row(collective, block), ..CollectiveBench::new(&world, collective, block, args.check) };
             match args.iterations {
                 Some(n) => bench.rows(n),
                 None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
@@ -166,13 +166,13 @@ fn quoted(text: &str) -> String {
 }
 
 /// A line a second about the calls since the last one, until the time is over or nobody wants more.
-fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(Collective, u64)]) {
+fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u64)]) {
     let began = Instant::now();
     let share = Duration::from_secs(1) / wanted.len() as u32;
     let is_wanted = || args.while_there.as_ref().is_none_or(|file| file.exists());
     while agreed(world, began.elapsed().as_secs_f64() < args.seconds && is_wanted()) {
         for &(collective, block) in wanted {
-            let mut bench = Bench::new(world, collective, block, args.check);
+            let mut bench = CollectiveBench::new(world, collective, block, args.check);
             bench.run(share, args.at_least);
             bench.print(args);
         }
@@ -191,13 +191,13 @@ fn agreed(world: &SimpleCommunicator, mut go_on: bool) -> bool {
 }
 
 /// One collective with blocks of one size.
-struct Bench<'a> {
+struct CollectiveBench<'a> {
     world: &'a SimpleCommunicator,
-    collective: Collective,
+    collective: BenchCollective,
     block: usize,
     check: bool,
     /// Every other row of calls goes here.
-    own: Option<Own>,
+    own: Option<LibraryRoutines>,
     /// Calls that are timed as one.
     row: u64,
     send: Vec<u8>,
@@ -205,15 +205,15 @@ struct Bench<'a> {
     /// Seconds on this rank of a call, on average over each row of them.
     took: Vec<f64>,
     /// Before the first call.
-    machine: Machine,
+    machine: MachineCounters,
 }
 
-impl<'a> Bench<'a> {
-    fn new(world: &'a SimpleCommunicator, collective: Collective, block: u64, check: bool) -> Bench<'a> {
+impl<'a> CollectiveBench<'a> {
+    fn new(world: &'a SimpleCommunicator, collective: BenchCollective, block: u64, check: bool) -> CollectiveBench<'a> {
         let (block, ranks) = (block as usize, world.size() as usize);
-        let blocks = if collective == Collective::Alltoall { ranks } else { 1 };
+        let blocks = if collective == BenchCollective::Alltoall { ranks } else { 1 };
         let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
-        Bench { world, collective, block, check, own: None, row: 1, send, receive, took: Vec::new(), machine: Machine::now() }
+        CollectiveBench { world, collective, block, check, own: None, row: 1, send, receive, took: Vec::new(), machine: MachineCounters::now() }
     }
 
     fn run(&mut self, time: Duration, at_least: u64) {
@@ -241,7 +241,7 @@ impl<'a> Bench<'a> {
             let own = self.own.filter(|_| goes_past(self.took.len()));
             let began = Instant::now();
             (0..self.row).for_each(|_| self.call(own));
-            let legs = if self.collective == Collective::Pingpong { 2.0 } else { 1.0 };
+            let legs = if self.collective == BenchCollective::Pingpong { 2.0 } else { 1.0 };
             self.took.push(began.elapsed().as_secs_f64() / legs / self.row as f64);
             if self.check {
                 self.verify();
@@ -249,13 +249,13 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn call(&mut self, own: Option<Own>) {
+    fn call(&mut self, own: Option<LibraryRoutines>) {
         match (self.collective, own) {
-            (Collective::Alltoall, Some(own)) => own.all_to_all(self.world, &self.send, &mut self.receive),
-            (Collective::Allgather, Some(own)) => own.all_gather(self.world, &self.send, &mut self.receive),
-            (Collective::Alltoall, None) => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
-            (Collective::Allgather, None) => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
-            (Collective::Pingpong, _) => self.there_and_back(),
+            (BenchCollective::Alltoall, Some(own)) => own.all_to_all(self.world, &self.send, &mut self.receive),
+            (BenchCollective::Allgather, Some(own)) => own.all_gather(self.world, &self.send, &mut self.receive),
+            (BenchCollective::Alltoall, None) => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
+            (BenchCollective::Allgather, None) => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
+            (BenchCollective::Pingpong, _) => self.there_and_back(),
         }
     }
 
@@ -287,7 +287,7 @@ impl<'a> Bench<'a> {
 
     fn verify(&self) {
         let (call, me) = (self.took.len() - 1, self.world.rank() as usize);
-        let to = if self.collective == Collective::Alltoall { me } else { 0 };
+        let to = if self.collective == BenchCollective::Alltoall { me } else { 0 };
         for (from, block) in self.receive.chunks(self.block).enumerate() {
             if let Some(i) = (0..block.len()).find(|&i| block[i] != Self::byte(call, from, to, i)) {
                 let (name, expected) = (self.collective.name(), Self::byte(call, from, to, i));
@@ -299,7 +299,7 @@ impl<'a> Bench<'a> {
 
     /// A call takes as long as it takes its slowest rank.
     fn print(&mut self, args: &Args) {
-        let machine = Machine::now();
+        let machine = MachineCounters::now();
         let idle = machine.idle_since(&self.machine);
         let mut retransmitted = 0u64; // As what is summed up: MPI writes as much as it reads.
         self.world.all_reduce_into(&machine.retransmitted_since(&self.machine), &mut retransmitted, SystemOperation::sum());

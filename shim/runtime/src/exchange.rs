@@ -3,7 +3,7 @@
 //! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have come, and receives ahead. What a piece is on
 //! the wire, and where its octets lie, the carrier knows.
 use crate::watch;
-use schedules::slice::Token;
+use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum CarrierEvent {
     /// A piece has gone.
     Gone(TransferPiece),
     /// A token that was expected has come.
-    Taken(Token),
+    Taken(SyncToken),
 }
 
 /// What moves the pieces of a part between ranks: MPI point-to-point, or TCP.
@@ -53,13 +53,13 @@ pub trait TransferCarrier {
     ///
     /// # Errors
     /// The call cannot end.
-    fn expect(&mut self, token: Token) -> Result<(), Self::Failure>;
+    fn expect(&mut self, token: SyncToken) -> Result<(), Self::Failure>;
 
     /// Gives a token.
     ///
     /// # Errors
     /// The call cannot end.
-    fn give(&mut self, token: Token) -> Result<(), Self::Failure>;
+    fn give(&mut self, token: SyncToken) -> Result<(), Self::Failure>;
 
     /// Whether nothing is under way, tokens included.
     fn is_idle(&self) -> bool;
@@ -97,7 +97,7 @@ pub fn carry_out<C: TransferCarrier>(
     }
     let came = vec![false; pieces[part.receives.len()]];
     let missing = came.len();
-    let mut exchange = Exchange {
+    let mut exchange = TransferExchange {
         part,
         carrier,
         window,
@@ -115,7 +115,7 @@ pub fn carry_out<C: TransferCarrier>(
     exchange.send_on()?;
     let mut events = Vec::new();
     while !exchange.is_over() {
-        watch::waits(|| exchange.waits_for(call));
+        watch::begin_wait(|| exchange.waits_for(call));
         exchange.carrier.wait(&mut events)?;
         for event in events.drain(..) {
             exchange.happened(event)?;
@@ -127,7 +127,7 @@ pub fn carry_out<C: TransferCarrier>(
 }
 
 /// A part under way.
-struct Exchange<'a, C> {
+struct TransferExchange<'a, C> {
     part: &'a RankPart,
     carrier: &'a mut C,
     window: ExchangeWindow,
@@ -145,10 +145,10 @@ struct Exchange<'a, C> {
     going: usize,
     /// Whether the tokens of the next transfer are expected already, and those that have not come.
     turned: bool,
-    tokens: Vec<Token>,
+    tokens: Vec<SyncToken>,
 }
 
-impl<C: TransferCarrier> Exchange<'_, C> {
+impl<C: TransferCarrier> TransferExchange<'_, C> {
     fn is_over(&self) -> bool {
         self.missing == 0 && self.going == 0 && self.next.transfer == self.part.sends.len() && self.carrier.is_idle()
     }
@@ -193,7 +193,7 @@ impl<C: TransferCarrier> Exchange<'_, C> {
         Ok(())
     }
 
-    fn give(&mut self, tokens: &[Token]) -> Result<(), C::Failure> {
+    fn give(&mut self, tokens: &[SyncToken]) -> Result<(), C::Failure> {
         tokens.iter().try_for_each(|&token| self.carrier.give(token))
     }
 
@@ -265,6 +265,6 @@ impl<C: TransferCarrier> Exchange<'_, C> {
         awaited.extend(tokens);
         let receive = missing.and_then(|(transfer, _)| part.receives.get(transfer));
         awaited.extend(receive.map(|receive| (receive.phase, format!("the block of rank {}", receive.peer))));
-        watch::in_phases(&call, &awaited, part.phases)
+        watch::describe_wait(&call, &awaited, part.phases)
     }
 }

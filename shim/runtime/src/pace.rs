@@ -19,15 +19,15 @@ const GROWTH: f64 = 4.0;
 
 /// Counts work down; the same on every rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pace {
+pub struct AgreementPace {
     until: u64,
     done: u64,
 }
 
-impl Pace {
+impl AgreementPace {
     /// The next agreement is due after `work`.
-    pub fn new(work: u32) -> Pace {
-        Pace { until: u64::from(work), done: 0 }
+    pub fn new(work: u32) -> AgreementPace {
+        AgreementPace { until: u64::from(work), done: 0 }
     }
 
     /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other one, and says whether
@@ -55,13 +55,13 @@ const REMEMBERED: usize = 5;
 /// What an agreement costs as a rule: the median of the last few. One that met a rank, or this process, off the processor says nothing of
 /// the next, and by its cost alone a job would be blind to new epochs for a hundred times as long.
 #[derive(Debug, Clone, Default)]
-pub struct Cost {
+pub struct AgreementCost {
     last: [Duration; REMEMBERED],
     known: usize,
     total: Duration,
 }
 
-impl Cost {
+impl AgreementCost {
     /// An agreement took so long.
     pub fn add(&mut self, took: Duration) {
         self.last[self.known % REMEMBERED] = took;
@@ -99,11 +99,11 @@ mod tests {
 
     #[test]
     fn counts_calls_and_bytes() {
-        let mut pace = Pace::new(3);
+        let mut pace = AgreementPace::new(3);
         assert!(!pace.due(4, 8));
         assert!(!pace.due(4, 8));
         assert!(pace.due(4, 8));
-        assert!(Pace::new(1000).due(16, 1 << 20));
+        assert!(AgreementPace::new(1000).due(16, 1 << 20));
     }
 
     #[test]
@@ -118,14 +118,14 @@ mod tests {
     }
 
     /// The cost of an agreement, and what passes until the next one where a unit of work takes 10 us.
-    fn agree(cost: &mut Cost, took: Duration, work: u32) -> u32 {
+    fn agree(cost: &mut AgreementCost, took: Duration, work: u32) -> u32 {
         cost.add(took);
         next(u64::from(work), Duration::from_micros(10) * work, cost.usual())
     }
 
     #[test]
     fn a_stalled_agreement_delays_none_of_the_next() {
-        let (mut cost, mut work) = (Cost::default(), 4);
+        let (mut cost, mut work) = (AgreementCost::default(), 4);
         assert_eq!(cost.usual(), Duration::ZERO);
         for n in 0..40 {
             let took = if n % 5 > 2 { Duration::from_secs(1) } else { Duration::from_micros(100) };
@@ -138,7 +138,7 @@ mod tests {
     fn steady_agreements_take_at_most_one_part_in_a_hundred() {
         for micros in [1, 100, 1000, 100_000] {
             let took = Duration::from_micros(micros);
-            let (mut cost, mut work) = (Cost::default(), 1);
+            let (mut cost, mut work) = (AgreementCost::default(), 1);
             (0..20).for_each(|_| work = agree(&mut cost, took, work));
             assert_eq!(cost.all(), (20, 20 * took));
             assert!(100 * took <= Duration::from_micros(10) * work, "{micros} us: {work}");

@@ -3,18 +3,18 @@
 //! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it. They plan when a call first
 //! may go another way than the library's: a [`Prospect`] tells that from the decision table alone.
 use crate::clusters;
-use crate::settings::Force;
-use crate::view::{Problem, View};
-use directory::epoch::Lean;
+use crate::settings::ForcedWays;
+use crate::view::{FollowError, ProcessSetView};
+use directory::epoch::LeanEpoch;
 use inventory::Bytes;
-use schedules::alltoall::Algorithm;
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::sync::SyncKind;
-use schedules::sync::scheme::Scheme;
+use schedules::sync::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify;
 use schedules::{allgather, alltoall, bundled, lg};
-use selection::table::{Carrier, Collective, Grounds, Mpi, Table, Way};
+use selection::table::{DataCarrier, Collective, DecisionGrounds, Mpi, DecisionTable, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more octets, the call goes another way.
@@ -27,16 +27,16 @@ const WIDE: &str =
 
 /// An epoch before anything is planned.
 #[derive(Debug)]
-pub struct Prospect {
-    lean: Lean,
-    table: Table,
-    force: Force,
+pub struct UnplannedEpoch {
+    lean: LeanEpoch,
+    table: DecisionTable,
+    force: ForcedWays,
 }
 
-impl Prospect {
+impl UnplannedEpoch {
     /// An epoch under `mpi`.
-    pub fn new(lean: Lean, mpi: Mpi, force: Force) -> Prospect {
-        Prospect { table: lean.table.clone().under(mpi), lean, force }
+    pub fn new(lean: LeanEpoch, mpi: Mpi, force: ForcedWays) -> UnplannedEpoch {
+        UnplannedEpoch { table: lean.table.clone().for_mpi(mpi), lean, force }
     }
 
     /// Whether a call with blocks of this size may go another way than the library's.
@@ -61,12 +61,12 @@ impl Prospect {
     ///
     /// # Errors
     /// [`Problem`], the same on every rank.
-    pub fn plan(&self, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
-        Follow::plan(&self.lean, self.table.clone(), &self.force, hosts, rank)
+    pub fn plan(&self, hosts: &[String], rank: u32) -> Result<FollowedEpoch, FollowError> {
+        FollowedEpoch::plan(&self.lean, self.table.clone(), &self.force, hosts, rank)
     }
 }
 
-fn takes_part(table: &Table, force: &Force, collective: Collective) -> bool {
+fn takes_part(table: &DecisionTable, force: &ForcedWays, collective: Collective) -> bool {
     let forced = force.ways(collective);
     let own = |way: Way| way != Way::Native && way.serves(collective);
     if forced.is_empty() { table.entries(collective).iter().any(|entry| own(entry.way)) } else { forced.iter().copied().any(own) }
@@ -74,38 +74,38 @@ fn takes_part(table: &Table, force: &Force, collective: Collective) -> bool {
 
 /// An epoch as one rank of a process set follows it.
 #[derive(Debug)]
-pub struct Follow {
+pub struct FollowedEpoch {
     /// The process set on the epoch's tree.
-    pub view: View,
+    pub view: ProcessSetView,
     /// What is followed, in one line.
     pub summary: String,
-    table: Table,
-    force: Force,
+    table: DecisionTable,
+    force: ForcedWays,
     /// By way, over MPI: this rank's part, in as many as the schedule's barriers divide it into. Only the ways that the table or the forced
     /// way can ask for; LG only where the ranks span clusters.
     parts: Vec<(Way, Vec<RankPart>)>,
     digest: u64,
 }
 
-impl Follow {
-    fn plan(lean: &Lean, mut table: Table, force: &Force, hosts: &[String], rank: u32) -> Result<Follow, Problem> {
-        let view = View::of(lean, hosts)?;
-        let View { epoch, hosts, leaves, host_of, .. } = &view;
+impl FollowedEpoch {
+    fn plan(lean: &LeanEpoch, mut table: DecisionTable, force: &ForcedWays, hosts: &[String], rank: u32) -> Result<FollowedEpoch, FollowError> {
+        let view = ProcessSetView::of(lean, hosts)?;
+        let ProcessSetView { epoch, hosts, leaves, host_of, .. } = &view;
         let epoch = *epoch;
-        let wide = Algorithm::fitting(leaves) == Algorithm::Capacity;
+        let wide = AlltoallAlgorithm::faster_for(leaves) == AlltoallAlgorithm::Capacity;
         if wide {
             // What was measured elsewhere was so where all links are alike.
             for entries in [&mut table.alltoall, &mut table.alltoallv] {
-                entries.retain(|entry| entry.way == Way::Native || entry.grounds != Grounds::Elsewhere);
+                entries.retain(|entry| entry.way == Way::Native || entry.grounds != DecisionGrounds::Elsewhere);
             }
         }
-        let wrong = |violation| Problem::Wrong { epoch, violation: Box::new(violation) };
+        let wrong = |violation| FollowError::Wrong { epoch, violation: Box::new(violation) };
         let ring = allgather::plan(leaves);
         verify::allgather(leaves, &ring).map_err(wrong)?;
         let mut digest = DefaultHasher::new();
         (epoch, &force, &ring.ring).hash(&mut digest);
         (&table.alltoall, &table.allgather, &table.alltoallv, &table.allgatherv).hash(&mut digest);
-        let over = Carrier::Mpi;
+        let over = DataCarrier::Mpi;
         let mut parts = vec![(Way::Ring { over }, vec![part::of(&TransferSchedule::from(&ring), rank)])];
         let mut phases = 0;
         for sync in schemes(&table, force) {
@@ -140,7 +140,7 @@ impl Follow {
             summary += WIDE;
         }
         let (force, digest) = (force.clone(), digest.finish() | 1);
-        Ok(Follow { view, summary, table, force, parts, digest })
+        Ok(FollowedEpoch { view, summary, table, force, parts, digest })
     }
 
     /// The same on all ranks that made the same plan; never 0.
@@ -172,8 +172,8 @@ impl Follow {
     /// The way in the place of one that needs connections which cannot be had.
     pub fn way_without_tcp(&self, collective: Collective, block: u64, way: Way) -> Way {
         let forced = !self.force.ways(collective).is_empty();
-        let can = |way: Way| way.carrier() != Some(Carrier::Tcp) && self.can(way, block);
-        if forced { way.over(Carrier::Mpi) } else { self.table.choose_where(collective, Bytes(block), can) }
+        let can = |way: Way| way.carrier() != Some(DataCarrier::Tcp) && self.can(way, block);
+        if forced { way.with_carrier(DataCarrier::Mpi) } else { self.table.choose_where(collective, Bytes(block), can) }
     }
 
     /// Why a call that came to this way goes it, in a few words.
@@ -193,20 +193,20 @@ impl Follow {
 
     /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where [`Follow::way`] never says so.
     pub fn parts(&self, way: Way) -> &[RankPart] {
-        let way = way.over(Carrier::Mpi);
+        let way = way.with_carrier(DataCarrier::Mpi);
         self.parts.iter().find(|(known, _)| *known == way).map_or(&[], |(_, parts)| parts)
     }
 }
 
 /// The ways of all-to-alls that the table, or the forced way, can ask for.
-fn ways<'a>(table: &'a Table, force: &'a Force) -> impl Iterator<Item = Way> + 'a {
+fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<Item = Way> + 'a {
     let forced = force.ways(Collective::Alltoall).iter().copied();
     forced.chain(table.alltoall.iter().chain(&table.alltoallv).map(|entry| entry.way))
 }
 
 /// Their synchronizations.
-fn schemes(table: &Table, force: &Force) -> Vec<Scheme> {
-    let mut schemes: Vec<Scheme> =
+fn schemes(table: &DecisionTable, force: &ForcedWays) -> Vec<SyncScheme> {
+    let mut schemes: Vec<SyncScheme> =
         ways(table, force).filter_map(|way| if let Way::Aapc { sync, .. } = way { Some(sync) } else { None }).collect();
     schemes.sort_unstable();
     schemes.dedup();
@@ -222,18 +222,18 @@ mod tests {
     const PAIR: &str =
         "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: RATE}]";
 
-    fn lean(rate: &str) -> Lean {
+    fn lean(rate: &str) -> LeanEpoch {
         let topology = TopologyFile::parse("pair.yaml", &PAIR.replace("RATE", rate)).unwrap();
-        Lean { number: 7, topology, table: Table::default() }
+        LeanEpoch { number: 7, topology, table: DecisionTable::default() }
     }
 
-    fn plan(rate: &str, force: Force, hosts: &[&str], rank: u32) -> Result<Follow, Problem> {
+    fn plan(rate: &str, force: ForcedWays, hosts: &[&str], rank: u32) -> Result<FollowedEpoch, FollowError> {
         let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-        Prospect::new(lean(rate), Mpi::Mpich, force).plan(&hosts, rank)
+        UnplannedEpoch::new(lean(rate), Mpi::Mpich, force).plan(&hosts, rank)
     }
 
-    fn peers(follow: &Follow) -> Vec<u32> {
-        let way = Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Tcp };
+    fn peers(follow: &FollowedEpoch) -> Vec<u32> {
+        let way = Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Tcp };
         let mut peers: Vec<u32> = follow.parts(way).iter().flat_map(|part| &part.sends).map(|send| send.peer).collect();
         peers.sort_unstable();
         peers
@@ -242,12 +242,12 @@ mod tests {
     #[test]
     fn every_rank_makes_the_same_plan_and_sends_to_every_other() {
         let hosts = ["z", "w.cluster.example", "x", "z", "w"];
-        let plans: Vec<Follow> = (0..5).map(|rank| plan("1G", Force::default(), &hosts, rank).unwrap()).collect();
+        let plans: Vec<FollowedEpoch> = (0..5).map(|rank| plan("1G", ForcedWays::default(), &hosts, rank).unwrap()).collect();
         for (rank, follow) in plans.iter().enumerate() {
             assert_eq!(follow.digest(), plans[0].digest());
             assert_eq!(peers(follow), (0..5).filter(|&p| p != rank as u32).collect::<Vec<_>>(), "rank {rank}");
         }
-        let next = |rank: u32| plans[rank as usize].parts(Way::Ring { over: Carrier::Mpi })[0].sends[0].peer;
+        let next = |rank: u32| plans[rank as usize].parts(Way::Ring { over: DataCarrier::Mpi })[0].sends[0].peer;
         let mut ring: Vec<u32> = (0..5).scan(0, |rank, _| Some(std::mem::replace(rank, next(*rank)))).collect();
         let place = |rank: u32| ring.iter().position(|&r| r == rank).unwrap() as i32;
         assert!([1, 4].contains(&(place(0) - place(3)).abs()), "ranks of one host are neighbours: {ring:?}");
@@ -257,15 +257,15 @@ mod tests {
 
     #[test]
     fn small_blocks_stay_the_librarys() {
-        let follow = plan("1G", Force::default(), &["w", "x", "y", "z"], 0).unwrap();
+        let follow = plan("1G", ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
         assert_eq!(follow.way(Collective::Alltoall, 8, 0), Way::Native);
-        assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi });
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Mpi });
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: DataCarrier::Mpi });
     }
 
     #[test]
     fn what_may_differ_is_known_without_a_plan() {
-        let prospect = |force: &str| Prospect::new(lean("1G"), Mpi::Mpich, Force::parse(force).unwrap());
+        let prospect = |force: &str| UnplannedEpoch::new(lean("1G"), Mpi::Mpich, ForcedWays::parse(force).unwrap());
         let differs = |force: &str, collective, block| prospect(force).may_differ(collective, block);
         assert!(!differs("", Collective::Alltoall, 8) && differs("", Collective::Alltoall, 1 << 20));
         assert!(differs("ring", Collective::Allgather, 8) && !differs("native", Collective::Alltoall, 1 << 20));
@@ -275,13 +275,13 @@ mod tests {
     #[test]
     fn over_faster_trunks_the_library_goes_unless_forced_and_then_several_messages_at_once() {
         let hosts = ["w", "x", "y", "z"];
-        let follow = plan("10G", Force::default(), &hosts, 0).unwrap();
+        let follow = plan("10G", ForcedWays::default(), &hosts, 0).unwrap();
         assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Native);
-        assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: Carrier::Mpi });
+        assert_eq!(follow.way(Collective::Allgather, 1 << 20, 0), Way::Ring { over: DataCarrier::Mpi });
         assert!(follow.summary.contains("stays the library's"), "{}", follow.summary);
         let phases = |rate: &str| {
-            let forced = plan(rate, Force::parse("aapc").unwrap(), &hosts, 0).unwrap();
-            assert_eq!(forced.way(Collective::Alltoall, 8, 0), Way::Aapc { sync: SyncKind::Receiver.into(), over: Carrier::Mpi });
+            let forced = plan(rate, ForcedWays::parse("aapc").unwrap(), &hosts, 0).unwrap();
+            assert_eq!(forced.way(Collective::Alltoall, 8, 0), Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Mpi });
             assert_eq!(peers(&forced), [1, 2, 3]);
             forced.summary
         };
@@ -295,7 +295,7 @@ mod tests {
             let mut lean = lean("10M");
             lean.topology = TopologyFile::parse("pair.yaml", &(PAIR.replace("RATE", "10M") + clusters)).unwrap();
             let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-            let prospect = Prospect::new(lean, Mpi::Mpich, Force::parse(force).unwrap());
+            let prospect = UnplannedEpoch::new(lean, Mpi::Mpich, ForcedWays::parse(force).unwrap());
             (0..hosts.len() as u32).map(|rank| prospect.plan(&hosts, rank).unwrap()).collect::<Vec<_>>()
         };
         let both = ["w", "w", "x", "z", "y"];
@@ -327,13 +327,13 @@ mod tests {
     fn barriers_part_the_steps_of_all_ranks_alike() {
         let force = |name: &str| {
             let turns = |key: &str| (key == "HEDDLE_TURNS").then(|| name.to_owned());
-            crate::settings::Settings::read(turns).0.force
+            crate::settings::RuntimeSettings::read(turns).0.force
         };
         for (name, parts) in [("aapc barrier", 4), ("aapc barrier(2)", 2), ("aapc barrier+receiver(3)", 2), ("aapc sender(2)", 1)] {
             for rank in 0..4 {
                 let follow = plan("1G", force(name), &["w", "x", "y", "z"], rank).unwrap();
                 let Way::Aapc { sync, .. } = follow.way(Collective::Alltoall, 8, 0) else { panic!("{name}") };
-                let planned = follow.parts(Way::Aapc { sync, over: Carrier::Mpi });
+                let planned = follow.parts(Way::Aapc { sync, over: DataCarrier::Mpi });
                 let sends = || planned.iter().flat_map(|part| &part.sends);
                 assert_eq!((planned.len(), sends().count() >= 3), (parts, true), "{name}");
                 assert!(sends().map(|send| send.phase).is_sorted());
@@ -343,8 +343,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_planned_says_why() {
-        let problem = |hosts: &[&str]| plan("1G", Force::default(), hosts, 0).unwrap_err();
-        assert_eq!(problem(&["w", "w"]), Problem::OneHost("w".into()));
+        let problem = |hosts: &[&str]| plan("1G", ForcedWays::default(), hosts, 0).unwrap_err();
+        assert_eq!(problem(&["w", "w"]), FollowError::OneHost("w".into()));
         assert!(problem(&["w", "q"]).to_string().contains("\"q\" is not in the topology"));
         assert!(problem(&vec!["w"; MOST_RANKS + 1]).to_string().contains("1025 ranks"));
     }

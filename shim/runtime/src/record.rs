@@ -27,10 +27,10 @@ const MOST_SIZES: usize = 32;
 
 /// Counts what a process set does. Only its rank 0 has one.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct JobRecorder {
     record: JobRecord,
     directory: Option<Arc<Mutex<SharedDirectory>>>,
-    totals: Vec<Total>,
+    totals: Vec<RunningTotal>,
     last: usize,
     next_write: Instant,
     /// Seconds that timing one call costs here.
@@ -42,7 +42,7 @@ pub struct Recorder {
 
 /// One kind of call.
 #[derive(Debug)]
-struct Total {
+struct RunningTotal {
     collective: Collective,
     way: Way,
     block: u64,
@@ -59,17 +59,17 @@ struct Total {
 
 /// A call under way; [`Recorder::done`] takes it.
 #[derive(Debug)]
-pub struct Timer {
+pub struct CallTimer {
     total: usize,
     started: Option<Instant>,
 }
 
-impl Recorder {
+impl JobRecorder {
     /// Starts a record, which goes to the shared directory, if there is one.
-    pub fn new(record: JobRecord, directory: Option<Arc<Mutex<SharedDirectory>>>) -> Recorder {
+    pub fn new(record: JobRecord, directory: Option<Arc<Mutex<SharedDirectory>>>) -> JobRecorder {
         let (timing, timed_at) = (timing(), Instant::now());
         let next_write = timed_at + WRITE_INTERVAL;
-        Recorder { record, directory, totals: Vec::new(), last: 0, next_write, timing, timed_at, calls_since: 0 }
+        JobRecorder { record, directory, totals: Vec::new(), last: 0, next_write, timing, timed_at, calls_since: 0 }
     }
 
     /// From now on the process set follows `epoch`, or stands aside for a reason. `bound` gives the seconds a
@@ -85,7 +85,7 @@ impl Recorder {
     }
 
     /// A call begins.
-    pub fn begin(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> Timer {
+    pub fn begin(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> CallTimer {
         let total = self.find(collective, way, block, bound);
         self.calls_since = self.calls_since.saturating_add(1);
         let counted = &mut self.totals[total];
@@ -97,11 +97,11 @@ impl Recorder {
             // Another thread may begin a call of this kind before this one ends.
             counted.until_timed = counted.stride;
         }
-        Timer { total, started: is_timed.then(Instant::now) }
+        CallTimer { total, started: is_timed.then(Instant::now) }
     }
 
     /// It has ended.
-    pub fn done(&mut self, timer: &Timer) {
+    pub fn done(&mut self, timer: &CallTimer) {
         if let Some(started) = timer.started {
             self.timed(timer.total, started, Instant::now());
         }
@@ -127,7 +127,7 @@ impl Recorder {
     /// What has been counted so far.
     pub fn record(&mut self) -> &JobRecord {
         self.record.updated = now();
-        self.record.calls = self.totals.iter().map(Total::call_total).collect();
+        self.record.calls = self.totals.iter().map(RunningTotal::call_total).collect();
         &self.record
     }
 
@@ -139,7 +139,7 @@ impl Recorder {
     }
 
     fn find(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> usize {
-        let same = |t: &Total, block: u64| t.block == block && t.collective == collective && t.way == way;
+        let same = |t: &RunningTotal, block: u64| t.block == block && t.collective == collective && t.way == way;
         if self.totals.get(self.last).is_some_and(|t| same(t, block)) {
             return self.last;
         }
@@ -147,7 +147,7 @@ impl Recorder {
         let block = if crowded { block.checked_ilog2().map_or(0, |log| 1 << log) } else { block };
         self.last = self.totals.iter().position(|t| same(t, block)).unwrap_or_else(|| {
             let bound_each = bound(collective, Bytes(block));
-            self.totals.push(Total {
+            self.totals.push(RunningTotal {
                 collective,
                 way,
                 block,
@@ -174,7 +174,7 @@ impl Recorder {
     }
 }
 
-impl Total {
+impl RunningTotal {
     fn call_total(&self) -> CallTotal {
         CallTotal {
             collective: self.collective.into(),
@@ -256,12 +256,12 @@ pub fn now() -> Millis {
 mod tests {
     use super::*;
 
-    fn recorder() -> Recorder {
-        Recorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich), None)
+    fn recorder() -> JobRecorder {
+        JobRecorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich), None)
     }
 
     /// Carries out calls of 2 µs, one each `period`, on a clock of the test's own; gives how many were timed.
-    fn call(recorder: &mut Recorder, clock: &mut Instant, calls: u32, period: Duration) -> u32 {
+    fn call(recorder: &mut JobRecorder, clock: &mut Instant, calls: u32, period: Duration) -> u32 {
         let mut timed = 0;
         for _ in 0..calls {
             let timer = recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn calls_of_several_threads_overlap() {
         let mut recorder = recorder();
-        let timers: Vec<Timer> = (0..5).map(|_| recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0)).collect();
+        let timers: Vec<CallTimer> = (0..5).map(|_| recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0)).collect();
         timers.iter().for_each(|timer| recorder.done(timer));
         assert_eq!(recorder.record().calls[0].calls, 5);
     }

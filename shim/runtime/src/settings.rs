@@ -2,7 +2,7 @@
 //! rank does alone, each reads its own: when a communicator is looked at ([`crate::worth`]), and how long others are waited for.
 use inventory::Bytes;
 use schedules::sync::SyncKind;
-use selection::table::{Carrier, Collective, UnknownWay, Way};
+use selection::table::{DataCarrier, Collective, UnknownWay, Way};
 use selection::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// What the environment asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settings {
+pub struct RuntimeSettings {
     /// `HEDDLE_DIR`: the shared directory.
     pub dir: Option<PathBuf>,
     /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the other.
-    pub force: Force,
+    pub force: ForcedWays,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every decision too.
     pub verbose: u8,
 }
@@ -22,7 +22,7 @@ pub struct Settings {
 /// One way at every size, or several in turn: for tests and measurements. It holds for the collectives that can go it; the others
 /// follow the epoch's decision table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct Force {
+pub struct ForcedWays {
     alltoall: Vec<Way>,
     alltoallv: Vec<Way>,
     /// MPI_Allgatherv too.
@@ -36,35 +36,35 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
     Duration::from_secs_f64(seconds.unwrap_or(120.0))
 }
 
-impl Settings {
+impl RuntimeSettings {
     /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS` and `HEDDLE_VERBOSE` through `var`, and says what it did not understand.
-    pub fn read(var: impl Fn(&str) -> Option<String>) -> (Settings, Option<String>) {
+    pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
-        let mut force = Force::parse(&text).unwrap_or_else(|| {
+        let mut force = ForcedWays::parse(&text).unwrap_or_else(|| {
             problem = Some(format!(
                 "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, two as aapc,ring, or native; the decision table decides"
             ));
-            Force::default()
+            ForcedWays::default()
         });
         if let Some(turns) = var("HEDDLE_TURNS").filter(|v| !v.is_empty()) {
-            force = Force::turns(&turns).unwrap_or_else(|wrong| {
+            force = ForcedWays::turns(&turns).unwrap_or_else(|wrong| {
                 problem = Some(format!("HEDDLE_TURNS: {wrong}; the decision table decides"));
-                Force::default()
+                ForcedWays::default()
             });
         }
         let dir = var("HEDDLE_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
         let verbose = var("HEDDLE_VERBOSE").and_then(|v| v.parse().ok()).unwrap_or(0);
-        (Settings { dir, force, verbose }, problem)
+        (RuntimeSettings { dir, force, verbose }, problem)
     }
 }
 
-impl Force {
+impl ForcedWays {
     /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall, `ring` of MPI_Allgather and MPI_Allgatherv,
     /// `native` of all; several are given with commas. With `tcp` among them, these ways go over the runtime's own connections.
-    pub(crate) fn parse(text: &str) -> Option<Force> {
-        let mut force = Force::default();
-        let over = if text.split(',').any(|name| name == "tcp") { Carrier::Tcp } else { Carrier::Mpi };
+    pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
+        let mut force = ForcedWays::default();
+        let over = if text.split(',').any(|name| name == "tcp") { DataCarrier::Tcp } else { DataCarrier::Mpi };
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
                 "aapc" => force.takes(Way::Aapc { sync: SyncKind::Receiver.into(), over }),
@@ -81,22 +81,22 @@ impl Force {
 
     /// One way, for all that can go it.
     fn takes(&mut self, way: Way) {
-        let Force { alltoall, alltoallv, allgather } = self;
+        let ForcedWays { alltoall, alltoallv, allgather } = self;
         let all = [(Collective::Alltoall, alltoall), (Collective::Alltoallv, alltoallv), (Collective::Allgather, allgather)];
         all.into_iter().filter(|(collective, _)| way.serves(*collective)).for_each(|(_, ways)| *ways = vec![way]);
     }
 
     /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size go them in turn, as [`row`] and
     /// [`turn`] say.
-    fn turns(text: &str) -> Result<Force, UnknownWay> {
+    fn turns(text: &str) -> Result<ForcedWays, UnknownWay> {
         let ways = text.split(',').map(str::parse).collect::<Result<Vec<Way>, _>>()?;
         let of = |collective| ways.iter().copied().filter(|way| way.serves(collective)).collect();
-        Ok(Force { alltoall: of(Collective::Alltoall), alltoallv: of(Collective::Alltoallv), allgather: of(Collective::Allgather) })
+        Ok(ForcedWays { alltoall: of(Collective::Alltoall), alltoallv: of(Collective::Alltoallv), allgather: of(Collective::Allgather) })
     }
 
     /// Whether anything is forced.
     pub fn is_any(&self) -> bool {
-        *self != Force::default()
+        *self != ForcedWays::default()
     }
 
     /// The ways this collective is forced to go in turn; none where the table decides.
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn reads_the_environment_and_names_what_it_does_not_know() {
-        let env = |pairs: &'static [(&str, &str)]| Settings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()));
+        let env = |pairs: &'static [(&str, &str)]| RuntimeSettings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()));
         let (s, problem) = env(&[("HEDDLE_DIR", "/shared"), ("HEDDLE_FORCE", "ring"), ("HEDDLE_VERBOSE", "2")]);
-        assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), Force::parse("ring").unwrap(), 2, None));
+        assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), ForcedWays::parse("ring").unwrap(), 2, None));
         let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
-        assert_eq!((s.dir, s.force), (None, Force::default()));
+        assert_eq!((s.dir, s.force), (None, ForcedWays::default()));
         assert!(problem.unwrap().contains("expected aapc, lg or bundled, ring"));
     }
 
@@ -138,19 +138,19 @@ mod tests {
 
     #[test]
     fn a_forced_way_holds_where_it_can_be_gone() {
-        let way = |text: &str, collective| Force::parse(text).unwrap().way(collective, Bytes(8), 5);
+        let way = |text: &str, collective| ForcedWays::parse(text).unwrap().way(collective, Bytes(8), 5);
         assert_eq!(way("ring", Collective::Alltoall), None);
-        assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: Carrier::Mpi }));
+        assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: DataCarrier::Mpi }));
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
         assert_eq!(way("aapc,lg", Collective::Alltoall), Some(Way::Lg));
         assert_eq!((way("lg", Collective::Alltoallv), way("aapc,lg", Collective::Alltoallv)), (None, way("aapc", Collective::Alltoall)));
         assert_eq!((way("bundled", Collective::Alltoall), way("bundled", Collective::Alltoallv)), (Some(Way::Bundled), None));
-        assert_eq!(Force::parse("LG"), None);
+        assert_eq!(ForcedWays::parse("LG"), None);
     }
 
     #[test]
     fn turns_are_taken_one_row_after_the_other() {
-        let env = |turns: &'static str| Settings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()));
+        let env = |turns: &'static str| RuntimeSettings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()));
         let (settings, problem) = env("native,aapc sender tcp,ring,aapc");
         assert_eq!(problem, None);
         let names =
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(names(Collective::Alltoall), ["native", "aapc sender tcp", "aapc", "aapc"]);
         assert_eq!(names(Collective::Allgather), ["native", "ring", "ring", "native"]);
         let (settings, problem) = env("native,fast");
-        assert_eq!(settings.force, Force::default());
+        assert_eq!(settings.force, ForcedWays::default());
         assert!(problem.unwrap().contains("\"fast\""));
     }
 }

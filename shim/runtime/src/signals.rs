@@ -2,7 +2,7 @@
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 
 /// Runs `spawn` with all signals blocked: a thread it starts keeps them so.
-pub(crate) fn without<T>(spawn: impl FnOnce() -> T) -> T {
+pub(crate) fn with_signals_blocked<T>(spawn: impl FnOnce() -> T) -> T {
     let mut before = SigSet::empty();
     let blocked = pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&SigSet::all()), Some(&mut before)).is_ok();
     let spawned = spawn();

@@ -1,9 +1,9 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
-use directory::epoch::Lean;
+use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes};
 use schedules::bound;
-use schedules::verify::Violation;
+use schedules::verify::ScheduleViolation;
 use selection::table::Collective;
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ pub const MOST_RANKS: usize = 1024;
 
 /// The hosts and ranks of a process set on the tree of an epoch.
 #[derive(Debug)]
-pub struct View {
+pub struct ProcessSetView {
     /// The epoch's number.
     pub epoch: u64,
     /// The tree of the hosts alone.
@@ -29,7 +29,7 @@ pub struct View {
 
 /// Why a communicator cannot follow an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum FollowError {
     /// The epoch's own tree is none, or lacks a host.
     #[error("epoch {epoch}: {error}")]
     Tree {
@@ -50,37 +50,37 @@ pub enum Problem {
         /// The epoch's number.
         epoch: u64,
         /// What the verifier found.
-        violation: Box<Violation>,
+        violation: Box<ScheduleViolation>,
     },
 }
 
-impl Problem {
+impl FollowError {
     /// Whether an operator wants to hear of it.
     pub fn is_news(&self) -> bool {
-        !matches!(self, Problem::OneHost(_))
+        !matches!(self, FollowError::OneHost(_))
     }
 }
 
-impl View {
+impl ProcessSetView {
     /// The view of a process set whose rank `r` runs on `hosts[r]`.
     ///
     /// # Errors
     /// [`Problem`], the same on every rank.
-    pub fn of(lean: &Lean, hosts: &[String]) -> Result<View, Problem> {
+    pub fn of(lean: &LeanEpoch, hosts: &[String]) -> Result<ProcessSetView, FollowError> {
         if hosts.len() > MOST_RANKS {
-            return Err(Problem::TooMany(hosts.len()));
+            return Err(FollowError::TooMany(hosts.len()));
         }
         let epoch = lean.number;
-        let tree = |error| Problem::Tree { epoch, error };
+        let tree = |error| FollowError::Tree { epoch, error };
         let whole = lean.topology.tree().map_err(tree)?;
         let members = members(&whole, hosts).map_err(tree)?;
         if let [(only, _)] = members.as_slice() {
-            return Err(Problem::OneHost(only.clone()));
+            return Err(FollowError::OneHost(only.clone()));
         }
         let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
         let hosts = whole.restrict(&names).map_err(tree)?;
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
-        Ok(View {
+        Ok(ProcessSetView {
             epoch,
             leaves,
             host_of: host_of(&members),

@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 /// What a thread waits for.
 #[derive(Debug)]
-struct Waiting {
+struct ThreadWait {
     since: Instant,
     what: String,
     said: bool,
 }
 
 #[derive(Debug)]
-struct Watch {
+struct HangWatchdog {
     after: Duration,
-    waiting: Mutex<HashMap<ThreadId, Waiting>>,
+    waiting: Mutex<HashMap<ThreadId, ThreadWait>>,
 }
 
-impl Watch {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<ThreadId, Waiting>> {
+impl HangWatchdog {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<ThreadId, ThreadWait>> {
         self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -40,8 +40,8 @@ impl Watch {
     }
 }
 
-fn watch() -> Option<&'static Watch> {
-    static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
+fn watch() -> Option<&'static HangWatchdog> {
+    static WATCH: OnceLock<Option<HangWatchdog>> = OnceLock::new();
     static THREAD: OnceLock<()> = OnceLock::new();
     let watch = WATCH.get_or_init(|| after(std::env::var("HEDDLE_WATCHDOG").ok().as_deref())).as_ref()?;
     THREAD.get_or_init(|| {
@@ -49,37 +49,37 @@ fn watch() -> Option<&'static Watch> {
         let look = move || {
             loop {
                 thread::sleep(watch.after / 4);
-                watch.overdue(Instant::now()).iter().for_each(|line| say::line(line));
+                watch.overdue(Instant::now()).iter().for_each(|line| say::write_line(line));
             }
         };
-        let _ = signals::without(|| thread::Builder::new().name("heddle-watchdog".into()).spawn(look));
+        let _ = signals::with_signals_blocked(|| thread::Builder::new().name("heddle-watchdog".into()).spawn(look));
     });
     Some(watch)
 }
 
 /// The watchdog that the environment asks for.
-fn after(seconds: Option<&str>) -> Option<Watch> {
+fn after(seconds: Option<&str>) -> Option<HangWatchdog> {
     let seconds: f64 = seconds?.parse().ok().filter(|s| (0.1..=1e6).contains(s))?;
-    Some(Watch { after: Duration::from_secs_f64(seconds), waiting: Mutex::default() })
+    Some(HangWatchdog { after: Duration::from_secs_f64(seconds), waiting: Mutex::default() })
 }
 
 /// This thread has moved on, and waits for `what` now.
-pub fn waits(what: impl FnOnce() -> String) {
+pub fn begin_wait(what: impl FnOnce() -> String) {
     if let Some(watch) = watch() {
-        let waiting = Waiting { since: Instant::now(), what: what(), said: false };
+        let waiting = ThreadWait { since: Instant::now(), what: what(), said: false };
         watch.waiting().insert(thread::current().id(), waiting);
     }
 }
 
 /// This thread waits for nothing any more.
-pub fn goes_on() {
+pub fn end_wait() {
     if let Some(watch) = watch() {
         watch.waiting().remove(&thread::current().id());
     }
 }
 
 /// What a call of `phases` phases waits for, in the words of both data paths: each thing with its phase, the first being 0.
-pub fn in_phases(call: &str, awaited: &[(u32, String)], phases: u32) -> String {
+pub fn describe_wait(call: &str, awaited: &[(u32, String)], phases: u32) -> String {
     let parts: Vec<String> = awaited.iter().map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1)).collect();
     format!("{call}: {}", if parts.is_empty() { "its last tokens to go".to_owned() } else { parts.join(", ") })
 }
@@ -92,7 +92,7 @@ mod tests {
     fn says_once_what_lasts_too_long() {
         let watch = after(Some("2")).unwrap();
         let began = Instant::now();
-        let waiting = Waiting { since: began, what: "rank 3: the block of rank 1".into(), said: false };
+        let waiting = ThreadWait { since: began, what: "rank 3: the block of rank 1".into(), said: false };
         watch.waiting().insert(thread::current().id(), waiting);
         assert_eq!(watch.overdue(began + Duration::from_secs(1)), [] as [&str; 0]);
         let late = began + Duration::from_secs(3);

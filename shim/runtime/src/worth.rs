@@ -4,7 +4,7 @@
 //! in it to gain is not known before, but what a look costs is: some ten small messages a rank, and a plan. So each rank counts the
 //! *work* of the calls, one for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when that
 //! is worth a hundred looks. The count is the same on all ranks, without a message.
-use crate::settings::Settings;
+use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
 
 /// About 0.2 s of calls on a network of 1 Gbit/s, however large they are; a look takes some 2 ms there.
@@ -12,14 +12,14 @@ const ENOUGH: u64 = 4096;
 
 /// What the calls on a communicator have been worth so far.
 #[derive(Debug, Default)]
-pub struct Worth {
+pub struct CommunicatorWork {
     work: u64,
     prepared: bool,
 }
 
 /// What to do at a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CallAction {
     /// Pass it on.
     Pass,
     /// Pass it on; rank 0 makes ready for the look. Said once, half-way.
@@ -28,21 +28,21 @@ pub enum Step {
     Look,
 }
 
-impl Worth {
+impl CommunicatorWork {
     /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`.
-    pub fn count(&mut self, ranks: u64, block: u64) -> Step {
+    pub fn count(&mut self, ranks: u64, block: u64) -> CallAction {
         self.count_up_to(enough(), ranks, block)
     }
 
-    fn count_up_to(&mut self, enough: u64, ranks: u64, block: u64) -> Step {
+    fn count_up_to(&mut self, enough: u64, ranks: u64, block: u64) -> CallAction {
         self.work = self.work.saturating_add(1).saturating_add(block.saturating_mul(ranks) >> 12);
         if self.work >= enough {
-            Step::Look
+            CallAction::Look
         } else if 2 * self.work >= enough && !self.prepared {
             self.prepared = true;
-            Step::Prepare
+            CallAction::Prepare
         } else {
-            Step::Pass
+            CallAction::Pass
         }
     }
 }
@@ -60,7 +60,7 @@ fn enough() -> u64 {
 
 fn enough_by(var: impl Fn(&str) -> Option<String>) -> u64 {
     let asked = var("HEDDLE_AFTER").and_then(|text| text.parse().ok());
-    let forced = Settings::read(var).0.force.is_any();
+    let forced = RuntimeSettings::read(var).0.force.is_any();
     asked.unwrap_or(if forced { 0 } else { ENOUGH })
 }
 
@@ -70,17 +70,17 @@ mod tests {
 
     #[test]
     fn few_calls_pass_and_many_are_looked_at_once_prepared() {
-        let mut worth = Worth::default();
-        let steps: Vec<Step> = (0..8).map(|_| worth.count_up_to(8, 4, 8)).collect();
-        assert_eq!(steps[..4], [Step::Pass, Step::Pass, Step::Pass, Step::Prepare]);
-        assert_eq!(steps[4..], [Step::Pass, Step::Pass, Step::Pass, Step::Look]);
+        let mut worth = CommunicatorWork::default();
+        let steps: Vec<CallAction> = (0..8).map(|_| worth.count_up_to(8, 4, 8)).collect();
+        assert_eq!(steps[..4], [CallAction::Pass, CallAction::Pass, CallAction::Pass, CallAction::Prepare]);
+        assert_eq!(steps[4..], [CallAction::Pass, CallAction::Pass, CallAction::Pass, CallAction::Look]);
     }
 
     #[test]
     fn large_blocks_count_for_more() {
         let calls = |block| {
-            let mut worth = Worth::default();
-            (1..).find(|_| worth.count_up_to(ENOUGH, 16, block) == Step::Look).unwrap()
+            let mut worth = CommunicatorWork::default();
+            (1..).find(|_| worth.count_up_to(ENOUGH, 16, block) == CallAction::Look).unwrap()
         };
         assert_eq!((calls(8), calls(1 << 16), calls(1 << 30)), (4096, 16, 1));
     }

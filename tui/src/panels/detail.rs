@@ -1,31 +1,31 @@
 //! The building blocks of the detail pane: facts with a label, and what links and nodes have in common.
-use super::View;
+use super::PanelView;
 use crate::figures;
 use crate::table::gauge;
 use inventory::BitsPerSec;
-use inventory::topology::{Grade, Link, LinkState};
+use inventory::topology::{LinkGrade, Link, LinkState};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 const LABEL: usize = 11;
 
 /// A labelled fact.
-pub(super) fn fact(view: &View<'_>, label: &str, value: impl Into<String>) -> Line<'static> {
+pub(super) fn fact(view: &PanelView<'_>, label: &str, value: impl Into<String>) -> Line<'static> {
     styled(view, label, value, view.palette.text)
 }
 
 /// A labelled fact in a style of its own.
-pub(super) fn styled(view: &View<'_>, label: &str, value: impl Into<String>, style: Style) -> Line<'static> {
+pub(super) fn styled(view: &PanelView<'_>, label: &str, value: impl Into<String>, style: Style) -> Line<'static> {
     Line::from(vec![Span::styled(format!("{label:<LABEL$}"), view.palette.dim), Span::styled(value.into(), style)])
 }
 
 /// The name of what the pane is about, and what it is.
-pub(super) fn heading(view: &View<'_>, name: &str, what: impl Into<String>) -> Line<'static> {
+pub(super) fn heading(view: &PanelView<'_>, name: &str, what: impl Into<String>) -> Line<'static> {
     Line::from(vec![Span::styled(name.to_owned(), view.palette.strong), Span::raw("  "), Span::styled(what.into(), view.palette.dim)])
 }
 
 /// The alarms about one of `names`.
-pub(super) fn alarms(view: &View<'_>, names: &[&str]) -> Vec<Line<'static>> {
+pub(super) fn alarms(view: &PanelView<'_>, names: &[&str]) -> Vec<Line<'static>> {
     let about = view.snapshot.alarms.iter().filter(|a| names.contains(&a.about.as_str()));
     about.map(|a| styled(view, "▲ alarm", &a.text, view.palette.warn)).collect()
 }
@@ -40,11 +40,11 @@ pub(super) fn state(link: &Link) -> &'static str {
 }
 
 /// The mark of a link that is not certain.
-pub(super) fn doubt(grade: Grade) -> &'static str {
+pub(super) fn doubt(grade: LinkGrade) -> &'static str {
     match grade {
-        Grade::Certain => "",
-        Grade::Inferred => "~",
-        Grade::Ambiguous => "?",
+        LinkGrade::Certain => "",
+        LinkGrade::Inferred => "~",
+        LinkGrade::Ambiguous => "?",
     }
 }
 
@@ -55,12 +55,12 @@ pub(super) fn ends(link: &Link) -> String {
 }
 
 /// Everything about a link: state, load, measured traffic both ways, evidence.
-pub(super) fn link(view: &View<'_>, index: usize) -> Vec<Line<'static>> {
+pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     let Some(link) = view.snapshot.topology.links.get(index) else { return Vec::new() };
     let grade = match link.grade {
-        Grade::Certain => "certain",
-        Grade::Inferred => "~ inferred",
-        Grade::Ambiguous => "? ambiguous",
+        LinkGrade::Certain => "certain",
+        LinkGrade::Inferred => "~ inferred",
+        LinkGrade::Ambiguous => "? ambiguous",
     };
     let mut lines = vec![fact(view, "link", ends(link)), fact(view, "state", format!("{}, {}bit/s, {grade}", state(link), link.rate_bps))];
     if let Some(load) = view.snapshot.loads.get(index) {
@@ -81,7 +81,7 @@ pub(super) fn link(view: &View<'_>, index: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn traffic(view: &View<'_>, from: &str, to: &str, measured: Option<BitsPerSec>, rate: BitsPerSec) -> Line<'static> {
+fn traffic(view: &PanelView<'_>, from: &str, to: &str, measured: Option<BitsPerSec>, rate: BitsPerSec) -> Line<'static> {
     let mut line = Line::from(Span::styled(format!("{:<LABEL$}", "measured"), view.palette.dim));
     line.extend(gauge(figures::share(measured, rate), 17, view.palette).spans);
     let figure = measured.map_or_else(String::new, |m| format!("  {m}bit/s"));

@@ -1,14 +1,14 @@
 //! Published versions: why each came, what it plans, how long every stage took.
-use super::{Panel, View, detail};
+use super::{Panel, PanelView, detail};
 use crate::figures;
-use crate::table::{Key, Row, Table, left, right};
-use api::{EpochInfo, Stages};
+use crate::table::{RowKey, TableRow, PanelTable, left, right};
+use api::{EpochInfo, StageTimes};
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
-pub(super) struct Epochs;
+pub(super) struct EpochsPanel;
 
-impl Panel for Epochs {
+impl Panel for EpochsPanel {
     fn title(&self) -> &'static str {
         "Epochs"
     }
@@ -17,7 +17,7 @@ impl Panel for Epochs {
         &["newest", "oldest", "phases"]
     }
 
-    fn table(&self, view: &View<'_>) -> Table {
+    fn table(&self, view: &PanelView<'_>) -> PanelTable {
         let wide = view.width >= 76;
         let mut columns = vec![right("EPOCH", 5), left("TIME", 8), right("PHASES", 6)];
         if wide {
@@ -31,15 +31,15 @@ impl Panel for Epochs {
             _ => epochs.sort_by_key(|e| std::cmp::Reverse(e.phases)),
         }
         let rows = epochs.into_iter().map(|e| row(view, e, wide)).collect();
-        Table { columns, rows, empty: "nothing published yet" }
+        PanelTable { columns, rows, empty: "nothing published yet" }
     }
 
     fn detail_height(&self) -> u16 {
         10
     }
 
-    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
-        let Some(epoch) = view.snapshot.epochs.iter().find(|e| *key == Key::Epoch(e.number)) else { return Vec::new() };
+    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+        let Some(epoch) = view.snapshot.epochs.iter().find(|e| *key == RowKey::Epoch(e.number)) else { return Vec::new() };
         let mut lines =
             vec![detail::heading(view, &format!("epoch {}", epoch.number), format!("published {}", figures::instant(epoch.at, view.zone)))];
         lines.push(detail::fact(
@@ -59,7 +59,7 @@ impl Panel for Epochs {
     }
 }
 
-fn row(view: &View<'_>, epoch: &EpochInfo, wide: bool) -> Row {
+fn row(view: &PanelView<'_>, epoch: &EpochInfo, wide: bool) -> TableRow {
     let current = view.snapshot.epochs.last().is_some_and(|e| e.number == epoch.number);
     let number = if current { view.palette.accent } else { view.palette.text };
     let mut cells = vec![
@@ -75,7 +75,7 @@ fn row(view: &View<'_>, epoch: &EpochInfo, wide: bool) -> Row {
     let why = format!("{}{more}", epoch.changes.first().map_or("", String::as_str));
     let words = format!("{} {} {}", epoch.number, edge(epoch), epoch.changes.join(" "));
     cells.push(Line::raw(why));
-    Row::new(Key::Epoch(epoch.number), words, cells)
+    TableRow::new(RowKey::Epoch(epoch.number), words, cells)
 }
 
 fn edge(epoch: &EpochInfo) -> String {
@@ -84,7 +84,7 @@ fn edge(epoch: &EpochInfo) -> String {
 }
 
 /// The stages in the order they ended, each bar beginning where the former one ended.
-fn stages(view: &View<'_>, stages: &Stages) -> Vec<Line<'static>> {
+fn stages(view: &PanelView<'_>, stages: &StageTimes) -> Vec<Line<'static>> {
     let mut all = [
         ("inferred", stages.inferred),
         ("believed", stages.believed),

@@ -1,14 +1,14 @@
 //! What happened, newest first, below what still needs a look.
-use super::{Panel, View, detail};
+use super::{Panel, PanelView, detail};
 use crate::figures;
-use crate::table::{Key, Row, Table, left};
-use api::{EventLine, Level};
+use crate::table::{RowKey, TableRow, PanelTable, left};
+use api::{EventLine, EventLevel};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-pub(super) struct Events;
+pub(super) struct EventsPanel;
 
-impl Panel for Events {
+impl Panel for EventsPanel {
     fn title(&self) -> &'static str {
         "Events"
     }
@@ -17,7 +17,7 @@ impl Panel for Events {
         &["newest", "oldest", "level"]
     }
 
-    fn table(&self, view: &View<'_>) -> Table {
+    fn table(&self, view: &PanelView<'_>) -> PanelTable {
         let columns = vec![left("TIME", 8), left("LEVEL", 9), left("WHAT", 0)];
         let mut events: Vec<&EventLine> = view.snapshot.events.iter().collect();
         if view.sort != 1 {
@@ -29,26 +29,26 @@ impl Panel for Events {
         let p = view.palette;
         let alarms = view.snapshot.alarms.iter().map(|a| {
             let cells = vec![Line::styled("now", p.warn), Line::styled("▲ ALARM", p.bad), Line::raw(a.text.clone())];
-            Row::new(Key::Alarm(a.about.clone(), a.text.clone()), format!("alarm {} {}", a.about, a.text), cells)
+            TableRow::new(RowKey::Alarm(a.about.clone(), a.text.clone()), format!("alarm {} {}", a.about, a.text), cells)
         });
         let pending = view.snapshot.pending.iter().flat_map(|change| &change.changes).map(|text| {
             let cells = vec![Line::styled("now", p.warn), Line::styled("◔ pending", p.warn), Line::raw(text.clone())];
-            Row::new(Key::Pending(text.clone()), format!("pending {text}"), cells)
+            TableRow::new(RowKey::Pending(text.clone()), format!("pending {text}"), cells)
         });
         let events = events.into_iter().map(|e| {
             let (word, style) = level(view, e.level);
             let time = figures::clock(e.at, view.zone);
             let words = format!("{time} {word} {}", e.text);
             let cells = vec![Line::styled(time, p.dim), Line::styled(word, style), Line::raw(e.text.clone())];
-            Row::new(Key::Event(e.at, e.text.clone()), words, cells)
+            TableRow::new(RowKey::Event(e.at, e.text.clone()), words, cells)
         });
-        Table { columns, rows: pending.chain(alarms).chain(events).collect(), empty: "nothing happened yet" }
+        PanelTable { columns, rows: pending.chain(alarms).chain(events).collect(), empty: "nothing happened yet" }
     }
 
-    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         match key {
-            Key::Alarm(about, text) => vec![detail::heading(view, about, "alarm, still standing"), Line::raw(text.clone())],
-            Key::Pending(text) => {
+            RowKey::Alarm(about, text) => vec![detail::heading(view, about, "alarm, still standing"), Line::raw(text.clone())],
+            RowKey::Pending(text) => {
                 let Some(change) = &view.snapshot.pending else { return Vec::new() };
                 let what = format!(
                     "seen {}, believed when it holds still until {}",
@@ -57,7 +57,7 @@ impl Panel for Events {
                 );
                 vec![detail::heading(view, "◔ pending", what), Line::raw(text.clone())]
             }
-            Key::Event(at, text) => {
+            RowKey::Event(at, text) => {
                 let event = view.snapshot.events.iter().find(|e| e.at == *at && e.text == *text);
                 let Some(event) = event else { return Vec::new() };
                 let (word, _) = level(view, event.level);
@@ -69,10 +69,10 @@ impl Panel for Events {
 }
 
 /// Symbol and word first: the level is never told by colour alone.
-fn level(view: &View<'_>, level: Level) -> (&'static str, Style) {
+fn level(view: &PanelView<'_>, level: EventLevel) -> (&'static str, Style) {
     match level {
-        Level::Info => ("· info", view.palette.dim),
-        Level::Warning => ("▲ warning", view.palette.warn),
-        Level::Error => ("✖ error", view.palette.bad),
+        EventLevel::Info => ("· info", view.palette.dim),
+        EventLevel::Warning => ("▲ warning", view.palette.warn),
+        EventLevel::Error => ("✖ error", view.palette.bad),
     }
 }

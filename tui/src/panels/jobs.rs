@@ -1,6 +1,6 @@
 //! Jobs, and how fast the selected one's collectives run against the bound.
-use super::{Panel, View, detail};
-use crate::table::{Key, Row, Table, left, right};
+use super::{Panel, PanelView, detail};
+use crate::table::{RowKey, TableRow, PanelTable, left, right};
 use crate::{chart, figures};
 use api::{JobPoint, JobStatus};
 use directory::job_record::CallTotal;
@@ -9,9 +9,9 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use std::cmp::Ordering;
 
-pub(super) struct Jobs;
+pub(super) struct JobsPanel;
 
-impl Panel for Jobs {
+impl Panel for JobsPanel {
     fn title(&self) -> &'static str {
         "Jobs"
     }
@@ -20,7 +20,7 @@ impl Panel for Jobs {
         &["running", "speed", "name"]
     }
 
-    fn table(&self, view: &View<'_>) -> Table {
+    fn table(&self, view: &PanelView<'_>) -> PanelTable {
         let wide = view.width >= 76;
         let mut columns = vec![left("JOB", 0), right("RANKS", 5)];
         if wide {
@@ -33,16 +33,16 @@ impl Panel for Jobs {
             1 => jobs.sort_by(|a, b| speed(b).total_cmp(&speed(a))),
             _ => jobs.sort_by(|a, b| a.record.program.cmp(&b.record.program)),
         }
-        let mut rows: Vec<Row> = jobs.into_iter().map(|j| row(view, j, wide)).collect();
+        let mut rows: Vec<TableRow> = jobs.into_iter().map(|j| row(view, j, wide)).collect();
         if view.snapshot.jobs_more > 0 {
             let more = Line::styled(format!("and {} more", view.snapshot.jobs_more), view.palette.dim);
-            rows.push(Row::new(Key::Job(String::new()), String::new(), vec![more]));
+            rows.push(TableRow::new(RowKey::Job(String::new()), String::new(), vec![more]));
         }
-        Table { columns, rows, empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …" }
+        PanelTable { columns, rows, empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …" }
     }
 
-    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
-        let Some(job) = view.snapshot.jobs.iter().find(|j| *key == Key::Job(j.record.id.clone())) else { return Vec::new() };
+    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+        let Some(job) = view.snapshot.jobs.iter().find(|j| *key == RowKey::Job(j.record.id.clone())) else { return Vec::new() };
         let r = &job.record;
         let state = if job.running { "running".into() } else { format!("ended {} ago", figures::age(view.clock.since(r.updated))) };
         let mut lines = vec![detail::heading(view, &r.program, format!("{} of {}, {state}", r.mpi, r.user))];
@@ -70,14 +70,14 @@ impl Panel for Jobs {
         if height >= 10 { height - (height / 3).clamp(3, 8) } else { 0 }
     }
 
-    fn below(&self, view: &View<'_>, key: Option<&Key>, buffer: &mut Buffer, area: Rect) {
-        let job = view.snapshot.jobs.iter().find(|j| key == Some(&Key::Job(j.record.id.clone())));
+    fn below(&self, view: &PanelView<'_>, key: Option<&RowKey>, buffer: &mut Buffer, area: Rect) {
+        let job = view.snapshot.jobs.iter().find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
         let history = job.map_or(&[][..], |j| &j.history);
         chart::draw(view, history, buffer, area);
     }
 }
 
-fn row(view: &View<'_>, job: &JobStatus, wide: bool) -> Row {
+fn row(view: &PanelView<'_>, job: &JobStatus, wide: bool) -> TableRow {
     let p = view.palette;
     let r = &job.record;
     let main = main_call(r);
@@ -101,7 +101,7 @@ fn row(view: &View<'_>, job: &JobStatus, wide: bool) -> Row {
     let share = last.and_then(|l| l.share).map_or_else(|| "–".into(), figures::percent);
     cells.extend([way, Line::raw(epoch), Line::styled(speed, p.strong), Line::raw(share)]);
     let words = format!("{} {} {} {} {}", r.program, r.user, r.mpi, r.id, r.hosts.join(" "));
-    Row::new(Key::Job(r.id.clone()), words, cells)
+    TableRow::new(RowKey::Job(r.id.clone()), words, cells)
 }
 
 fn speed(job: &JobStatus) -> f64 {
@@ -114,7 +114,7 @@ fn main_call(record: &directory::job_record::JobRecord) -> Option<&CallTotal> {
 }
 
 /// Per collective, way and block size: how often, how long, how near to the bound.
-fn calls(view: &View<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
+fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
     if calls.is_empty() {
         return Vec::new();
     }

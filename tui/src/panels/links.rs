@@ -1,13 +1,13 @@
 //! Links by the phases each alone forces: the first ones bound every all-to-all.
-use super::{Panel, View, detail, find_link, link_key};
+use super::{Panel, PanelView, detail, find_link, link_key};
 use crate::figures;
-use crate::table::{Key, Row, Table, gauge, left, right};
+use crate::table::{RowKey, TableRow, PanelTable, gauge, left, right};
 use inventory::topology::{Link, LinkState};
 use ratatui::text::{Line, Span};
 
-pub(super) struct Links;
+pub(super) struct LinksPanel;
 
-impl Panel for Links {
+impl Panel for LinksPanel {
     fn title(&self) -> &'static str {
         "Links"
     }
@@ -16,7 +16,7 @@ impl Panel for Links {
         &["phases", "use", "name"]
     }
 
-    fn table(&self, view: &View<'_>) -> Table {
+    fn table(&self, view: &PanelView<'_>) -> PanelTable {
         let wide = view.width >= 76;
         let bar = if wide { 14 } else { 9 };
         let mut columns = vec![left("LINK", 0), right("PHASES", 6), right("LOAD", 4)];
@@ -25,10 +25,10 @@ impl Panel for Links {
         }
         columns.extend([left("→ USE", bar), left("← USE", bar)]);
         let rows = order(view).into_iter().map(|i| row(view, i, wide, bar.into())).collect();
-        Table { columns, rows, empty: "no link known yet" }
+        PanelTable { columns, rows, empty: "no link known yet" }
     }
 
-    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         let Some(index) = find_link(view, key) else { return Vec::new() };
         let link = &view.snapshot.topology.links[index];
         let mut lines = vec![detail::heading(view, &format!("{}-{}", link.a, link.b), "link")];
@@ -38,7 +38,7 @@ impl Panel for Links {
     }
 }
 
-fn order(view: &View<'_>) -> Vec<usize> {
+fn order(view: &PanelView<'_>) -> Vec<usize> {
     let links = &view.snapshot.topology.links;
     let phases = |i: usize| view.snapshot.loads.get(i).map_or(0, |l| l.phases);
     let busy = |i: usize| {
@@ -54,7 +54,7 @@ fn order(view: &View<'_>) -> Vec<usize> {
     order
 }
 
-fn row(view: &View<'_>, index: usize, wide: bool, bar: usize) -> Row {
+fn row(view: &PanelView<'_>, index: usize, wide: bool, bar: usize) -> TableRow {
     let p = view.palette;
     let link = &view.snapshot.topology.links[index];
     let load = view.snapshot.loads.get(index);
@@ -71,10 +71,10 @@ fn row(view: &View<'_>, index: usize, wide: bool, bar: usize) -> Row {
     let measured = load.map_or([None, None], |l| [l.a_to_b, l.b_to_a]);
     cells.extend(measured.map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
     let words = format!("{} {} {} {} {}", link.a, link.a_port, link.b, link.b_port, cells[0]);
-    Row::new(link_key(link), words, cells)
+    TableRow::new(link_key(link), words, cells)
 }
 
-fn name(view: &View<'_>, link: &Link, bottleneck: bool, wide: bool) -> Line<'static> {
+fn name(view: &PanelView<'_>, link: &Link, bottleneck: bool, wide: bool) -> Line<'static> {
     let p = view.palette;
     let ends = if wide { detail::ends(link) } else { format!("{} – {}", link.a, link.b) };
     let mut spans = vec![Span::raw(ends)];

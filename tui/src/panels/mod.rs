@@ -6,7 +6,7 @@ mod jobs;
 mod links;
 mod topology;
 
-use crate::table::{Key, Table};
+use crate::table::{RowKey, PanelTable};
 use crate::theme::Palette;
 use api::Snapshot;
 use inventory::Millis;
@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 /// What a panel draws from.
-pub(crate) struct View<'a> {
+pub(crate) struct PanelView<'a> {
     pub(crate) snapshot: &'a Snapshot,
     /// The controller's clock, now.
     pub(crate) clock: Millis,
@@ -36,9 +36,9 @@ pub(crate) trait Panel: Sync {
     /// What it can be sorted by; the first is the default.
     fn sorts(&self) -> &'static [&'static str];
     /// Its lines.
-    fn table(&self, view: &View<'_>) -> Table;
+    fn table(&self, view: &PanelView<'_>) -> PanelTable;
     /// Everything about the selected line.
-    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>>;
+    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>>;
     /// Lines its detail is worth where the two share a small window.
     fn detail_height(&self) -> u16 {
         7
@@ -48,17 +48,17 @@ pub(crate) trait Panel: Sync {
         0
     }
     /// Draws something about the selected line below the table.
-    fn below(&self, _view: &View<'_>, _key: Option<&Key>, _buffer: &mut Buffer, _area: Rect) {}
+    fn below(&self, _view: &PanelView<'_>, _key: Option<&RowKey>, _buffer: &mut Buffer, _area: Rect) {}
 }
 
 /// The panels in the order of their number keys.
-pub(crate) const PANELS: [&dyn Panel; 5] = [&topology::Topology, &links::Links, &jobs::Jobs, &epochs::Epochs, &events::Events];
+pub(crate) const PANELS: [&dyn Panel; 5] = [&topology::TopologyPanel, &links::LinksPanel, &jobs::JobsPanel, &epochs::EpochsPanel, &events::EventsPanel];
 
 /// A link's place in the topology; its ends and ports name it.
-pub(crate) fn find_link(view: &View<'_>, key: &Key) -> Option<usize> {
+pub(crate) fn find_link(view: &PanelView<'_>, key: &RowKey) -> Option<usize> {
     view.snapshot.topology.links.iter().position(|l| link_key(l) == *key)
 }
 
-fn link_key(link: &Link) -> Key {
-    Key::Link { a: link.a.clone(), a_port: link.a_port.clone(), b: link.b.clone(), b_port: link.b_port.clone() }
+fn link_key(link: &Link) -> RowKey {
+    RowKey::Link { a: link.a.clone(), a_port: link.a_port.clone(), b: link.b.clone(), b_port: link.b_port.clone() }
 }

@@ -1,9 +1,9 @@
 //! The topology as a tree: root bridge first, each line with the link to what it hangs on.
-use super::{Panel, View, detail, find_link, link_key};
+use super::{Panel, PanelView, detail, find_link, link_key};
 use crate::figures;
-use crate::table::{Hang, Key, Row, Table, gauge, left, right};
-use crate::tree::{Branch, ports, walk};
-use api::{AgentStatus, Way};
+use crate::table::{RowIndent, RowKey, TableRow, PanelTable, gauge, left, right};
+use crate::tree::{TreeBranch, ports, walk};
+use api::{AgentStatus, PathStatus};
 use inventory::BitsPerSec;
 use inventory::topology::{LinkState, NodeKind};
 use ratatui::text::{Line, Span};
@@ -13,9 +13,9 @@ use std::collections::HashSet;
 /// Ways shown of a host.
 const WAYS: usize = 4;
 
-pub(super) struct Topology;
+pub(super) struct TopologyPanel;
 
-impl Panel for Topology {
+impl Panel for TopologyPanel {
     fn title(&self) -> &'static str {
         "Topology"
     }
@@ -24,7 +24,7 @@ impl Panel for Topology {
         &["name", "load", "port"]
     }
 
-    fn table(&self, view: &View<'_>) -> Table {
+    fn table(&self, view: &PanelView<'_>) -> PanelTable {
         let bar = if view.width >= 76 { 12 } else { 10 };
         let columns = vec![left("NODE", 0), left("PORTS", 13), right("RATE", 5), left("STP", 8), left("↓ LOAD", bar), left("↑ LOAD", bar)];
         let topology = &view.snapshot.topology;
@@ -33,13 +33,13 @@ impl Panel for Topology {
         // Hosts before switches, so that what hangs on a switch stays beside it.
         let branches = walk(topology, &|a, b| to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b)));
         let rows = branches.iter().map(|b| row(view, b, bar.into())).collect();
-        Table { columns, rows, empty: "no topology yet" }
+        PanelTable { columns, rows, empty: "no topology yet" }
     }
 
-    fn detail(&self, view: &View<'_>, key: &Key) -> Vec<Line<'static>> {
+    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         match key {
-            Key::Node(name) => node(view, name),
-            Key::Link { a, b, .. } => {
+            RowKey::Node(name) => node(view, name),
+            RowKey::Link { a, b, .. } => {
                 let mut lines = vec![detail::heading(view, &format!("{a}-{b}"), "link outside the tree")];
                 lines.extend(detail::alarms(view, &[&format!("{a}-{b}"), &format!("{b}-{a}")]));
                 lines.extend(find_link(view, key).map(|i| detail::link(view, i)).unwrap_or_default());
@@ -50,7 +50,7 @@ impl Panel for Topology {
     }
 }
 
-fn order(view: &View<'_>, a: usize, b: usize) -> Ordering {
+fn order(view: &PanelView<'_>, a: usize, b: usize) -> Ordering {
     let links = &view.snapshot.topology.links;
     let (x, y) = (&links[a], &links[b]);
     let name = natural(&x.a, &y.a).then_with(|| natural(&x.b, &y.b)).then(x.a_port.cmp(&y.a_port));
@@ -63,7 +63,7 @@ fn order(view: &View<'_>, a: usize, b: usize) -> Ordering {
 }
 
 /// The larger share of a link's two directions.
-fn busy(view: &View<'_>, link: usize) -> f64 {
+fn busy(view: &PanelView<'_>, link: usize) -> f64 {
     let (Some(load), Some(l)) = (view.snapshot.loads.get(link), view.snapshot.topology.links.get(link)) else { return 0.0 };
     let share = |m| figures::share(m, l.rate_bps).unwrap_or(0.0);
     share(load.a_to_b).max(share(load.b_to_a))
@@ -76,7 +76,7 @@ fn natural(a: &str, b: &str) -> Ordering {
     a[..ai].cmp(&b[..bi]).then_with(|| number(&a[ai..]).cmp(&number(&b[bi..]))).then_with(|| a.cmp(b))
 }
 
-fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
+fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
     let p = view.palette;
     let link = branch.link.and_then(|i| view.snapshot.topology.links.get(i));
     let mut cells = vec![name(view, branch)];
@@ -110,12 +110,12 @@ fn row(view: &View<'_>, branch: &Branch<'_>, bar: usize) -> Row {
     let words = cells.iter().take(4).map(Line::to_string).collect::<Vec<_>>().join(" ");
     let key = match link.filter(|_| branch.outside) {
         Some(link) => link_key(link),
-        None => Key::Node(branch.name.to_owned()),
+        None => RowKey::Node(branch.name.to_owned()),
     };
-    Row { hang: Hang { depth: branch.depth, dotted: branch.outside }, ..Row::new(key, words, cells) }
+    TableRow { hang: RowIndent { depth: branch.depth, dotted: branch.outside }, ..TableRow::new(key, words, cells) }
 }
 
-fn name(view: &View<'_>, branch: &Branch<'_>) -> Line<'static> {
+fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
     let p = view.palette;
     let root = view.snapshot.topology.is_root_bridge(branch.name);
     let mark = match branch.node.map(|n| n.kind) {
@@ -139,16 +139,16 @@ fn name(view: &View<'_>, branch: &Branch<'_>) -> Line<'static> {
 }
 
 /// Whether the node of this line stopped answering.
-fn stale(view: &View<'_>, branch: &Branch<'_>) -> bool {
+fn stale(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> bool {
     !branch.outside && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())
 }
 
 /// Why a switch is stale.
-fn trouble<'a>(view: &View<'a>, name: &str) -> Option<&'a str> {
+fn trouble<'a>(view: &PanelView<'a>, name: &str) -> Option<&'a str> {
     view.snapshot.switches.iter().find(|s| s.name == name).and_then(|s| s.problem.as_deref())
 }
 
-fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
+fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
     let topology = &view.snapshot.topology;
     let node = topology.nodes.iter().find(|n| n.name == name);
     let root = topology.is_root_bridge(name);
@@ -192,7 +192,7 @@ fn node(view: &View<'_>, name: &str) -> Vec<Line<'static>> {
 }
 
 /// How a host's agent does, and the ways it knows to others: two lines.
-fn agent_lines(view: &View<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
+fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
     let age = agent.seen.map_or_else(|| "never".to_owned(), |at| format!("{} ago", figures::age(view.clock.since(at))));
     let rate = |r: Option<BitsPerSec>| r.map_or_else(|| "–".to_owned(), |r| format!("{r}bit/s"));
     let mut lines = vec![match &agent.problem {
@@ -206,7 +206,7 @@ fn agent_lines(view: &View<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
     lines
 }
 
-fn way(way: &Way) -> String {
+fn way(way: &PathStatus) -> String {
     let over = if way.hops > 0 { format!(" over {}", figures::count(way.hops as usize, "router")) } else { String::new() };
     match way.min_us {
         Some(us) => format!("{} {}.{:02} ms{over}", way.to, us / 1000, us % 1000 / 10),

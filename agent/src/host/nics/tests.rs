@@ -22,7 +22,7 @@ fn at(index: u32, scope: AddressScope, octet: u8) -> AddressMessage {
     message
 }
 
-fn names(cards: &[Found]) -> Vec<(&str, bool)> {
+fn names(cards: &[KernelNic]) -> Vec<(&str, bool)> {
     cards.iter().map(|c| (c.nic.name.as_str(), c.plugged)).collect()
 }
 
@@ -101,7 +101,7 @@ fn rates_are_what_the_driver_says_or_unknown() {
 
 #[tokio::test]
 async fn the_kernel_answers_without_privileges() {
-    let cards = Cards::open(&[]).unwrap().read().await.unwrap();
+    let cards = NicMonitor::open(&[]).unwrap().read().await.unwrap();
     let known = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     assert!(cards.iter().all(|c| known.contains(&format!("{}:", c.nic.name))), "{cards:?}\n{known}");
     assert!(slots() >= 1);

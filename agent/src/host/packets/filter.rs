@@ -2,10 +2,10 @@
 use inventory::Mac;
 
 /// One instruction.
-pub(crate) type Instruction = libc::sock_filter;
+pub(crate) type BpfInstruction = libc::sock_filter;
 
 /// What must be true of a frame: a number of so many octets at an offset.
-enum Test {
+enum FilterTest {
     Octet(u32, u8),
     Word(u32, u16),
     Double(u32, u32),
@@ -22,40 +22,40 @@ const WHOLE: u32 = 0x10000;
 const DIRECTION: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// Lets frames to these addresses through.
-pub(crate) fn to(groups: &[Mac]) -> Vec<Instruction> {
+pub(crate) fn to_groups(groups: &[Mac]) -> Vec<BpfInstruction> {
     let clause = |Mac([a, b, c, d, e, f]): &Mac| {
         let (first, last) = (u32::from_be_bytes([*a, *b, *c, *d]), u16::from_be_bytes([*e, *f]));
-        all_of(&[Test::Double(0, first), Test::Word(4, last)])
+        all_of(&[FilterTest::Double(0, first), FilterTest::Word(4, last)])
     };
     any_of(groups.iter().map(clause))
 }
 
 /// Lets frames through that leave the host and have this EtherType.
-pub(crate) fn leaving(ethertype: u16) -> Vec<Instruction> {
-    any_of([all_of(&[Test::Octet(DIRECTION, libc::PACKET_OUTGOING), Test::Word(12, ethertype)])].into_iter())
+pub(crate) fn leaving(ethertype: u16) -> Vec<BpfInstruction> {
+    any_of([all_of(&[FilterTest::Octet(DIRECTION, libc::PACKET_OUTGOING), FilterTest::Word(12, ethertype)])].into_iter())
 }
 
-fn any_of(clauses: impl Iterator<Item = Vec<Instruction>>) -> Vec<Instruction> {
+fn any_of(clauses: impl Iterator<Item = Vec<BpfInstruction>>) -> Vec<BpfInstruction> {
     clauses.flatten().chain([instruction(RETURN, 0)]).collect()
 }
 
 /// Takes the frame where all is true, and goes on behind this clause where not.
-fn all_of(tests: &[Test]) -> Vec<Instruction> {
+fn all_of(tests: &[FilterTest]) -> Vec<BpfInstruction> {
     let steps = tests.iter().enumerate().flat_map(|(n, test)| {
         let (size, at, value) = match *test {
-            Test::Octet(at, value) => (libc::BPF_B, at, value.into()),
-            Test::Word(at, value) => (libc::BPF_H, at, value.into()),
-            Test::Double(at, value) => (libc::BPF_W, at, value),
+            FilterTest::Octet(at, value) => (libc::BPF_B, at, value.into()),
+            FilterTest::Word(at, value) => (libc::BPF_H, at, value.into()),
+            FilterTest::Double(at, value) => (libc::BPF_W, at, value),
         };
         // Behind the tests that follow, of two instructions each, and the return.
         let past = 2 * (tests.len() - 1 - n) as u8 + 1;
-        [instruction(LOAD | size as u16, at), Instruction { jf: past, ..instruction(UNLESS_EQUAL, value) }]
+        [instruction(LOAD | size as u16, at), BpfInstruction { jf: past, ..instruction(UNLESS_EQUAL, value) }]
     });
     steps.chain([instruction(RETURN, WHOLE)]).collect()
 }
 
-const fn instruction(code: u16, k: u32) -> Instruction {
-    Instruction { code, jt: 0, jf: 0, k }
+const fn instruction(code: u16, k: u32) -> BpfInstruction {
+    BpfInstruction { code, jt: 0, jf: 0, k }
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
     const GROUPS: [Mac; 2] = [Mac([1, 0x80, 0xc2, 0, 0, 0x0e]), Mac([1, 0, 0x0c, 0xcc, 0xcc, 0xcc])];
 
     /// Whether the kernel lets a frame through: its filters work on sockets of any family.
-    fn passes(program: &[Instruction], frame: &[u8]) -> bool {
+    fn passes(program: &[BpfInstruction], frame: &[u8]) -> bool {
         let (here, there) = socketpair(AddressFamily::Unix, SockType::Datagram, None, SockFlag::SOCK_NONBLOCK).unwrap();
         super::super::attach(&there, program).unwrap();
         let _ = send(here.as_raw_fd(), frame, MsgFlags::empty());
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_kernel_passes_these_groups_and_no_others() {
-        let program = to(&GROUPS);
+        let program = to_groups(&GROUPS);
         for (destination, right) in [
             ([1, 0x80, 0xc2, 0, 0, 0x0e], true),
             ([1, 0, 0x0c, 0xcc, 0xcc, 0xcc], true),

@@ -7,11 +7,11 @@ mod socket;
 mod trace;
 pub mod wire;
 
-use super::packets::SocketError;
+use super::packets::PacketSocketError;
 use futures_util::future::Either;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use inventory::host_report::{Path, Peer};
-use socket::{Arrived, Sockets};
+use inventory::host_report::{ProbedPath, ProbeTarget};
+use socket::{ReceivedIcmp, ProbeSockets};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -21,8 +21,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use trace::{Answer, Kind, trace};
-use wire::{Echo, Message, Probe, Quoted, Why};
+use trace::{ProbeAnswer, ProbeMethod, trace};
+use wire::{IcmpEcho, IcmpMessage, QuotedProbe, QuotedDatagram, IcmpErrorKind};
 
 /// Time between two probes: 20 a second at most, of less than 100 octets each.
 pub(crate) const SPACING: Duration = Duration::from_millis(50);
@@ -46,7 +46,7 @@ const PORTS: u16 = 256;
 /// Sockets that are open and not used yet.
 #[derive(Debug)]
 pub struct Prober {
-    sockets: Vec<Sockets>,
+    sockets: Vec<ProbeSockets>,
 }
 
 impl Prober {
@@ -54,8 +54,8 @@ impl Prober {
     ///
     /// # Errors
     /// Where the system refuses: CAP_NET_RAW is missing.
-    pub fn open() -> Result<Prober, SocketError> {
-        let both = [Sockets::open(false)?, Sockets::open(true)?];
+    pub fn open() -> Result<Prober, PacketSocketError> {
+        let both = [ProbeSockets::open(false)?, ProbeSockets::open(true)?];
         Ok(Prober { sockets: both.into_iter().flatten().collect() })
     }
 
@@ -64,9 +64,9 @@ impl Prober {
     ///
     /// # Errors
     /// The system's refusal to watch a socket.
-    pub async fn run(self, mut peers: watch::Receiver<Vec<Peer>>, found: watch::Sender<Vec<Path>>) -> io::Result<()> {
-        let air = Air::new(self.sockets)?;
-        let mut known = Known::default();
+    pub async fn run(self, mut peers: watch::Receiver<Vec<ProbeTarget>>, found: watch::Sender<Vec<ProbedPath>>) -> io::Result<()> {
+        let air = ProbeTransport::new(self.sockets)?;
+        let mut known = ProbedPeers::default();
         let mut tracing = FuturesUnordered::new();
         known.want(&peers.borrow_and_update());
         loop {
@@ -74,8 +74,8 @@ impl Prober {
                 let air = &air;
                 tracing.push(async move {
                     let traced = trace(async |kind, hops| air.ask(peer.address, kind, hops).await).await;
-                    let Peer { host, address } = peer.clone();
-                    (peer, Path { to: host, address, hops: traced.hops, reached: traced.reached, round_trip: traced.round_trip })
+                    let ProbeTarget { host, address } = peer.clone();
+                    (peer, ProbedPath { to: host, address, hops: traced.hops, reached: traced.reached, round_trip: traced.round_trip })
                 });
             }
             let due = match known.next_due().filter(|_| tracing.len() < AT_ONCE) {
@@ -104,30 +104,30 @@ impl Prober {
 
 /// Which hosts are to be probed when, and what is known of them.
 #[derive(Debug, Default)]
-struct Known {
-    peers: BTreeMap<Peer, State>,
+struct ProbedPeers {
+    peers: BTreeMap<ProbeTarget, PeerProbeState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PeerProbeState {
     /// `None` while it is being traced.
     due: Option<Instant>,
-    path: Option<Path>,
+    path: Option<ProbedPath>,
 }
 
-impl Known {
+impl ProbedPeers {
     /// Takes over what is wanted now; whether a path is gone with it.
-    fn want(&mut self, peers: &[Peer]) -> bool {
+    fn want(&mut self, peers: &[ProbeTarget]) -> bool {
         let wanted = &peers[..peers.len().min(MOST_PEERS)];
         let before = self.paths().len();
         self.peers.retain(|peer, _| wanted.contains(peer));
         for peer in wanted {
-            self.peers.entry(peer.clone()).or_insert_with(|| State { due: Some(Instant::now()), path: None });
+            self.peers.entry(peer.clone()).or_insert_with(|| PeerProbeState { due: Some(Instant::now()), path: None });
         }
         self.paths().len() != before
     }
 
-    fn take_due(&mut self, now: Instant) -> Option<Peer> {
+    fn take_due(&mut self, now: Instant) -> Option<ProbeTarget> {
         let (peer, state) = self.peers.iter_mut().filter(|(_, s)| s.due.is_some_and(|d| d <= now)).min_by_key(|(_, s)| s.due)?;
         state.due = None;
         Some(peer.clone())
@@ -137,49 +137,49 @@ impl Known {
         self.peers.values().filter_map(|s| s.due).min()
     }
 
-    fn learn(&mut self, peer: &Peer, path: Path, now: Instant) {
+    fn learn(&mut self, peer: &ProbeTarget, path: ProbedPath, now: Instant) {
         if let Some(state) = self.peers.get_mut(peer) {
-            *state = State { due: Some(now + AGAIN), path: Some(path) };
+            *state = PeerProbeState { due: Some(now + AGAIN), path: Some(path) };
         }
     }
 
-    fn paths(&self) -> Vec<Path> {
+    fn paths(&self) -> Vec<ProbedPath> {
         self.peers.values().filter_map(|s| s.path.clone()).collect()
     }
 }
 
 /// Sockets in use, probes on their way, and whose turn it is.
-struct Air {
-    sockets: Vec<Arc<AsyncFd<Sockets>>>,
-    flying: Arc<Mutex<Flying>>,
+struct ProbeTransport {
+    sockets: Vec<Arc<AsyncFd<ProbeSockets>>>,
+    flying: Arc<Mutex<ProbesInFlight>>,
     listeners: Vec<JoinHandle<()>>,
 }
 
 /// Probes on their way: never more than [`AT_ONCE`].
 #[derive(Debug)]
-struct Flying {
+struct ProbesInFlight {
     identifier: u16,
     sequence: u16,
     next: Instant,
-    probes: Vec<Waiting>,
+    probes: Vec<AwaitedProbe>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct AwaitedProbe {
     to: IpAddr,
-    kind: Kind,
+    kind: ProbeMethod,
     sequence: u16,
     /// Since the Unix epoch.
     sent: Duration,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<ProbeAnswer>,
 }
 
-impl Air {
-    fn new(sockets: Vec<Sockets>) -> io::Result<Air> {
+impl ProbeTransport {
+    fn new(sockets: Vec<ProbeSockets>) -> io::Result<ProbeTransport> {
         // The process number differs between pingers on one host, which is all an identifier is for.
         let identifier = (std::process::id() & 0xffff) as u16;
-        let flying = Flying { identifier, sequence: 0, next: Instant::now(), probes: Vec::new() };
-        let mut air = Air { sockets: Vec::new(), flying: Arc::new(Mutex::new(flying)), listeners: Vec::new() };
+        let flying = ProbesInFlight { identifier, sequence: 0, next: Instant::now(), probes: Vec::new() };
+        let mut air = ProbeTransport { sockets: Vec::new(), flying: Arc::new(Mutex::new(flying)), listeners: Vec::new() };
         for socket in sockets {
             let socket = Arc::new(socket.watch()?);
             air.sockets.push(socket.clone());
@@ -189,14 +189,14 @@ impl Air {
     }
 
     /// Waits for its turn, sends a probe, waits for its answer.
-    async fn ask(&self, to: IpAddr, kind: Kind, hops: u8) -> Option<Answer> {
+    async fn ask(&self, to: IpAddr, kind: ProbeMethod, hops: u8) -> Option<ProbeAnswer> {
         let turn = lock(&self.flying).turn(Instant::now());
         tokio::time::sleep_until(turn).await;
         let socket = self.sockets.iter().find(|s| s.get_ref().is_for(to))?.get_ref();
         let (echo, answer) = lock(&self.flying).take_off(to, kind);
         let sent = match kind {
-            Kind::Echo => socket.send_echo(to, hops, echo),
-            Kind::Udp => socket.send_udp(SocketAddr::new(to, port(echo.sequence)), hops),
+            ProbeMethod::Echo => socket.send_echo(to, hops, echo),
+            ProbeMethod::Udp => socket.send_udp(SocketAddr::new(to, port(echo.sequence)), hops),
         };
         let answer = match sent {
             Ok(()) => tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok),
@@ -208,13 +208,13 @@ impl Air {
     }
 }
 
-impl Drop for Air {
+impl Drop for ProbeTransport {
     fn drop(&mut self) {
         self.listeners.iter().for_each(JoinHandle::abort);
     }
 }
 
-fn lock(flying: &Mutex<Flying>) -> MutexGuard<'_, Flying> {
+fn lock(flying: &Mutex<ProbesInFlight>) -> MutexGuard<'_, ProbesInFlight> {
     flying.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -223,7 +223,7 @@ fn port(sequence: u16) -> u16 {
     FIRST_PORT + sequence % PORTS
 }
 
-async fn listen(socket: Arc<AsyncFd<Sockets>>, flying: Arc<Mutex<Flying>>) {
+async fn listen(socket: Arc<AsyncFd<ProbeSockets>>, flying: Arc<Mutex<ProbesInFlight>>) {
     while let Ok(mut ready) = socket.readable().await {
         // A few at a time: whoever floods this host with echo replies shall not keep it from all else.
         for _ in 0..AT_ONCE {
@@ -242,7 +242,7 @@ async fn listen(socket: Arc<AsyncFd<Sockets>>, flying: Arc<Mutex<Flying>>) {
     }
 }
 
-impl Flying {
+impl ProbesInFlight {
     /// When the next probe may leave.
     fn turn(&mut self, now: Instant) -> Instant {
         let turn = self.next.max(now);
@@ -251,11 +251,11 @@ impl Flying {
     }
 
     /// Gives a probe its number, by which the answer finds the receiver.
-    fn take_off(&mut self, to: IpAddr, kind: Kind) -> (Echo, oneshot::Receiver<Answer>) {
+    fn take_off(&mut self, to: IpAddr, kind: ProbeMethod) -> (IcmpEcho, oneshot::Receiver<ProbeAnswer>) {
         self.sequence = self.sequence.wrapping_add(1);
         let (answer, receiver) = oneshot::channel();
-        self.probes.push(Waiting { to, kind, sequence: self.sequence, sent: socket::now(), answer });
-        (Echo { identifier: self.identifier, sequence: self.sequence }, receiver)
+        self.probes.push(AwaitedProbe { to, kind, sequence: self.sequence, sent: socket::now(), answer });
+        (IcmpEcho { identifier: self.identifier, sequence: self.sequence }, receiver)
     }
 
     fn land(&mut self, sequence: u16) {
@@ -263,17 +263,17 @@ impl Flying {
     }
 
     /// Hands a message to the probe it answers; `own_port` is that of UDP probes.
-    fn arrived(&mut self, own_port: u16, arrived: &Arrived) {
+    fn arrived(&mut self, own_port: u16, arrived: &ReceivedIcmp) {
         let from = arrived.from;
         let position = match arrived.message {
-            Message::Reply(echo) => self.probes.iter().position(|p| p.to == from && self.is_echo(p, echo)),
+            IcmpMessage::Reply(echo) => self.probes.iter().position(|p| p.to == from && self.is_echo(p, echo)),
             // What this host says to itself is no answer of the network's.
-            Message::Error { about: Quoted { from: own, .. }, .. } if own == from => None,
-            Message::Error { about: Quoted { to, probe, .. }, .. } => self.probes.iter().position(|p| {
+            IcmpMessage::Error { about: QuotedDatagram { from: own, .. }, .. } if own == from => None,
+            IcmpMessage::Error { about: QuotedDatagram { to, probe, .. }, .. } => self.probes.iter().position(|p| {
                 p.to == to
                     && match probe {
-                        Probe::Echo(echo) => self.is_echo(p, echo),
-                        Probe::Udp(source, target) => source == own_port && p.kind == Kind::Udp && target == port(p.sequence),
+                        QuotedProbe::Echo(echo) => self.is_echo(p, echo),
+                        QuotedProbe::Udp(source, target) => source == own_port && p.kind == ProbeMethod::Udp && target == port(p.sequence),
                     }
             }),
         };
@@ -282,16 +282,16 @@ impl Flying {
         // A clock set back between the two makes the time unknown, and so the answer.
         let Some(time) = arrived.at.checked_sub(waiting.sent) else { return };
         let answer = match arrived.message {
-            Message::Error { why: Why::Expired, .. } => Answer::Router(from),
-            Message::Error { why: Why::Unreachable, .. } if from != waiting.to => Answer::Stopped(from),
-            _ => Answer::Host(time),
+            IcmpMessage::Error { why: IcmpErrorKind::Expired, .. } => ProbeAnswer::Router(from),
+            IcmpMessage::Error { why: IcmpErrorKind::Unreachable, .. } if from != waiting.to => ProbeAnswer::Stopped(from),
+            _ => ProbeAnswer::Host(time),
         };
         // Whoever asked may have lost patience just now.
         let _ = waiting.answer.send(answer);
     }
 
-    fn is_echo(&self, probe: &Waiting, echo: Echo) -> bool {
-        probe.kind == Kind::Echo && echo == Echo { identifier: self.identifier, sequence: probe.sequence }
+    fn is_echo(&self, probe: &AwaitedProbe, echo: IcmpEcho) -> bool {
+        probe.kind == ProbeMethod::Echo && echo == IcmpEcho { identifier: self.identifier, sequence: probe.sequence }
     }
 }
 

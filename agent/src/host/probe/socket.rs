@@ -1,7 +1,7 @@
 //! The sockets probes leave by and answers arrive at. Opened with privileges (CAP_NET_RAW), used without.
 #![allow(unsafe_code, reason = "the filter of a raw ICMP socket and tokio's registration have no safe wrapper")]
-use super::wire::{self, Echo, Message};
-use crate::host::packets::SocketError;
+use super::wire::{self, IcmpEcho, IcmpMessage};
+use crate::host::packets::PacketSocketError;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, recvmsg, sendmsg,
@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 
 /// One address family's sockets.
 #[derive(Debug)]
-pub(super) struct Sockets {
+pub(super) struct ProbeSockets {
     ipv6: bool,
     icmp: OwnedFd,
     udp: UdpSocket,
@@ -26,27 +26,27 @@ pub(super) struct Sockets {
 
 /// What arrived.
 #[derive(Debug)]
-pub(super) struct Arrived {
+pub(super) struct ReceivedIcmp {
     pub(super) from: IpAddr,
     /// When the kernel had it, since the Unix epoch.
     pub(super) at: Duration,
-    pub(super) message: Message,
+    pub(super) message: IcmpMessage,
 }
 
 /// Headers and what an error message quotes of a probe; the rest of a longer message is cut.
 const LONGEST: usize = 256;
 
-impl Sockets {
+impl ProbeSockets {
     /// Opens them; `None` where the system does not speak this family.
-    pub(super) fn open(ipv6: bool) -> Result<Option<Sockets>, SocketError> {
-        match Sockets::try_open(ipv6) {
+    pub(super) fn open(ipv6: bool) -> Result<Option<ProbeSockets>, PacketSocketError> {
+        match ProbeSockets::try_open(ipv6) {
             Ok(sockets) => Ok(Some(sockets)),
             Err(e) if matches!(e.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT | libc::EADDRNOTAVAIL)) => Ok(None),
-            Err(problem) => Err(SocketError { purpose: "probing the way to other hosts", problem }),
+            Err(problem) => Err(PacketSocketError { purpose: "probing the way to other hosts", problem }),
         }
     }
 
-    fn try_open(ipv6: bool) -> io::Result<Sockets> {
+    fn try_open(ipv6: bool) -> io::Result<ProbeSockets> {
         let (family, protocol, any) = if ipv6 {
             (AddressFamily::Inet6, SockProtocol::IcmpV6, IpAddr::from(Ipv6Addr::UNSPECIFIED))
         } else {
@@ -60,11 +60,11 @@ impl Sockets {
         // Nothing that arrives there is read.
         setsockopt(&udp, sockopt::RcvBuf, &0)?;
         let port = udp.local_addr()?.port();
-        Ok(Sockets { ipv6, icmp, udp, port })
+        Ok(ProbeSockets { ipv6, icmp, udp, port })
     }
 
     /// Watches for messages. Call it inside a tokio runtime.
-    pub(super) fn watch(self) -> io::Result<AsyncFd<Sockets>> {
+    pub(super) fn watch(self) -> io::Result<AsyncFd<ProbeSockets>> {
         // SAFETY: `as_raw_fd` is that of a socket that `self` owns and never replaces.
         Ok(unsafe { AsyncFd::register_with_interest(self, Interest::READABLE) }?)
     }
@@ -75,7 +75,7 @@ impl Sockets {
     }
 
     /// Sends an echo request with so many hops to live.
-    pub(super) fn send_echo(&self, to: IpAddr, hops: u8, echo: Echo) -> io::Result<()> {
+    pub(super) fn send_echo(&self, to: IpAddr, hops: u8, echo: IcmpEcho) -> io::Result<()> {
         self.send(self.icmp.as_fd(), SocketAddr::new(to, 0), hops, &wire::echo_request(echo, self.ipv6))
     }
 
@@ -96,7 +96,7 @@ impl Sockets {
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] after the last one.
-    pub(super) fn receive(&self) -> io::Result<Arrived> {
+    pub(super) fn receive(&self) -> io::Result<ReceivedIcmp> {
         loop {
             let mut packet = [0; LONGEST];
             let mut iov = [IoSliceMut::new(&mut packet)];
@@ -117,13 +117,13 @@ impl Sockets {
                 wire::read_v4(packet)
             };
             if let Some((from, message)) = read {
-                return Ok(Arrived { from, at, message });
+                return Ok(ReceivedIcmp { from, at, message });
             }
         }
     }
 }
 
-impl AsRawFd for Sockets {
+impl AsRawFd for ProbeSockets {
     fn as_raw_fd(&self) -> RawFd {
         self.icmp.as_raw_fd()
     }

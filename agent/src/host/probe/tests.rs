@@ -1,18 +1,18 @@
 use super::*;
 use inventory::host_report::RoundTrip;
 
-fn peer(n: u8) -> Peer {
-    Peer { host: format!("n{n}"), address: IpAddr::from([10, 0, 0, n]) }
+fn peer(n: u8) -> ProbeTarget {
+    ProbeTarget { host: format!("n{n}"), address: IpAddr::from([10, 0, 0, n]) }
 }
 
-fn path(n: u8) -> Path {
+fn path(n: u8) -> ProbedPath {
     let round_trip = Some(RoundTrip { min_us: 1, median_us: 1, samples: 1 });
-    Path { to: peer(n).host, address: peer(n).address, hops: vec![], reached: true, round_trip }
+    ProbedPath { to: peer(n).host, address: peer(n).address, hops: vec![], reached: true, round_trip }
 }
 
 #[tokio::test]
 async fn new_hosts_are_probed_at_once_and_known_ones_rarely() {
-    let mut known = Known::default();
+    let mut known = ProbedPeers::default();
     assert!(!known.want(&[peer(1)]));
     let start = Instant::now();
     assert_eq!(known.take_due(start), Some(peer(1)), "at once");
@@ -29,18 +29,18 @@ async fn new_hosts_are_probed_at_once_and_known_ones_rarely() {
 
 #[test]
 fn a_controller_that_wants_too_much_gets_a_bounded_part() {
-    let many: Vec<Peer> = (0..2000_u32).map(|n| Peer { host: n.to_string(), address: IpAddr::from(n.to_be_bytes()) }).collect();
-    let mut known = Known::default();
+    let many: Vec<ProbeTarget> = (0..2000_u32).map(|n| ProbeTarget { host: n.to_string(), address: IpAddr::from(n.to_be_bytes()) }).collect();
+    let mut known = ProbedPeers::default();
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async { known.want(&many) });
     assert_eq!(known.peers.len(), MOST_PEERS);
 }
 
-fn flying() -> Flying {
-    Flying { identifier: 9, sequence: u16::MAX - 1, next: Instant::now(), probes: Vec::new() }
+fn flying() -> ProbesInFlight {
+    ProbesInFlight { identifier: 9, sequence: u16::MAX - 1, next: Instant::now(), probes: Vec::new() }
 }
 
-fn arrived(from: IpAddr, message: Message) -> Arrived {
-    Arrived { from, at: socket::now() + Duration::from_millis(1), message }
+fn arrived(from: IpAddr, message: IcmpMessage) -> ReceivedIcmp {
+    ReceivedIcmp { from, at: socket::now() + Duration::from_millis(1), message }
 }
 
 #[tokio::test]
@@ -56,36 +56,36 @@ async fn probes_keep_their_distance() {
 async fn only_what_fits_in_every_part_is_an_answer() {
     let (to, router, own) = (peer(1).address, IpAddr::from([10, 0, 0, 254]), IpAddr::from([10, 0, 0, 9]));
     let mut flying = flying();
-    let (Echo { sequence, .. }, mut answer) = flying.take_off(to, Kind::Echo);
-    let echo = |identifier, sequence| Echo { identifier, sequence };
-    let error = |from, probe| Message::Error { why: Why::Expired, about: Quoted { from, to, probe } };
+    let (IcmpEcho { sequence, .. }, mut answer) = flying.take_off(to, ProbeMethod::Echo);
+    let echo = |identifier, sequence| IcmpEcho { identifier, sequence };
+    let error = |from, probe| IcmpMessage::Error { why: IcmpErrorKind::Expired, about: QuotedDatagram { from, to, probe } };
     for (from, message) in [
-        (to, Message::Reply(echo(8, sequence))),
-        (to, Message::Reply(echo(9, sequence.wrapping_add(1)))),
-        (router, Message::Reply(echo(9, sequence))),
-        (router, error(own, Probe::Udp(1000, port(sequence)))),
-        (own, error(own, Probe::Echo(echo(9, sequence)))),
+        (to, IcmpMessage::Reply(echo(8, sequence))),
+        (to, IcmpMessage::Reply(echo(9, sequence.wrapping_add(1)))),
+        (router, IcmpMessage::Reply(echo(9, sequence))),
+        (router, error(own, QuotedProbe::Udp(1000, port(sequence)))),
+        (own, error(own, QuotedProbe::Echo(echo(9, sequence)))),
     ] {
         flying.arrived(1000, &arrived(from, message));
         assert!(answer.try_recv().is_err(), "{message:?} from {from}");
     }
-    flying.arrived(1000, &arrived(router, error(own, Probe::Echo(echo(9, sequence)))));
-    assert_eq!(answer.try_recv(), Ok(Answer::Router(router)));
-    let (Echo { sequence, .. }, mut answer) = flying.take_off(to, Kind::Udp);
+    flying.arrived(1000, &arrived(router, error(own, QuotedProbe::Echo(echo(9, sequence)))));
+    assert_eq!(answer.try_recv(), Ok(ProbeAnswer::Router(router)));
+    let (IcmpEcho { sequence, .. }, mut answer) = flying.take_off(to, ProbeMethod::Udp);
     assert_eq!(sequence, 0, "numbers start anew after the last");
-    let refused = Message::Error { why: Why::NoPort, about: Quoted { from: own, to, probe: Probe::Udp(1000, FIRST_PORT) } };
+    let refused = IcmpMessage::Error { why: IcmpErrorKind::NoPort, about: QuotedDatagram { from: own, to, probe: QuotedProbe::Udp(1000, FIRST_PORT) } };
     flying.arrived(1001, &arrived(to, refused));
     assert!(answer.try_recv().is_err(), "another program's probe");
     flying.arrived(1000, &arrived(to, refused));
-    assert!(matches!(answer.try_recv(), Ok(Answer::Host(time)) if time >= Duration::from_millis(1)));
+    assert!(matches!(answer.try_recv(), Ok(ProbeAnswer::Host(time)) if time >= Duration::from_millis(1)));
     assert!(flying.probes.is_empty());
 }
 
 #[tokio::test]
 async fn a_clock_set_back_answers_nothing() {
     let (mut flying, to) = (flying(), peer(1).address);
-    let (Echo { sequence, .. }, mut answer) = flying.take_off(to, Kind::Echo);
+    let (IcmpEcho { sequence, .. }, mut answer) = flying.take_off(to, ProbeMethod::Echo);
     let at = socket::now() - Duration::from_secs(3600);
-    flying.arrived(0, &Arrived { from: to, at, message: Message::Reply(Echo { identifier: 9, sequence }) });
+    flying.arrived(0, &ReceivedIcmp { from: to, at, message: IcmpMessage::Reply(IcmpEcho { identifier: 9, sequence }) });
     assert!(answer.try_recv().is_err());
 }

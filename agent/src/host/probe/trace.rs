@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// How a probe is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProbeMethod {
     /// ICMP echo request.
     Echo,
     /// UDP to a port nobody has.
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 
 /// What came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ProbeAnswer {
     /// The host itself, after this time.
     Host(Duration),
     /// A router where the hops ended.
@@ -26,7 +26,7 @@ pub(crate) enum Answer {
 
 /// What a host was found to be like; see [`inventory::host_report::Path`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Traced {
+pub(crate) struct TraceResult {
     pub(crate) hops: Vec<Option<IpAddr>>,
     pub(crate) reached: bool,
     pub(crate) round_trip: Option<RoundTrip>,
@@ -45,14 +45,14 @@ const MOST_SILENT: usize = 4;
 const SAMPLES: usize = 6;
 
 /// Tries to get a word out of a hop: routers differ in what they answer, and a frame can get lost.
-const TRIES: [Kind; 3] = [Kind::Echo, Kind::Udp, Kind::Echo];
+const TRIES: [ProbeMethod; 3] = [ProbeMethod::Echo, ProbeMethod::Udp, ProbeMethod::Echo];
 
 /// Traces a host by `ask`, which sends a probe with so many hops to live and gives the answer in time, if any. Two dozen probes
 /// for a host in sight that answers nothing, eight for a neighbour that does.
-pub(crate) async fn trace(mut ask: impl AsyncFnMut(Kind, u8) -> Option<Answer>) -> Traced {
+pub(crate) async fn trace(mut ask: impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>) -> TraceResult {
     let mut kind = None;
     for try_kind in TRIES {
-        if let Some(Answer::Host(_)) = ask(try_kind, FAR).await {
+        if let Some(ProbeAnswer::Host(_)) = ask(try_kind, FAR).await {
             kind = Some(try_kind);
             break;
         }
@@ -61,26 +61,26 @@ pub(crate) async fn trace(mut ask: impl AsyncFnMut(Kind, u8) -> Option<Answer>) 
     let mut samples = Vec::new();
     if let Some(kind) = kind {
         for _ in 0..SAMPLES {
-            if let Some(Answer::Host(time)) = ask(kind, FAR).await {
+            if let Some(ProbeAnswer::Host(time)) = ask(kind, FAR).await {
                 samples.push(time);
             }
         }
     }
-    Traced { hops, reached: kind.is_some(), round_trip: round_trip(samples) }
+    TraceResult { hops, reached: kind.is_some(), round_trip: round_trip(samples) }
 }
 
 /// Routers on the way, nearest first. Those at the end are ones that answered, unless the host itself did: nobody else knows
 /// how many silent ones precede it.
-async fn hops(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, reached: bool) -> Vec<Option<IpAddr>> {
+async fn hops(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>, reached: bool) -> Vec<Option<IpAddr>> {
     let mut hops = Vec::new();
     for hop in 1..=MOST_HOPS {
         match persistent(ask, hop).await {
-            Some(Answer::Host(_)) => {
+            Some(ProbeAnswer::Host(_)) => {
                 confirm(ask, &mut hops).await;
                 return hops;
             }
-            Some(Answer::Router(address)) => hops.push(Some(address)),
-            Some(Answer::Stopped(address)) => {
+            Some(ProbeAnswer::Router(address)) => hops.push(Some(address)),
+            Some(ProbeAnswer::Stopped(address)) => {
                 // The last router asks for the host's address for seconds; what it says then comes as answer to a later probe.
                 match hops.iter().position(|h| *h == Some(address)) {
                     Some(at) => hops.truncate(at + 1),
@@ -102,17 +102,17 @@ async fn hops(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, reached: bo
 }
 
 /// A silent hop just before the host may be no router but the host itself, whose answers got lost.
-async fn confirm(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, hops: &mut Vec<Option<IpAddr>>) {
+async fn confirm(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>, hops: &mut Vec<Option<IpAddr>>) {
     while hops.last() == Some(&None) {
         let hop = u8::try_from(hops.len()).unwrap_or(MOST_HOPS);
-        if !matches!(persistent(ask, hop).await, Some(Answer::Host(_))) {
+        if !matches!(persistent(ask, hop).await, Some(ProbeAnswer::Host(_))) {
             return;
         }
         hops.pop();
     }
 }
 
-async fn persistent(ask: &mut impl AsyncFnMut(Kind, u8) -> Option<Answer>, hop: u8) -> Option<Answer> {
+async fn persistent(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>, hop: u8) -> Option<ProbeAnswer> {
     for kind in TRIES {
         if let Some(answer) = ask(kind, hop).await {
             return Some(answer);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     /// Plays `network`, called with each probe's number, and gives what was found and how many probes it took.
-    async fn play(mut network: impl FnMut(usize, Kind, u8) -> Option<Answer>) -> (Traced, usize) {
+    async fn play(mut network: impl FnMut(usize, ProbeMethod, u8) -> Option<ProbeAnswer>) -> (TraceResult, usize) {
         let mut sent = 0;
         let traced = trace(async |kind, hop| {
             sent += 1;
@@ -151,23 +151,23 @@ mod tests {
         (traced, sent)
     }
 
-    fn us(n: u64) -> Option<Answer> {
-        Some(Answer::Host(Duration::from_micros(n)))
+    fn us(n: u64) -> Option<ProbeAnswer> {
+        Some(ProbeAnswer::Host(Duration::from_micros(n)))
     }
 
     #[tokio::test]
     async fn a_neighbour_takes_eight_probes() {
         let (traced, sent) = play(|n, _, _| us([9000, 50, 120, 90, 80, 100, 110, 70][n - 1])).await;
         let round_trip = Some(RoundTrip { min_us: 70, median_us: 90, samples: 6 });
-        assert_eq!((traced, sent), (Traced { hops: vec![], reached: true, round_trip }, 8));
+        assert_eq!((traced, sent), (TraceResult { hops: vec![], reached: true, round_trip }, 8));
     }
 
     #[tokio::test]
     async fn routers_are_named_in_order_and_silent_ones_keep_their_place() {
         let network = |_, kind, hop| match (hop, kind) {
-            (1, Kind::Udp) => Some(Answer::Router(router(1))),
+            (1, ProbeMethod::Udp) => Some(ProbeAnswer::Router(router(1))),
             (1 | 2, _) => None,
-            (3, _) => Some(Answer::Router(router(3))),
+            (3, _) => Some(ProbeAnswer::Router(router(3))),
             _ => us(5000),
         };
         let traced = play(network).await.0;
@@ -192,9 +192,9 @@ mod tests {
     #[tokio::test]
     async fn a_host_that_answers_udp_only_is_reached() {
         let network = |_, kind, hop| match (kind, hop) {
-            (Kind::Echo, _) => None,
-            (Kind::Udp, 1) => Some(Answer::Router(router(1))),
-            (Kind::Udp, _) => us(300),
+            (ProbeMethod::Echo, _) => None,
+            (ProbeMethod::Udp, 1) => Some(ProbeAnswer::Router(router(1))),
+            (ProbeMethod::Udp, _) => us(300),
         };
         let traced = play(network).await.0;
         assert_eq!((traced.hops, traced.round_trip.map(|r| r.samples)), (vec![Some(router(1))], Some(6)));
@@ -202,18 +202,18 @@ mod tests {
 
     #[tokio::test]
     async fn the_way_to_a_dead_host_ends_where_answers_do_and_soon() {
-        let (traced, sent) = play(|_, _, hop| (hop == 1).then(|| Answer::Router(router(1)))).await;
-        assert_eq!(traced, Traced { hops: vec![Some(router(1))], reached: false, round_trip: None });
+        let (traced, sent) = play(|_, _, hop| (hop == 1).then(|| ProbeAnswer::Router(router(1)))).await;
+        assert_eq!(traced, TraceResult { hops: vec![Some(router(1))], reached: false, round_trip: None });
         assert!(sent <= 24, "{sent}");
-        let (traced, _) = play(|_, _, hop| Some(if hop == 1 { Answer::Router(router(1)) } else { Answer::Stopped(router(2)) })).await;
+        let (traced, _) = play(|_, _, hop| Some(if hop == 1 { ProbeAnswer::Router(router(1)) } else { ProbeAnswer::Stopped(router(2)) })).await;
         assert_eq!((traced.hops, traced.reached), (vec![Some(router(1)), Some(router(2))], false));
     }
 
     #[tokio::test]
     async fn a_router_that_gives_up_late_is_one_hop() {
         let network = |_, _, hop| match hop {
-            1 => Some(Answer::Router(router(1))),
-            3 => Some(Answer::Stopped(router(1))),
+            1 => Some(ProbeAnswer::Router(router(1))),
+            3 => Some(ProbeAnswer::Stopped(router(1))),
             _ => None,
         };
         assert_eq!(play(network).await.0.hops, [Some(router(1))]);
@@ -221,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_loop_of_routers_ends() {
-        let (traced, sent) = play(|_, _, hop| Some(Answer::Router(router(hop % 2)))).await;
+        let (traced, sent) = play(|_, _, hop| Some(ProbeAnswer::Router(router(hop % 2)))).await;
         assert_eq!((traced.hops.len(), traced.reached, sent), (usize::from(MOST_HOPS), false, usize::from(MOST_HOPS) + 3));
     }
 }

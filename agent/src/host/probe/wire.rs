@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 /// What tells an echo from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Echo {
+pub struct IcmpEcho {
     /// The prober's.
     pub identifier: u16,
     /// The probe's.
@@ -19,21 +19,21 @@ pub struct Echo {
 
 /// A message that may answer a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Message {
+pub enum IcmpMessage {
     /// Echo reply.
-    Reply(Echo),
+    Reply(IcmpEcho),
     /// A datagram did not arrive.
     Error {
         /// Why not.
-        why: Why,
+        why: IcmpErrorKind,
         /// Which one.
-        about: Quoted,
+        about: QuotedDatagram,
     },
 }
 
 /// Why a datagram did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum IcmpErrorKind {
     /// It came to a router with no hop left: time exceeded in transit.
     Expired,
     /// It came to the host, and nobody has the port.
@@ -44,20 +44,20 @@ pub enum Why {
 
 /// A datagram quoted by an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quoted {
+pub struct QuotedDatagram {
     /// Who had sent it.
     pub from: IpAddr,
     /// To whom.
     pub to: IpAddr,
     /// What it was.
-    pub probe: Probe,
+    pub probe: QuotedProbe,
 }
 
 /// What a quoted datagram was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Probe {
+pub enum QuotedProbe {
     /// An echo request.
-    Echo(Echo),
+    Echo(IcmpEcho),
     /// UDP: source and destination port.
     Udp(u16, u16),
 }
@@ -68,7 +68,7 @@ pub const TEXT: &[u8] = b"heddle probe: how far are you";
 const HEADER: usize = 8;
 
 /// An echo request (RFC 792, page 14; RFC 4443, 4.1). The kernel fills in the checksum of ICMPv6.
-pub fn echo_request(echo: Echo, ipv6: bool) -> Vec<u8> {
+pub fn echo_request(echo: IcmpEcho, ipv6: bool) -> Vec<u8> {
     let kind = if ipv6 { icmpv6::Icmpv6Types::EchoRequest.0 } else { icmp::IcmpTypes::EchoRequest.0 };
     let mut message = vec![kind, 0, 0, 0];
     message.extend(echo.identifier.to_be_bytes());
@@ -82,32 +82,32 @@ pub fn echo_request(echo: Echo, ipv6: bool) -> Vec<u8> {
 }
 
 /// Reads what a raw ICMP socket receives: the message with its IPv4 header. Gives the sender, too.
-pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, Message)> {
+pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
     let (header, message) = ipv4(packet)?;
     let from = IpAddr::V4(header.get_source());
     let [kind, code, ..] = *message else { return None };
     let why = match (icmp::IcmpType(kind), code) {
-        (icmp::IcmpTypes::EchoReply, 0) => return Some((from, Message::Reply(echo(message)?))),
-        (icmp::IcmpTypes::TimeExceeded, 0) => Why::Expired,
-        (icmp::IcmpTypes::DestinationUnreachable, 3) => Why::NoPort,
-        (icmp::IcmpTypes::DestinationUnreachable, _) => Why::Unreachable,
+        (icmp::IcmpTypes::EchoReply, 0) => return Some((from, IcmpMessage::Reply(echo(message)?))),
+        (icmp::IcmpTypes::TimeExceeded, 0) => IcmpErrorKind::Expired,
+        (icmp::IcmpTypes::DestinationUnreachable, 3) => IcmpErrorKind::NoPort,
+        (icmp::IcmpTypes::DestinationUnreachable, _) => IcmpErrorKind::Unreachable,
         _ => return None,
     };
     let (quoted, inner) = ipv4(message.get(HEADER..)?)?;
     // Of a fragment only the first has ports.
     let first = quoted.get_fragment_offset() == 0;
     let probe = probe(quoted.get_next_level_protocol(), inner, icmp::IcmpTypes::EchoRequest.0).filter(|_| first)?;
-    Some((from, Message::Error { why, about: Quoted { from: quoted.get_source().into(), to: quoted.get_destination().into(), probe } }))
+    Some((from, IcmpMessage::Error { why, about: QuotedDatagram { from: quoted.get_source().into(), to: quoted.get_destination().into(), probe } }))
 }
 
 /// Reads what a raw ICMPv6 socket receives: the message alone.
-pub fn read_v6(message: &[u8]) -> Option<Message> {
+pub fn read_v6(message: &[u8]) -> Option<IcmpMessage> {
     let [kind, code, ..] = *message else { return None };
     let why = match (icmpv6::Icmpv6Type(kind), code) {
-        (icmpv6::Icmpv6Types::EchoReply, 0) => return Some(Message::Reply(echo(message)?)),
-        (icmpv6::Icmpv6Types::TimeExceeded, 0) => Why::Expired,
-        (icmpv6::Icmpv6Types::DestinationUnreachable, 4) => Why::NoPort,
-        (icmpv6::Icmpv6Types::DestinationUnreachable, _) => Why::Unreachable,
+        (icmpv6::Icmpv6Types::EchoReply, 0) => return Some(IcmpMessage::Reply(echo(message)?)),
+        (icmpv6::Icmpv6Types::TimeExceeded, 0) => IcmpErrorKind::Expired,
+        (icmpv6::Icmpv6Types::DestinationUnreachable, 4) => IcmpErrorKind::NoPort,
+        (icmpv6::Icmpv6Types::DestinationUnreachable, _) => IcmpErrorKind::Unreachable,
         _ => return None,
     };
     let rest = message.get(HEADER..)?;
@@ -115,7 +115,7 @@ pub fn read_v6(message: &[u8]) -> Option<Message> {
     let inner = rest.get(Ipv6Packet::minimum_packet_size()..)?;
     // Probes have no extension headers.
     let probe = probe(quoted.get_next_header(), inner, icmpv6::Icmpv6Types::EchoRequest.0)?;
-    Some(Message::Error { why, about: Quoted { from: quoted.get_source().into(), to: quoted.get_destination().into(), probe } })
+    Some(IcmpMessage::Error { why, about: QuotedDatagram { from: quoted.get_source().into(), to: quoted.get_destination().into(), probe } })
 }
 
 /// A header and what follows its options. The total length is not looked at: quoted ones are known to be wrong.
@@ -126,20 +126,20 @@ fn ipv4(packet: &[u8]) -> Option<(Ipv4Packet<'_>, &[u8])> {
     Some((header, rest))
 }
 
-fn probe(protocol: IpNextHeaderProtocol, inner: &[u8], request: u8) -> Option<Probe> {
+fn probe(protocol: IpNextHeaderProtocol, inner: &[u8], request: u8) -> Option<QuotedProbe> {
     match protocol {
         IpNextHeaderProtocols::Udp => match *inner.get(..4)? {
-            [a, b, c, d] => Some(Probe::Udp(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))),
+            [a, b, c, d] => Some(QuotedProbe::Udp(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))),
             _ => None,
         },
-        IpNextHeaderProtocols::Icmp | IpNextHeaderProtocols::Icmpv6 if inner.first() == Some(&request) => Some(Probe::Echo(echo(inner)?)),
+        IpNextHeaderProtocols::Icmp | IpNextHeaderProtocols::Icmpv6 if inner.first() == Some(&request) => Some(QuotedProbe::Echo(echo(inner)?)),
         _ => None,
     }
 }
 
-fn echo(message: &[u8]) -> Option<Echo> {
+fn echo(message: &[u8]) -> Option<IcmpEcho> {
     match *message.get(4..HEADER)? {
-        [a, b, c, d] => Some(Echo { identifier: u16::from_be_bytes([a, b]), sequence: u16::from_be_bytes([c, d]) }),
+        [a, b, c, d] => Some(IcmpEcho { identifier: u16::from_be_bytes([a, b]), sequence: u16::from_be_bytes([c, d]) }),
         _ => None,
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ECHO: Echo = Echo { identifier: 0x1234, sequence: 7 };
+    const ECHO: IcmpEcho = IcmpEcho { identifier: 0x1234, sequence: 7 };
 
     /// An IPv4 header of `words` 32-bit words for what follows it, 10.0.0.1 to 10.0.1.2.
     fn v4(words: u8, protocol: u8, rest: &[u8]) -> Vec<u8> {
@@ -182,18 +182,18 @@ mod tests {
     fn reads_what_comes_back() {
         let reply = error(0, 0, b"more");
         let with_options = v4(7, 1, &[&reply[..4], &[0x12, 0x34, 0, 7]].concat());
-        assert_eq!(read_v4(&with_options), Some(("10.0.0.1".parse().unwrap(), Message::Reply(ECHO))));
+        assert_eq!(read_v4(&with_options), Some(("10.0.0.1".parse().unwrap(), IcmpMessage::Reply(ECHO))));
         // A router's message about a UDP probe, quoting header and eight octets.
         let expired = v4(5, 1, &error(11, 0, &v4(5, 17, &[0xc0, 0, 0x82, 0x9a, 0, 8, 0, 0])));
-        let about = |probe| Quoted { from: "10.0.0.1".parse().unwrap(), to: "10.0.1.2".parse().unwrap(), probe };
+        let about = |probe| QuotedDatagram { from: "10.0.0.1".parse().unwrap(), to: "10.0.1.2".parse().unwrap(), probe };
         let said = read_v4(&expired).unwrap().1;
-        assert_eq!(said, Message::Error { why: Why::Expired, about: about(Probe::Udp(0xc000, 33434)) });
+        assert_eq!(said, IcmpMessage::Error { why: IcmpErrorKind::Expired, about: about(QuotedProbe::Udp(0xc000, 33434)) });
         let no_port = v4(5, 1, &error(3, 3, &v4(6, 17, &[0, 1, 0, 2])));
-        assert_eq!(read_v4(&no_port).unwrap().1, Message::Error { why: Why::NoPort, about: about(Probe::Udp(1, 2)) });
+        assert_eq!(read_v4(&no_port).unwrap().1, IcmpMessage::Error { why: IcmpErrorKind::NoPort, about: about(QuotedProbe::Udp(1, 2)) });
         let six = error(1, 4, &v6(17, &[0, 1, 0, 2]));
-        let about = Quoted { from: "::1".parse().unwrap(), to: "::2".parse().unwrap(), probe: Probe::Udp(1, 2) };
-        assert_eq!(read_v6(&six), Some(Message::Error { why: Why::NoPort, about }));
-        assert_eq!(read_v6(&[129, 0, 0, 0, 0x12, 0x34, 0, 7]), Some(Message::Reply(ECHO)));
+        let about = QuotedDatagram { from: "::1".parse().unwrap(), to: "::2".parse().unwrap(), probe: QuotedProbe::Udp(1, 2) };
+        assert_eq!(read_v6(&six), Some(IcmpMessage::Error { why: IcmpErrorKind::NoPort, about }));
+        assert_eq!(read_v6(&[129, 0, 0, 0, 0x12, 0x34, 0, 7]), Some(IcmpMessage::Reply(ECHO)));
     }
 
     #[test]
@@ -240,12 +240,12 @@ mod tests {
     proptest! {
         #[test]
         fn reads_back_what_it_wrote(identifier: u16, sequence: u16, words in 5..=15_u8) {
-            let echo = Echo { identifier, sequence };
-            let about = |from: &str, to: &str| Quoted { from: from.parse().unwrap(), to: to.parse().unwrap(), probe: Probe::Echo(echo) };
+            let echo = IcmpEcho { identifier, sequence };
+            let about = |from: &str, to: &str| QuotedDatagram { from: from.parse().unwrap(), to: to.parse().unwrap(), probe: QuotedProbe::Echo(echo) };
             let expired = v4(words, 1, &error(11, 0, &v4(words, 1, &echo_request(echo, false))));
-            prop_assert_eq!(read_v4(&expired).unwrap().1, Message::Error { why: Why::Expired, about: about("10.0.0.1", "10.0.1.2") });
+            prop_assert_eq!(read_v4(&expired).unwrap().1, IcmpMessage::Error { why: IcmpErrorKind::Expired, about: about("10.0.0.1", "10.0.1.2") });
             let expired = error(3, 0, &v6(58, &echo_request(echo, true)));
-            prop_assert_eq!(read_v6(&expired), Some(Message::Error { why: Why::Expired, about: about("::1", "::2") }));
+            prop_assert_eq!(read_v6(&expired), Some(IcmpMessage::Error { why: IcmpErrorKind::Expired, about: about("::1", "::2") }));
         }
 
         #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use inventory::host_report::Peer;
+use inventory::host_report::ProbeTarget;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
@@ -41,8 +41,8 @@ fn request(listener: &TcpListener) -> (TcpStream, String) {
 const AWAY: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const TAKEN: &str = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
 
-fn controller(address: SocketAddr) -> Controller {
-    Controller::new(&format!("http://{address}/"), "n0", Some(Token(TOKEN.to_owned())), None).unwrap()
+fn controller(address: SocketAddr) -> ControllerClient {
+    ControllerClient::new(&format!("http://{address}/"), "n0", Some(AgentToken(TOKEN.to_owned())), None).unwrap()
 }
 
 fn report(slots: u32) -> Arc<HostReport> {
@@ -56,8 +56,8 @@ fn a_report_goes_with_the_token_and_directions_come_back() {
     let directions = "HTTP/1.1 200 OK\r\nContent-Length: 61\r\nConnection: close\r\n\r\n\
                       {\"peers\":[{\"host\":\"n1\",\"address\":\"10.0.0.2\"}],\"every_ms\":500}";
     let asked = server(listener, vec![directions, TAKEN]);
-    let peer = Peer { host: "n1".into(), address: [10, 0, 0, 2].into() };
-    assert_eq!(way.post(&report(4)), Ok(Some(Directions { peers: vec![peer], every_ms: 500 })));
+    let peer = ProbeTarget { host: "n1".into(), address: [10, 0, 0, 2].into() };
+    assert_eq!(way.post(&report(4)), Ok(Some(ProbeDirections { peers: vec![peer], every_ms: 500 })));
     assert_eq!(way.post(&report(4)), Ok(None));
     let asked = &asked.join().unwrap()[0];
     let (head, body) = asked.split_once("\r\n\r\n").unwrap();
@@ -91,7 +91,7 @@ fn a_refusal_is_told_in_words_and_without_the_token() {
 async fn while_the_controller_is_away_only_the_newest_report_waits() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (state, reports) = watch::channel(report(0));
-    let (directions, _) = watch::channel(Directions::default());
+    let (directions, _) = watch::channel(ProbeDirections::default());
     let running = tokio::spawn(controller(listener.local_addr().unwrap()).run(reports, directions));
     let asked = async || {
         let listener = listener.try_clone().unwrap();
@@ -111,14 +111,14 @@ async fn while_the_controller_is_away_only_the_newest_report_waits() {
 
 #[test]
 fn a_reason_that_comes_back_is_told_once_and_many_are_not_told_without_end() {
-    let mut away = Away::new();
+    let mut away = ControllerOutage::new();
     assert_eq!(["timeout", "refused", "timeout", "refused"].map(|reason| away.is_news(reason)), [true, true, false, false]);
     assert_eq!((0..1_000).filter(|n| away.is_news(&n.to_string())).count(), REASONS - 2);
 }
 
 #[test]
 fn what_cannot_work_is_told_before_anything_starts() {
-    let new = |address: &str, host: &str| Controller::new(address, host, None, None).map(drop).map_err(|e| e.to_string());
+    let new = |address: &str, host: &str| ControllerClient::new(address, host, None, None).map(drop).map_err(|e| e.to_string());
     for address in ["head:7171", "ftp://head", "http://", "head"] {
         assert!(new(address, "n0").unwrap_err().contains("expected http://"), "{address}");
     }
@@ -128,13 +128,13 @@ fn what_cannot_work_is_told_before_anything_starts() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "not a certificate\n").unwrap();
-    assert!(Controller::new("https://head", "n0", None, Some(&file)).unwrap_err().to_string().contains("in PEM form"));
+    assert!(ControllerClient::new("https://head", "n0", None, Some(&file)).unwrap_err().to_string().contains("in PEM form"));
     for text in ["", "two words", "\u{e9}\n"] {
         fs::write(&file, text).unwrap();
-        assert!(Token::read(&file).unwrap_err().to_string().contains("printable ASCII"), "{text}");
+        assert!(AgentToken::read(&file).unwrap_err().to_string().contains("printable ASCII"), "{text}");
     }
     fs::write(&file, format!("{TOKEN}\n")).unwrap();
-    assert_eq!(Token::read(&file).unwrap().0, TOKEN);
+    assert_eq!(AgentToken::read(&file).unwrap().0, TOKEN);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use inventory::BitsPerSec;
 use inventory::host_report::Nic;
-use inventory::observation::{Bridge, BridgePort};
+use inventory::observation::{BridgeTable, BridgePort};
 use inventory::topology::Node;
 
 pub(crate) fn node(name: &str, kind: NodeKind) -> Node {
@@ -17,7 +17,7 @@ pub(crate) fn link(a: &str, a_port: &str, b: &str, state: LinkState) -> Link {
         members: Vec::new(),
         rate_bps: BitsPerSec::GIGABIT,
         state,
-        grade: Grade::Certain,
+        grade: LinkGrade::Certain,
         evidence: Vec::new(),
     }
 }
@@ -32,8 +32,8 @@ pub(crate) fn network(switch: &str) -> Topology {
 }
 
 /// A candidate with n2 on `switch`.
-pub(crate) fn candidate(switch: &str) -> Candidate {
-    whole(&inventory(), &Views::new(), network(switch), None).unwrap()
+pub(crate) fn candidate(switch: &str) -> EpochCandidate {
+    whole(&inventory(), &DeviceViews::new(), network(switch), None).unwrap()
 }
 
 pub(crate) fn inventory() -> Inventory {
@@ -43,14 +43,14 @@ pub(crate) fn inventory() -> Inventory {
 }
 
 /// Both switches answer; every port has the given state.
-pub(crate) fn views(up: bool, state: StpState) -> Views {
+pub(crate) fn views(up: bool, state: StpState) -> DeviceViews {
     let ports = ["p0", "p1", "p2", "p9"];
-    let interface = |(i, name): (usize, &&str)| Interface { index: i as u32 + 1, name: (*name).into(), up, ..Interface::default() };
+    let interface = |(i, name): (usize, &&str)| InterfaceRow { index: i as u32 + 1, name: (*name).into(), up, ..InterfaceRow::default() };
     let port = |i: u32| BridgePort { number: i, if_index: i, state: Some(state), designated_bridge: None, designated_port: None };
-    let view = View {
+    let view = DeviceView {
         interfaces: Some(ports.iter().enumerate().map(interface).collect()),
-        bridge: Some(Bridge { ports: (1..=4).map(port).collect(), ..Bridge::default() }),
-        ..View::default()
+        bridge: Some(BridgeTable { ports: (1..=4).map(port).collect(), ..BridgeTable::default() }),
+        ..DeviceView::default()
     };
     ["s0", "s1"].map(|s| (s.to_owned(), view.clone())).into()
 }
@@ -62,7 +62,7 @@ fn order_is_no_difference_but_the_file_keeps_the_inventorys() {
     let mut turned = network("s0");
     turned.links.reverse();
     turned.nodes.reverse();
-    assert_eq!(whole(&Inventory::default(), &Views::new(), turned, None).unwrap().key, c.key);
+    assert_eq!(whole(&Inventory::default(), &DeviceViews::new(), turned, None).unwrap().key, c.key);
     assert_ne!(candidate("s1").key, c.key);
 }
 
@@ -70,7 +70,7 @@ fn order_is_no_difference_but_the_file_keeps_the_inventorys() {
 fn a_switch_without_hosts_that_nothing_connects_is_left_out() {
     let mut t = network("s0");
     t.nodes.push(node("s7", NodeKind::Switch));
-    assert_eq!(whole(&inventory(), &Views::new(), t, None).unwrap().key, candidate("s0").key);
+    assert_eq!(whole(&inventory(), &DeviceViews::new(), t, None).unwrap().key, candidate("s0").key);
 }
 
 #[test]
@@ -87,15 +87,15 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
         };
         let nics = vec![nic("mgmt0", "10.0.0.7"), nic("eth0", address)];
         let report = inventory::host_report::HostReport { host: host.into(), slots: 1, nics, ..Default::default() };
-        views.insert(host.into(), View { host: Some(report), ..View::default() });
+        views.insert(host.into(), DeviceView { host: Some(report), ..DeviceView::default() });
     }
     let mut network = network("s0");
     network.links.iter_mut().filter(|l| l.b.starts_with('n')).for_each(|l| l.b_port = "eth0".into());
-    let whole = |views: &Views, settled: Option<&Settled>| whole(&inventory, views, network.clone(), settled).unwrap();
-    let addresses = |c: &Candidate| ["n0", "n1", "n2"].map(|h| c.file.hosts[h].address.map(|a| a.to_string()).unwrap_or_default());
+    let whole = |views: &DeviceViews, settled: Option<&PublishedNetwork>| whole(&inventory, views, network.clone(), settled).unwrap();
+    let addresses = |c: &EpochCandidate| ["n0", "n1", "n2"].map(|h| c.file.hosts[h].address.map(|a| a.to_string()).unwrap_or_default());
     let reported = whole(&views, None);
     assert_eq!(addresses(&reported), ["10.77.0.1", "10.77.0.2", ""]);
-    let settled = Settled::new(4, reported);
+    let settled = PublishedNetwork::new(4, reported);
     views.retain(|name, _| name.starts_with('s'));
     let silent = whole(&views, Some(&settled));
     assert_eq!(silent.key, settled.key, "agents that did not report yet are no reason for an epoch");
@@ -108,14 +108,14 @@ fn ranks_are_as_stated_else_as_offered_else_as_published() {
     let mut views = views(true, StpState::Forwarding);
     for (host, slots) in [("n0", 8), ("n1", 4), ("n2", 0)] {
         let report = inventory::host_report::HostReport { host: host.into(), slots, ..Default::default() };
-        views.insert(host.into(), View { host: Some(report), ..View::default() });
+        views.insert(host.into(), DeviceView { host: Some(report), ..DeviceView::default() });
     }
-    let ranks = |views: &Views, settled: Option<&Settled>| {
+    let ranks = |views: &DeviceViews, settled: Option<&PublishedNetwork>| {
         let file = whole(&inventory, views, network("s0"), settled).unwrap().file;
         ["n0", "n1", "n2"].map(|h| file.hosts[h].ranks)
     };
     assert_eq!(ranks(&views, None), [2, 4, 1]);
-    let settled = Settled::new(4, whole(&inventory, &views, network("s0"), None).unwrap());
+    let settled = PublishedNetwork::new(4, whole(&inventory, &views, network("s0"), None).unwrap());
     views.retain(|name, _| name.starts_with('s'));
     assert_eq!(ranks(&views, Some(&settled)), [2, 4, 1], "agents that did not report yet are no reason for an epoch");
 }

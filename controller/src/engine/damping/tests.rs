@@ -11,11 +11,11 @@ fn both() -> (Topology, Topology) {
 }
 
 /// n2's link is lost `times` times, every `period` ms from 0 on.
-fn flapped(times: u64, period: u64) -> Damping {
+fn flapped(times: u64, period: u64) -> FlapDamping {
     let (there, gone) = both();
-    let mut d = Damping::default();
+    let mut d = FlapDamping::default();
     for n in 0..times {
-        d.settle(Millis(n * period));
+        d.release_calm(Millis(n * period));
         d.compare(Millis(n * period), &there, &gone);
         d.compare(Millis(n * period + period / 2), &gone, &there);
     }
@@ -35,7 +35,7 @@ fn what_is_lost_now_and_then_is_not_held() {
 #[test]
 fn it_is_told_how_often_in_what_time_and_until_when() {
     let mut d = flapped(4, 2_000);
-    let text = |d: &Damping| d.alarms(Some(7)).into_iter().map(|a| a.to_string()).collect::<Vec<_>>();
+    let text = |d: &FlapDamping| d.alarms(Some(7)).into_iter().map(|a| a.to_string()).collect::<Vec<_>>();
     // From 4000 less a little to 1500 takes 1.4 half-lives.
     let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until it was calm, not before 00:02:52 UTC; check cable and ports";
     assert_eq!(text(&d), [told]);
@@ -54,32 +54,32 @@ fn calm_frees_and_later_forgets() {
     let mut d = flapped(4, 2_000);
     let due = d.deadlines().min().unwrap();
     assert!((170_000..180_000).contains(&due.0), "{due:?}");
-    d.settle(Millis(due.0 - 100));
+    d.release_calm(Millis(due.0 - 100));
     assert!(!d.hosts().is_empty());
-    d.settle(due);
-    assert!(d.hosts().is_empty() && d != Damping::default());
+    d.release_calm(due);
+    assert!(d.hosts().is_empty() && d != FlapDamping::default());
     let (there, gone) = both();
     let mut again = d.clone();
     for n in 0..2 {
         again.compare(Millis(due.0 + n * 2000), &there, &gone);
     }
     assert_eq!(again.hosts(), BTreeSet::from(["n2"]), "what flapped lately is held sooner");
-    d.settle(Millis(due.0 + 400_000));
-    assert_eq!(d, Damping::default());
+    d.release_calm(Millis(due.0 + 400_000));
+    assert_eq!(d, FlapDamping::default());
 }
 
 #[test]
 fn however_long_it_flaps_six_minutes_of_calm_are_enough() {
     let mut d = flapped(5_000, 2_000);
     let last = 4_999 * 2_000;
-    d.settle(Millis(last + 361_000));
+    d.release_calm(Millis(last + 361_000));
     assert!(d.hosts().is_empty());
 }
 
 #[test]
 fn one_loss_seen_in_pieces_counts_once() {
     let (there, gone) = both();
-    let mut d = Damping::default();
+    let mut d = FlapDamping::default();
     for n in 0..50 {
         d.compare(Millis(n * 20), &there, &gone);
     }
@@ -91,7 +91,7 @@ fn a_rate_that_comes_and_goes_is_damped_too() {
     let whole = network("s0");
     let mut less = whole.clone();
     less.links[0].rate_bps = BitsPerSec(1);
-    let mut d = Damping::default();
+    let mut d = FlapDamping::default();
     for n in 0..8 {
         let (before, after) = if n % 2 == 0 { (&whole, &less) } else { (&less, &whole) };
         assert!(n > 6 || !d.holds_trunks());
@@ -106,7 +106,7 @@ fn a_cluster_that_is_another_again_and_again_is_held() {
         let cluster = |name: &str, host: &str| Cluster { name: name.into(), hosts: vec![host.into()], reasons: vec![] };
         Topology { clusters: vec![cluster("west", "n0"), cluster(name, "n1")], ..network("s0") }
     };
-    let mut d = Damping::default();
+    let mut d = FlapDamping::default();
     for n in 0..4 {
         assert_eq!(d.clustered().count(), 0, "{n}");
         d.compare(Millis(n * 2_000), &of(["west", "east"][n as usize % 2]), &of(["east", "west"][n as usize % 2]));
@@ -120,8 +120,8 @@ fn clocks_that_jump_free_or_hold_but_never_break() {
     let mut d = flapped(4, 2_000);
     let (there, gone) = both();
     d.compare(Millis(0), &there, &gone); // An hour back would be the same: nothing passed.
-    d.settle(Millis(0));
+    d.release_calm(Millis(0));
     assert!(!d.hosts().is_empty());
-    d.settle(Millis(u64::MAX));
-    assert_eq!(d, Damping::default());
+    d.release_calm(Millis(u64::MAX));
+    assert_eq!(d, FlapDamping::default());
 }

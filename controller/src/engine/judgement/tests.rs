@@ -6,8 +6,8 @@ use inventory::topology::Cluster;
 
 const GONE: u64 = 30_000; // In milliseconds.
 
-fn settled() -> Settled {
-    Settled::new(4, candidate("s0"))
+fn settled() -> PublishedNetwork {
+    PublishedNetwork::new(4, candidate("s0"))
 }
 
 /// The network without n2's link.
@@ -17,19 +17,19 @@ fn without_n2() -> Topology {
     t
 }
 
-fn judged(now: u64, views: &Views, topology: &Topology, settled: Option<&Settled>, absent: &mut Absent) -> Judgement {
-    let (inventory, damping) = (inventory(), Damping::default());
-    let ground = Ground { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
+fn judged(now: u64, views: &DeviceViews, topology: &Topology, settled: Option<&PublishedNetwork>, absent: &mut AbsentHosts) -> NetworkJudgement {
+    let (inventory, damping) = (inventory(), FlapDamping::default());
+    let ground = JudgementInput { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
     judge(Millis(now), &ground, absent)
 }
 
-fn judge_at(now: u64, views: &Views, topology: &Topology, absent: &mut Absent) -> Judgement {
+fn judge_at(now: u64, views: &DeviceViews, topology: &Topology, absent: &mut AbsentHosts) -> NetworkJudgement {
     judged(now, views, topology, Some(&settled()), absent)
 }
 
 #[test]
 fn a_host_with_its_port_down_keeps_its_place_for_a_while_and_is_then_dropped() {
-    let (views, mut absent) = (views(false, StpState::Disabled), Absent::new());
+    let (views, mut absent) = (views(false, StpState::Disabled), AbsentHosts::new());
     let first = judge_at(0, &views, &without_n2(), &mut absent);
     assert_eq!(first.candidate.unwrap().key, settled().key);
     assert!(first.alarms[0].to_string().contains("\"n2\": seen nowhere, epoch 4 keeps it on \"s0\""), "{:?}", first.alarms);
@@ -39,7 +39,7 @@ fn a_host_with_its_port_down_keeps_its_place_for_a_while_and_is_then_dropped() {
 
 #[test]
 fn without_evidence_a_host_keeps_its_place_for_ever() {
-    let mut absent = Absent::new();
+    let mut absent = AbsentHosts::new();
     let mut silent = views(false, StpState::Forwarding);
     silent.get_mut("s0").unwrap().stale = Some((Millis(0), "no answer".into()));
     for (views, why) in [(views(true, StpState::Forwarding), "port p2 of \"s0\" is up"), (silent, "switch \"s0\" does not answer")] {
@@ -58,7 +58,7 @@ fn a_host_whose_new_port_does_not_forward_yet_keeps_its_old_place() {
     for port in &mut views.get_mut("s1").unwrap().bridge.as_mut().unwrap().ports {
         port.state = Some(StpState::Learning);
     }
-    let moving = judge_at(0, &views, &topology, &mut Absent::new());
+    let moving = judge_at(0, &views, &topology, &mut AbsentHosts::new());
     assert_eq!(moving.candidate.unwrap().key, settled().key);
 }
 
@@ -73,12 +73,12 @@ fn a_host_that_keeps_its_place_keeps_its_cluster() {
         network.clusters.retain(|c| !c.hosts.is_empty());
         network
     };
-    let published = whole(&inventory(), &Views::new(), two(&["n0", "n2"], network("s0")), None).unwrap();
-    let settled = Settled::new(4, published);
-    let kept = judged(0, &views(false, StpState::Disabled), &two(&["n0"], without_n2()), Some(&settled), &mut Absent::new());
+    let published = whole(&inventory(), &DeviceViews::new(), two(&["n0", "n2"], network("s0")), None).unwrap();
+    let settled = PublishedNetwork::new(4, published);
+    let kept = judged(0, &views(false, StpState::Disabled), &two(&["n0"], without_n2()), Some(&settled), &mut AbsentHosts::new());
     let kept = kept.candidate.unwrap();
     assert_eq!((&kept.key, &kept.network.clusters), (&settled.key, &settled.network.clusters));
-    let alone = Settled { network: Topology { clusters: vec![cluster("west", &["n2"])], ..settled.network.clone() }, ..settled };
+    let alone = PublishedNetwork { network: Topology { clusters: vec![cluster("west", &["n2"])], ..settled.network.clone() }, ..settled };
     let mut network = two(&["n0"], network("s0"));
     keep_clusters(&mut network, &alone, &BTreeSet::from(["n2"]));
     assert_eq!(network.clusters[2], cluster("west", &["n2"]));
@@ -86,7 +86,7 @@ fn a_host_that_keeps_its_place_keeps_its_cluster() {
 
 #[test]
 fn a_host_that_moved_is_where_it_is_now() {
-    let mut absent = Absent::from([("n2".to_owned(), Millis(0))]);
+    let mut absent = AbsentHosts::from([("n2".to_owned(), Millis(0))]);
     let moved = judge_at(10, &views(true, StpState::Forwarding), &network("s1"), &mut absent);
     assert_eq!(moved.candidate.unwrap().key, candidate("s1").key);
     assert!(absent.is_empty() && moved.alarms.is_empty());
@@ -95,7 +95,7 @@ fn a_host_that_moved_is_where_it_is_now() {
 #[test]
 fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
     let reason = |topology: &Topology, state| {
-        judged(0, &views(true, state), topology, None, &mut Absent::new())
+        judged(0, &views(true, state), topology, None, &mut AbsentHosts::new())
             .candidate
             .unwrap_err()
             .iter()
@@ -113,6 +113,6 @@ fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
     loop_.links.push(link("s0", "p8", "s1", LinkState::Forwarding));
     assert!(reason(&loop_, StpState::Forwarding).contains("loop"));
     let mut ambiguous = network("s0");
-    ambiguous.links[0].grade = Grade::Ambiguous;
+    ambiguous.links[0].grade = LinkGrade::Ambiguous;
     assert!(reason(&ambiguous, StpState::Forwarding).contains("more than one reading"));
 }

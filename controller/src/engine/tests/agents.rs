@@ -15,9 +15,9 @@ fn report(host: &str, card: u8) -> HostReport {
     HostReport { host: host.into(), slots: 4, nics: vec![nic], ..HostReport::default() }
 }
 
-impl World {
-    fn hears(&mut self, host: &str, fact: Fact) {
-        self.event(Event::Observed(Observation { at: self.now, reporter: host.into(), source: Source::Agent, fact }));
+impl SimulatedCluster {
+    fn hears(&mut self, host: &str, fact: DeviceFact) {
+        self.event(ControllerEvent::Observed(Observation { at: self.now, reporter: host.into(), source: ObservationSource::Agent, fact }));
         self.run(50);
     }
 
@@ -26,8 +26,8 @@ impl World {
     }
 }
 
-fn silence() -> Fact {
-    Fact::Failed { table: None, problem: "no report for 11 s".into() }
+fn silence() -> DeviceFact {
+    DeviceFact::Failed { table: None, problem: "no report for 11 s".into() }
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
     assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
     assert!(w.rota.values().all(|d| d.peers.is_empty() && d.every_ms == 2_000));
     for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
-        w.hears(host, Fact::Host(report(host, card)));
+        w.hears(host, DeviceFact::Host(report(host, card)));
     }
     let peers = |host: &str| w.rota[host].peers.iter().map(|p| p.host.as_str()).collect::<Vec<_>>();
     assert_eq!((peers("n0").len(), peers("n1"), peers("n2")), (1, vec!["n2", "n0"], vec![]), "each pair of switches, and a neighbour");
@@ -48,12 +48,12 @@ fn only_the_card_on_the_known_network_is_probed() {
     let mut two_cards = report("n0", 10);
     let management = Nic { name: "mgmt".into(), addresses: vec![("192.168.0.10".parse().unwrap(), 24)], ..two_cards.nics[0].clone() };
     two_cards.nics.insert(0, Nic { mac: Some(Mac([2, 0xb, 0, 0, 0, 10])), ..management });
-    w.hears("n1", Fact::Host(report("n1", 11)));
-    w.hears("n0", Fact::Host(two_cards.clone()));
-    let probed = |w: &World| w.rota["n1"].peers.iter().map(|p| p.address.to_string()).collect::<Vec<_>>();
+    w.hears("n1", DeviceFact::Host(report("n1", 11)));
+    w.hears("n0", DeviceFact::Host(two_cards.clone()));
+    let probed = |w: &SimulatedCluster| w.rota["n1"].peers.iter().map(|p| p.address.to_string()).collect::<Vec<_>>();
     assert!(probed(&w).contains(&"10.77.0.10".to_owned()), "{:?}", probed(&w));
     two_cards.nics[1].up = false;
-    w.hears("n0", Fact::Host(two_cards));
+    w.hears("n0", DeviceFact::Host(two_cards));
     assert!(probed(&w).iter().all(|a| !a.starts_with("192.168.") && a != "10.77.0.10"), "{:?}", probed(&w));
 }
 
@@ -61,7 +61,7 @@ fn only_the_card_on_the_known_network_is_probed() {
 fn slots_are_ranks_and_one_epoch() {
     let mut w = running();
     for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
-        w.hears(host, Fact::Host(report(host, card)));
+        w.hears(host, DeviceFact::Host(report(host, card)));
     }
     w.run(3_000);
     assert_eq!((w.published.len(), w.published[1].file.hosts["n1"].ranks), (2, 4));
@@ -75,10 +75,10 @@ fn slots_are_ranks_and_one_epoch() {
 fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not() {
     let mut w = running();
     for n in 0..100 {
-        w.hears("n1", Fact::Host(HostReport { slots: 4 + n % 2, ..report("n1", 11) }));
+        w.hears("n1", DeviceFact::Host(HostReport { slots: 4 + n % 2, ..report("n1", 11) }));
         let mut moving = report("n2", 12);
         moving.nics[0].addresses[0].0 = format!("10.77.0.{}", 20 + n % 2).parse().unwrap();
-        w.hears("n2", Fact::Host(moving));
+        w.hears("n2", DeviceFact::Host(moving));
         w.run(1_000);
     }
     let epochs = w.published.len();
@@ -89,11 +89,11 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not()
         w.core.snapshot(w.now).alarms
     );
     assert!(w.told("again and again") < 20, "a message must not flap");
-    w.hears("n0", Fact::Host(report("n0", 10)));
+    w.hears("n0", DeviceFact::Host(report("n0", 10)));
     w.run(3_000);
     assert_eq!((w.published.len(), w.published[epochs].file.hosts["n0"].ranks), (epochs + 1, 4), "others are heard meanwhile");
     // Calm: its last word counts.
-    w.hears("n1", Fact::Host(HostReport { slots: 9, ..report("n1", 11) }));
+    w.hears("n1", DeviceFact::Host(HostReport { slots: 9, ..report("n1", 11) }));
     w.run(400_000);
     assert_eq!(w.published.last().unwrap().file.hosts["n1"].ranks, 9);
     assert_eq!(w.core.snapshot(w.now).alarms, []);
@@ -102,7 +102,7 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not()
 #[test]
 fn a_silent_agent_is_told_once_and_changes_nothing_else() {
     let mut w = running();
-    w.hears("n1", Fact::Host(report("n1", 11)));
+    w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.run(3_000);
     let (epochs, alarms) = (w.published.len(), w.core.snapshot(w.now).alarms);
     w.hears("n1", silence());
@@ -111,21 +111,21 @@ fn a_silent_agent_is_told_once_and_changes_nothing_else() {
     assert_eq!((w.told("its agent is silent: no report for 11 s"), w.published.len()), (1, epochs));
     assert_eq!(w.core.snapshot(w.now).alarms, alarms);
     assert!(w.rota["n0"].peers.iter().all(|p| p.host == "n1"), "nobody else on that switch reports: it is probed all the same");
-    w.hears("n1", Fact::Host(report("n1", 11)));
+    w.hears("n1", DeviceFact::Host(report("n1", 11)));
     assert_eq!(w.told("reports again"), 1);
 }
 
 #[test]
 fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
     let mut w = running();
-    w.hears("n1", Fact::Host(report("n1", 11)));
-    w.hears("n1", Fact::Host(report("n1", 21)));
+    w.hears("n1", DeviceFact::Host(report("n1", 11)));
+    w.hears("n1", DeviceFact::Host(report("n1", 21)));
     assert!(!w.alarmed("two machines report"), "a new board in the old place");
-    w.hears("n1", Fact::Host(report("n1", 11)));
+    w.hears("n1", DeviceFact::Host(report("n1", 11)));
     assert!(w.alarmed("host \"n1\": two machines report under this name in turn, with cards 02:0a:00:00:00:15 and 02:0a:00:00:00:0b"));
     for _ in 0..61 {
         w.run(10_000);
-        w.hears("n1", Fact::Host(report("n1", 11)));
+        w.hears("n1", DeviceFact::Host(report("n1", 11)));
     }
     assert!(!w.alarmed("two machines report"), "one of them is gone");
 }
@@ -133,7 +133,7 @@ fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
 #[test]
 fn who_is_refused_is_told_once_and_seldom() {
     let mut w = running();
-    let refused = |problem: String| Event::ReportRefused { from: "10.9.9.9".parse().unwrap(), problem };
+    let refused = |problem: String| ControllerEvent::ReportRefused { from: "10.9.9.9".parse().unwrap(), problem };
     for _ in 0..5 {
         w.event(refused("host \"x\": reports, but the inventory does not list it".into()));
     }
@@ -145,27 +145,27 @@ fn who_is_refused_is_told_once_and_seldom() {
 #[test]
 fn late_reports_of_hosts_that_left_are_nothing() {
     let mut w = running();
-    w.hears("n7", Fact::Host(report("n7", 17)));
-    w.hears("n2", Fact::Host(report("n2", 12)));
+    w.hears("n7", DeviceFact::Host(report("n7", 17)));
+    w.hears("n2", DeviceFact::Host(report("n2", 12)));
     let mut smaller = w.inventory.clone();
     smaller.hosts.shift_remove("n2");
-    w.event(Event::InventoryChanged(Box::new(smaller)));
+    w.event(ControllerEvent::InventoryChanged(Box::new(smaller)));
     assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1"]);
-    w.hears("n2", Fact::Host(report("n2", 12)));
+    w.hears("n2", DeviceFact::Host(report("n2", 12)));
     w.run(1_000);
     assert!(!w.rota.contains_key("n2") && !w.rota.contains_key("n7"));
 }
 
 #[test]
 fn cards_are_measured_and_ways_shown_while_an_agent_reports() {
-    use inventory::host_report::{Path, RoundTrip};
+    use inventory::host_report::{ProbedPath, RoundTrip};
     let mut w = running();
     for second in 0..6u64 {
         let mut report = report("n1", 11);
         report.nics[0].in_octets = second * 1_000_000;
         let round_trip = Some(RoundTrip { min_us: 150, median_us: 200, samples: 3 });
-        report.paths = vec![Path { to: "n0".into(), address: "10.77.0.10".parse().unwrap(), hops: vec![None], reached: true, round_trip }];
-        w.hears("n1", Fact::Host(report));
+        report.paths = vec![ProbedPath { to: "n0".into(), address: "10.77.0.10".parse().unwrap(), hops: vec![None], reached: true, round_trip }];
+        w.hears("n1", DeviceFact::Host(report));
         w.run(950);
     }
     let agents = w.core.snapshot(w.now).agents;

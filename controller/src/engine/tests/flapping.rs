@@ -14,7 +14,7 @@ fn a_flapping_cable_publishes_nothing() {
 }
 
 /// n2 moves between its two ports every `period` ms, `times` times.
-fn restless(w: &mut World, times: u64, period: u64) {
+fn restless(w: &mut SimulatedCluster, times: u64, period: u64) {
     for n in 0..times {
         let (from, to) = if n % 2 == 0 { ("s1", "s0") } else { ("s0", "s1") };
         w.unplug(from, 2);
@@ -48,7 +48,7 @@ fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
 }
 
 /// A ring of three switches; the link between s1 and s2 is blocked, and takes over when another goes down.
-fn ring() -> World {
+fn ring() -> SimulatedCluster {
     let mut w = two_switches();
     w.switch("s2");
     w.cable("s0", 9, "s1", 9);
@@ -105,7 +105,7 @@ fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
 }
 
 /// Lines told between two moments of `turns` times `once`, after which what flaps was calm.
-fn told_while(w: &mut World, turns: usize, mut once: impl FnMut(&mut World)) -> Vec<String> {
+fn told_while(w: &mut SimulatedCluster, turns: usize, mut once: impl FnMut(&mut SimulatedCluster)) -> Vec<String> {
     let before = w.said.len();
     (0..turns).for_each(|_| once(w));
     w.said[before..].to_vec()

@@ -1,14 +1,14 @@
 //! A network that answers the core's effects, in virtual time.
 use crate::engine::*;
-use directory::epoch::Verified;
+use directory::epoch::VerifiedEpoch;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;
-use selection::tuning::Tuning;
+use selection::tuning::TuningRuns;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// One port of a switch.
-struct Port {
+struct SimulatedPort {
     up: bool,
     state: StpState,
     /// Who is at the other end: a switch and its port, or a host.
@@ -18,8 +18,8 @@ struct Port {
 }
 
 #[derive(Default)]
-struct Device {
-    ports: BTreeMap<u32, Port>,
+struct SimulatedDevice {
+    ports: BTreeMap<u32, SimulatedPort>,
     top_changes: u32,
     lldp_change: u32,
     /// Ports that were removed and made anew: the agent still lists the dead interfaces.
@@ -28,25 +28,25 @@ struct Device {
     restarted: u64,
 }
 
-pub(super) struct World {
-    pub(super) core: Core,
+pub(super) struct SimulatedCluster {
+    pub(super) core: ControllerEngine,
     pub(super) inventory: Inventory,
     pub(super) now: Millis,
-    pub(super) published: Vec<Order>,
+    pub(super) published: Vec<EpochOrder>,
     pub(super) said: Vec<String>,
     pub(super) poll_every: u64,
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
     pub(super) highest: u64,
-    pub(super) rota: Rota,
-    devices: BTreeMap<String, Device>,
+    pub(super) rota: DirectionsByHost,
+    devices: BTreeMap<String, SimulatedDevice>,
     mute: HashSet<String>,
-    garbled: BTreeSet<(String, Table)>,
+    garbled: BTreeSet<(String, DeviceTable)>,
     /// How long each message to a switch takes, in ms.
     slow: BTreeMap<String, u64>,
     /// Tables on their way from slow switches.
-    coming: VecDeque<(Millis, String, Table)>,
-    ordered: Option<Order>,
+    coming: VecDeque<(Millis, String, DeviceTable)>,
+    ordered: Option<EpochOrder>,
 }
 
 fn mac(name: &str) -> Mac {
@@ -61,11 +61,11 @@ fn inventory(switches: &[&str], hosts: &str) -> Inventory {
     Inventory::parse("i.yaml", &text).unwrap()
 }
 
-impl World {
-    pub(super) fn new(switches: &[&str], hosts: &str) -> World {
+impl SimulatedCluster {
+    pub(super) fn new(switches: &[&str], hosts: &str) -> SimulatedCluster {
         let inventory = inventory(switches, hosts);
-        World {
-            core: Core::new(inventory.clone(), Options::default()),
+        SimulatedCluster {
+            core: ControllerEngine::new(inventory.clone(), ControllerOptions::default()),
             inventory,
             now: Millis(1_000_000),
             published: Vec::new(),
@@ -74,8 +74,8 @@ impl World {
             disk_full: false,
             attempts: 0,
             highest: 0,
-            rota: Rota::default(),
-            devices: switches.iter().map(|s| ((*s).to_owned(), Device::default())).collect(),
+            rota: DirectionsByHost::default(),
+            devices: switches.iter().map(|s| ((*s).to_owned(), SimulatedDevice::default())).collect(),
             mute: HashSet::new(),
             garbled: BTreeSet::new(),
             slow: BTreeMap::new(),
@@ -86,17 +86,17 @@ impl World {
 
     /// One more switch, before the start.
     pub(super) fn switch(&mut self, name: &str) {
-        self.devices.insert(name.to_owned(), Device::default());
+        self.devices.insert(name.to_owned(), SimulatedDevice::default());
         let switches: Vec<&str> = self.devices.keys().map(String::as_str).collect();
         let hosts = self.inventory.hosts.keys().cloned().collect::<Vec<_>>().join(", ");
         self.inventory = inventory(&switches, &format!("[{hosts}]"));
-        self.core = Core::new(self.inventory.clone(), Options::default());
+        self.core = ControllerEngine::new(self.inventory.clone(), ControllerOptions::default());
     }
 
     fn plug(&mut self, switch: &str, port: u32, peer: (String, Option<u32>)) {
         let device = self.devices.get_mut(switch).unwrap();
         let port =
-            device.ports.entry(port).or_insert(Port { up: true, state: StpState::Forwarding, peer: None, octets: 0, octets_per_sec: 0 });
+            device.ports.entry(port).or_insert(SimulatedPort { up: true, state: StpState::Forwarding, peer: None, octets: 0, octets_per_sec: 0 });
         (port.up, port.state, port.peer) = (true, StpState::Forwarding, Some(peer));
         device.lldp_change += 1;
         device.top_changes += 1;
@@ -176,13 +176,13 @@ impl World {
         self.slow.insert(switch.to_owned(), ms);
     }
 
-    pub(super) fn garble(&mut self, switch: &str, table: Table) {
+    pub(super) fn garble(&mut self, switch: &str, table: DeviceTable) {
         self.garbled.insert((switch.to_owned(), table));
     }
 
-    pub(super) fn start(&mut self, current: Option<Known>) {
+    pub(super) fn start(&mut self, current: Option<StoredEpoch>) {
         let highest = self.highest.max(current.as_ref().map_or(0, |k| k.number));
-        self.event(Event::Started { current, highest, epochs: Vec::new(), problem: None });
+        self.event(ControllerEvent::Started { current, highest, epochs: Vec::new(), problem: None });
     }
 
     /// Lets `ms` pass, in steps of 10 ms.
@@ -205,48 +205,48 @@ impl World {
                 self.observe(&switch, fact);
             }
             if self.core.deadline().is_some_and(|at| at <= self.now) {
-                self.event(Event::Tick);
+                self.event(ControllerEvent::Tick);
             }
         }
     }
 
-    pub(super) fn event(&mut self, event: Event) {
+    pub(super) fn event(&mut self, event: ControllerEvent) {
         for effect in self.core.handle(self.now, event) {
             match effect {
-                Effect::Poll { switch } => {
+                ControllerEffect::Poll { switch } => {
                     let fact = self.pulse(&switch);
                     self.observe(&switch, fact);
                 }
-                Effect::Read { switch, .. } if self.mute.contains(&switch) => self.observe(&switch, silence()),
-                Effect::Read { switch, tables } if self.slow.contains_key(&switch) => {
+                ControllerEffect::Read { switch, .. } if self.mute.contains(&switch) => self.observe(&switch, silence()),
+                ControllerEffect::Read { switch, tables } if self.slow.contains_key(&switch) => {
                     for (n, table) in tables.into_iter().enumerate() {
                         self.coming.push_back((Millis(self.now.0 + 12 * self.slow[&switch] * (n as u64 + 1)), switch.clone(), table));
                     }
                 }
-                Effect::Read { switch, tables } => {
+                ControllerEffect::Read { switch, tables } => {
                     for table in tables {
                         let fact = self.table(&switch, table);
                         self.observe(&switch, fact);
                     }
                 }
-                Effect::Plan(order) => self.plan(*order),
-                Effect::Publish { ticket } => self.publish(ticket),
-                Effect::Direct(rota) => self.rota = rota,
-                Effect::Say(line) => self.said.push(line.text),
+                ControllerEffect::Plan(order) => self.plan(*order),
+                ControllerEffect::Publish { ticket } => self.publish(ticket),
+                ControllerEffect::Direct(rota) => self.rota = rota,
+                ControllerEffect::Say(line) => self.said.push(line.text),
             }
         }
     }
 
-    fn plan(&mut self, order: Order) {
+    fn plan(&mut self, order: EpochOrder) {
         let ticket = order.ticket;
-        let answer = match Verified::plan(order.number, order.at, order.file.clone(), order.network.clone(), Tuning::default()) {
+        let answer = match VerifiedEpoch::plan(order.number, order.at, order.file.clone(), order.network.clone(), TuningRuns::default()) {
             Ok(plan) => {
                 let bound = &plan.epoch().bound;
                 let hosts = order.file.hosts.len() as u32;
                 let summary = PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts, ..PlanSummary::default() };
-                Event::Planned { ticket, summary }
+                ControllerEvent::Planned { ticket, summary }
             }
-            Err(e) => Event::PlanFailed { ticket, problem: e.to_string() },
+            Err(e) => ControllerEvent::PlanFailed { ticket, problem: e.to_string() },
         };
         self.ordered = Some(order);
         self.event(answer);
@@ -256,15 +256,15 @@ impl World {
         self.attempts += 1;
         let order = self.ordered.clone().filter(|o| o.ticket == ticket).expect("only what was planned is published");
         if self.disk_full {
-            return self.event(Event::PublishFailed { ticket, problem: "disk full".to_owned() });
+            return self.event(ControllerEvent::PublishFailed { ticket, problem: "disk full".to_owned() });
         }
         self.published.push(order);
-        self.event(Event::Published { ticket });
+        self.event(ControllerEvent::Published { ticket });
     }
 
-    fn observe(&mut self, switch: &str, fact: Fact) {
-        let observation = Observation { at: self.now, reporter: switch.to_owned(), source: Source::Snmp, fact };
-        self.event(Event::Observed(observation));
+    fn observe(&mut self, switch: &str, fact: DeviceFact) {
+        let observation = Observation { at: self.now, reporter: switch.to_owned(), source: ObservationSource::Snmp, fact };
+        self.event(ControllerEvent::Observed(observation));
     }
 
     /// The switch that the last epoch has a host on.
@@ -276,9 +276,9 @@ impl World {
         self.core.snapshot(self.now).alarms.iter().any(|a| a.text.contains(part))
     }
 
-    fn pulse(&self, switch: &str) -> Fact {
+    fn pulse(&self, switch: &str) -> DeviceFact {
         let device = &self.devices[switch];
-        Fact::Pulse(Pulse {
+        DeviceFact::Pulse(DevicePulse {
             uptime: (self.now.0.saturating_sub(device.restarted) / 10) as u32,
             top_changes: Some(device.top_changes),
             since_top_change: None,
@@ -291,46 +291,46 @@ impl World {
         })
     }
 
-    fn table(&self, switch: &str, table: Table) -> Fact {
+    fn table(&self, switch: &str, table: DeviceTable) -> DeviceFact {
         if self.garbled.contains(&(switch.to_owned(), table)) {
-            return Fact::Failed { table: Some(table), problem: "answers nonsense".to_owned() };
+            return DeviceFact::Failed { table: Some(table), problem: "answers nonsense".to_owned() };
         }
         let device = &self.devices[switch];
         let name = |n: &u32| format!("swp{n}");
         match table {
-            Table::System => Fact::System(System { name: switch.to_owned(), ..System::default() }),
-            Table::Interfaces => Fact::Interfaces(
-                (device.remade.iter().map(|n| Interface { index: 0, name: name(n), ..Interface::default() }))
-                    .chain(device.ports.iter().map(|(n, p)| Interface {
+            DeviceTable::System => DeviceFact::System(SystemGroup { name: switch.to_owned(), ..SystemGroup::default() }),
+            DeviceTable::Interfaces => DeviceFact::Interfaces(
+                (device.remade.iter().map(|n| InterfaceRow { index: 0, name: name(n), ..InterfaceRow::default() }))
+                    .chain(device.ports.iter().map(|(n, p)| InterfaceRow {
                         index: *n,
                         name: name(n),
                         rate: Some(BitsPerSec::GIGABIT),
                         up: p.up,
-                        ..Interface::default()
+                        ..InterfaceRow::default()
                     }))
                     .collect(),
             ),
-            Table::Bridge => Fact::Bridge(Bridge {
+            DeviceTable::Bridge => DeviceFact::Bridge(BridgeTable {
                 address: Some(mac(switch)),
                 root_bridge: Some(BridgeId { priority: 0, address: mac("s0") }),
                 ports: device.ports.iter().map(|(n, p)| bridge_port(*n, p.state)).collect(),
-                ..Bridge::default()
+                ..BridgeTable::default()
             }),
-            Table::Lldp => Fact::Lldp(Lldp {
-                chassis: Some(Id::Mac(mac(switch))),
+            DeviceTable::Lldp => DeviceFact::Lldp(LldpTable {
+                chassis: Some(NeighbourId::Mac(mac(switch))),
                 name: switch.to_owned(),
-                ports: device.ports.keys().map(|n| LldpPort { number: *n, id: Id::Text(name(n)), descr: String::new() }).collect(),
+                ports: device.ports.keys().map(|n| LldpPort { number: *n, id: NeighbourId::Text(name(n)), descr: String::new() }).collect(),
                 neighbours: device.ports.iter().filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?))).collect(),
-                ..Lldp::default()
+                ..LldpTable::default()
             }),
-            Table::Fdb => Fact::Fdb(Vec::new()),
-            Table::Arp => Fact::Arp(Vec::new()),
+            DeviceTable::Fdb => DeviceFact::Fdb(Vec::new()),
+            DeviceTable::Arp => DeviceFact::Arp(Vec::new()),
         }
     }
 }
 
-fn silence() -> Fact {
-    Fact::Failed { table: None, problem: "no answer".to_owned() }
+fn silence() -> DeviceFact {
+    DeviceFact::Failed { table: None, problem: "no answer".to_owned() }
 }
 
 fn bridge_port(number: u32, state: StpState) -> BridgePort {
@@ -340,8 +340,8 @@ fn bridge_port(number: u32, state: StpState) -> BridgePort {
 fn neighbour(local_port: u32, (name, port): &(String, Option<u32>)) -> LldpNeighbour {
     LldpNeighbour {
         local_port,
-        chassis: Some(Id::Mac(mac(name))),
-        port: Some(Id::Text(port.map_or("eth0".to_owned(), |n| format!("swp{n}")))),
+        chassis: Some(NeighbourId::Mac(mac(name))),
+        port: Some(NeighbourId::Text(port.map_or("eth0".to_owned(), |n| format!("swp{n}")))),
         port_descr: String::new(),
         name: name.clone(),
         capabilities: None,

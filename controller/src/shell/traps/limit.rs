@@ -1,6 +1,6 @@
 //! How often traps have a switch looked at. Its first trap of a kind does at once; those that follow within the pause do together,
 //! once, at its end. So a look follows every trap, the last one too, and a flood of them costs no more looks than there are pauses.
-use crate::triggers::TrapKind;
+use crate::triggers::TrapTopic;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use tokio::time::Instant;
 /// Traps that were heard of late, by who sent them.
 pub(super) struct TrapLimit {
     pause: Duration,
-    hints: HashMap<TrapOrigin, LookHint>,
+    hints: HashMap<TrapOrigin, DelayedTrap>,
 }
 
 /// What a look is for. Strangers share one, as they can make up addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum TrapOrigin {
     /// A switch's address and what it says.
-    Switch(IpAddr, TrapKind),
+    Switch(IpAddr, TrapTopic),
     /// Nobody known.
     Stranger,
 }
 
-struct LookHint {
+struct DelayedTrap {
     /// When the next look may be.
     free: Instant,
     /// The last trap that no look has followed yet.
-    waiting: Option<(IpAddr, TrapKind)>,
+    waiting: Option<(IpAddr, TrapTopic)>,
 }
 
 impl TrapLimit {
@@ -35,8 +35,8 @@ impl TrapLimit {
     }
 
     /// A trap came. Whether it is passed on at once; else it waits to be [`TrapLimit::due`].
-    pub(super) fn take(&mut self, now: Instant, origin: TrapOrigin, trap: (IpAddr, TrapKind)) -> bool {
-        let hint = self.hints.entry(origin).or_insert(LookHint { free: now, waiting: None });
+    pub(super) fn take(&mut self, now: Instant, origin: TrapOrigin, trap: (IpAddr, TrapTopic)) -> bool {
+        let hint = self.hints.entry(origin).or_insert(DelayedTrap { free: now, waiting: None });
         let at_once = hint.waiting.is_none() && now >= hint.free;
         if at_once {
             hint.free = now + self.pause;
@@ -47,7 +47,7 @@ impl TrapLimit {
     }
 
     /// The traps that have waited long enough.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<(IpAddr, TrapKind)> {
+    pub(super) fn due(&mut self, now: Instant) -> Vec<(IpAddr, TrapTopic)> {
         let mut due = Vec::new();
         for hint in self.hints.values_mut().filter(|hint| now >= hint.free) {
             if let Some(trap) = hint.waiting.take() {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     /// The moments, in ms, at which a switch is looked at, when these traps come: what the listener does, without a clock.
-    fn looks(traps: &[(u64, TrapKind)]) -> Vec<(u64, TrapKind)> {
+    fn looks(traps: &[(u64, TrapTopic)]) -> Vec<(u64, TrapTopic)> {
         let (start, mut limit, mut looks) = (Instant::now(), TrapLimit::new(PAUSE), Vec::new());
         let since = |at: Instant| (at - start).as_millis() as u64;
         let mut coming = traps.iter().copied().peekable();
@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn a_trap_alone_is_looked_after_at_once() {
-        assert_eq!(looks(&[(5, TrapKind::Link), (2000, TrapKind::Link)]), [(5, TrapKind::Link), (2000, TrapKind::Link)]);
+        assert_eq!(looks(&[(5, TrapTopic::Link), (2000, TrapTopic::Link)]), [(5, TrapTopic::Link), (2000, TrapTopic::Link)]);
     }
 
     #[test]
     fn one_change_that_is_told_in_several_ways_is_looked_after_at_once_in_each() {
-        let told = [(0, TrapKind::Link), (40, TrapKind::Stp), (90, TrapKind::Lldp), (95, TrapKind::Other)];
+        let told = [(0, TrapTopic::Link), (40, TrapTopic::Stp), (90, TrapTopic::Lldp), (95, TrapTopic::Other)];
         assert_eq!(looks(&told), told);
     }
 
     #[test]
     fn a_flood_costs_a_look_a_pause_and_one_follows_the_last_trap() {
-        let flood: Vec<(u64, TrapKind)> = (0..10_000).map(|n| (n, TrapKind::Link)).collect();
+        let flood: Vec<(u64, TrapTopic)> = (0..10_000).map(|n| (n, TrapTopic::Link)).collect();
         let looks = looks(&flood);
         let expected: Vec<u64> = (0..=10).map(|s| s * 1000).collect();
         assert_eq!(looks.iter().map(|(at, _)| *at).collect::<Vec<_>>(), expected, "the last trap came at 9,999");
@@ -123,18 +123,18 @@ mod tests {
         for seed in 0..200_u64 {
             let mut at = 0;
             let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-            let traps: Vec<(u64, TrapKind)> = (0..50)
+            let traps: Vec<(u64, TrapTopic)> = (0..50)
                 .map(|_| {
                     random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     at += (random >> 33) % 700;
-                    (at, if random >> 63 == 0 { TrapKind::Link } else { TrapKind::Stp })
+                    (at, if random >> 63 == 0 { TrapTopic::Link } else { TrapTopic::Stp })
                 })
                 .collect();
             let looks = looks(&traps);
             for (at, kind) in &traps {
                 assert!(looks.iter().any(|(look, of)| of == kind && look >= at && look - at <= 1000), "{seed}: {at} {kind:?}: {looks:?}");
             }
-            for kind in [TrapKind::Link, TrapKind::Stp] {
+            for kind in [TrapTopic::Link, TrapTopic::Stp] {
                 let of: Vec<u64> = looks.iter().filter(|(_, k)| *k == kind).map(|(at, _)| *at).collect();
                 assert!(of.windows(2).all(|pair| pair[1] - pair[0] >= 1000), "{seed}: {of:?}");
             }
@@ -145,14 +145,14 @@ mod tests {
     fn switches_do_not_wait_for_each_other_and_strangers_count_as_one() {
         let (now, mut limit) = (Instant::now(), TrapLimit::new(PAUSE));
         for n in 1..=3 {
-            assert!(limit.take(now, TrapOrigin::Switch(switch(n), TrapKind::Link), (switch(n), TrapKind::Link)));
+            assert!(limit.take(now, TrapOrigin::Switch(switch(n), TrapTopic::Link), (switch(n), TrapTopic::Link)));
         }
-        assert!(limit.take(now, TrapOrigin::Stranger, (switch(200), TrapKind::Link)));
+        assert!(limit.take(now, TrapOrigin::Stranger, (switch(200), TrapTopic::Link)));
         for n in 201..=255 {
-            assert!(!limit.take(now, TrapOrigin::Stranger, (switch(n), TrapKind::Other)));
+            assert!(!limit.take(now, TrapOrigin::Stranger, (switch(n), TrapTopic::Other)));
         }
         assert_eq!(limit.due(ms(now, 999)), []);
-        assert_eq!((limit.next(), limit.due(ms(now, 1000))), (Some(ms(now, 1000)), vec![(switch(255), TrapKind::Other)]));
+        assert_eq!((limit.next(), limit.due(ms(now, 1000))), (Some(ms(now, 1000)), vec![(switch(255), TrapTopic::Other)]));
         assert_eq!((limit.next(), limit.hints.len()), (None, 4));
     }
 }

@@ -64,13 +64,13 @@ impl TrapSenders {
 
 /// Traps that were refused.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(super) struct RefusedTraps {
     count: u64,
     switches: BTreeSet<IpAddr>,
     last: Option<Instant>,
 }
 
-impl Refusals {
+impl RefusedTraps {
     /// One more, in the name of `from`. What is to be told of it: the first one, and the count whenever it has grown tenfold.
     pub(super) fn add(&mut self, now: Instant, senders: &TrapSenders, from: IpAddr) -> Option<String> {
         self.count += 1;
@@ -135,7 +135,7 @@ snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}
 
     #[test]
     fn refusals_are_told_once_and_then_counted() {
-        let (now, senders, mut refusals) = (Instant::now(), senders(), Refusals::default());
+        let (now, senders, mut refusals) = (Instant::now(), senders(), RefusedTraps::default());
         assert_eq!(refusals.end(), None);
         let from = [10, 0, 0, 3].into();
         let told: Vec<String> = (0..1234).filter_map(|_| refusals.add(now, &senders, from)).collect();

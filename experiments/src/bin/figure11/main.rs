@@ -1,8 +1,8 @@
 //! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11 -- DIR` writes
 //! `figure11.md` and `figure11.svg` to DIR. The same on every run.
-use experiments::chart::{self, Line, Panel, Scale};
-use experiments::graph::{Construction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, Random, random_cluster, spanning_tree};
-use schedules::allgather::{Algorithm, plan_as};
+use experiments::chart::{self, ChartLine, ChartPanel, AxisScale};
+use experiments::graph::{TreeConstruction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, random_cluster, spanning_tree};
+use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use schedules::verify;
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use std::path::Path;
 const CLUSTERS: u64 = 50;
 /// The paper's text does not name the sizes of its figure.
 const SWITCHES: [usize; 8] = [20, 50, 100, 200, 400, 600, 800, 1000];
-const CONSTRUCTIONS: [(Construction, &str); 3] =
-    [(Construction::BreadthFirst, "BFS tree"), (Construction::Random, "random tree"), (Construction::DepthFirst, "DFS tree")];
-const ALGORITHMS: [Algorithm; 2] = [Algorithm::Lr1, Algorithm::Lr3];
+const CONSTRUCTIONS: [(TreeConstruction, &str); 3] =
+    [(TreeConstruction::BreadthFirst, "BFS tree"), (TreeConstruction::Random, "random tree"), (TreeConstruction::DepthFirst, "DFS tree")];
+const ALGORITHMS: [AllgatherAlgorithm; 2] = [AllgatherAlgorithm::Lr1, AllgatherAlgorithm::Lr3];
 
 /// Longest paths over the clusters of one size, by one construction and one algorithm.
-struct Sample(Vec<u32>);
+struct PathSample(Vec<u32>);
 
-impl Sample {
+impl PathSample {
     fn mean(&self) -> f64 {
         f64::from(self.0.iter().sum::<u32>()) / self.0.len() as f64
     }
@@ -28,11 +28,11 @@ impl Sample {
 }
 
 /// By algorithm, then by construction.
-type Row = [[Sample; 3]; 2];
+type SampleRow = [[PathSample; 3]; 2];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("usage: figure11 DIR")?;
-    let rows = SWITCHES.iter().map(|&switches| row(switches)).collect::<Result<Vec<Row>, _>>()?;
+    let rows = SWITCHES.iter().map(|&switches| row(switches)).collect::<Result<Vec<SampleRow>, _>>()?;
     let directory = Path::new(&directory);
     std::fs::create_dir_all(directory)?;
     std::fs::write(directory.join("figure11.svg"), picture(&rows))?;
@@ -40,10 +40,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn row(switches: usize) -> Result<Row, Box<dyn std::error::Error>> {
-    let mut row: Row = std::array::from_fn(|_| std::array::from_fn(|_| Sample(Vec::new())));
+fn row(switches: usize) -> Result<SampleRow, Box<dyn std::error::Error>> {
+    let mut row: SampleRow = std::array::from_fn(|_| std::array::from_fn(|_| PathSample(Vec::new())));
     for seed in 0..CLUSTERS {
-        let mut random = Random::new(seed << 32 | switches as u64);
+        let mut random = SplitMix64::new(seed << 32 | switches as u64);
         let cluster = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut random);
         for (c, (construction, _)) in CONSTRUCTIONS.into_iter().enumerate() {
             let tree = spanning_tree(&cluster, construction, &mut random).tree()?;
@@ -57,18 +57,18 @@ fn row(switches: usize) -> Result<Row, Box<dyn std::error::Error>> {
     Ok(row)
 }
 
-fn picture(rows: &[Row]) -> String {
+fn picture(rows: &[SampleRow]) -> String {
     let lines = |a: usize| {
         let points =
             |c: usize| SWITCHES.iter().zip(rows).map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean())).collect();
-        CONSTRUCTIONS.iter().enumerate().map(|(c, (_, name))| Line { name, points: points(c) }).collect()
+        CONSTRUCTIONS.iter().enumerate().map(|(c, (_, name))| ChartLine { name, points: points(c) }).collect()
     };
     let panel =
-        |title, a| Panel { title, x: ("machines", Scale::Linear), y: ("longest path (switches), mean", Scale::Linear), lines: lines(a) };
+        |title, a| ChartPanel { title, x: ("machines", AxisScale::Linear), y: ("longest path (switches), mean", AxisScale::Linear), lines: lines(a) };
     chart::svg(&[panel("(a) LR1", 0), panel("(b) LR3", 1)])
 }
 
-fn page(rows: &[Row]) -> String {
+fn page(rows: &[SampleRow]) -> String {
     let mut table = String::new();
     for (switches, row) in SWITCHES.iter().zip(rows) {
         let cells: Vec<String> = row.iter().flatten().map(|sample| format!("{:.2} ({})", sample.mean(), sample.range())).collect();
@@ -76,7 +76,7 @@ fn page(rows: &[Row]) -> String {
     }
     let lr3 = || rows.iter().flat_map(|row| row[1].iter().flat_map(|sample| &sample.0));
     let threes = lr3().filter(|&&path| path == 3).count() as f64 / lr3().count() as f64 * 100.0;
-    let mean = |row: &Row| row[1].iter().map(Sample::mean).sum::<f64>() / row[1].len() as f64;
+    let mean = |row: &SampleRow| row[1].iter().map(PathSample::mean).sum::<f64>() / row[1].len() as f64;
     format!(
         include_str!("page.md"),
         clusters = CLUSTERS,

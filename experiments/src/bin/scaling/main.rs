@@ -3,15 +3,15 @@
 #[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
-use experiments::chart::{self, Line, Panel, Scale};
-use schedules::alltoall::{Algorithm, plan_as};
-use schedules::sync::{Reduction, SyncKind};
+use experiments::chart::{self, ChartLine, ChartPanel, AxisScale};
+use schedules::alltoall::{AlltoallAlgorithm, plan_as};
+use schedules::sync::{SyncReduction, SyncKind};
 use schedules::{allgather, verify};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-type Failure = Box<dyn std::error::Error>;
+type AnyError = Box<dyn std::error::Error>;
 
 const HOSTS: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
 /// A switch has this many.
@@ -22,31 +22,31 @@ const MOST_MINIMAL: usize = 1024;
 const PATIENCE: f64 = 3.0;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Case {
+enum PlanningCase {
     Chain,
     Minimal,
     Capacities,
     Ring,
 }
 
-const CASES: [(Case, &str); 4] =
-    [(Case::Chain, "AAPC, chain"), (Case::Minimal, "AAPC, minimal"), (Case::Capacities, "capacities, chain"), (Case::Ring, "ring, LR3")];
+const CASES: [(PlanningCase, &str); 4] =
+    [(PlanningCase::Chain, "AAPC, chain"), (PlanningCase::Minimal, "AAPC, minimal"), (PlanningCase::Capacities, "capacities, chain"), (PlanningCase::Ring, "ring, LR3")];
 
 /// Medians of one case at one size.
-struct Figures {
+struct PlanningFigures {
     planned: f64,
     verified: f64,
     /// MiB of the process when it had planned once.
     memory: f64,
 }
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), AnyError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [directory] => draw(Path::new(directory)),
         [case, hosts] => {
             let case = CASES.get(case.parse::<usize>()?).ok_or("no such case")?.0;
-            let Figures { planned, verified, memory } = measured(case, hosts.parse()?)?;
+            let PlanningFigures { planned, verified, memory } = measured(case, hosts.parse()?)?;
             println!("{planned} {verified} {memory}");
             Ok(())
         }
@@ -54,28 +54,28 @@ fn main() -> Result<(), Failure> {
     }
 }
 
-fn measured(case: Case, hosts: usize) -> Result<Figures, Failure> {
-    let trunk = if case == Case::Capacities { "10G" } else { "1G" };
+fn measured(case: PlanningCase, hosts: usize) -> Result<PlanningFigures, AnyError> {
+    let trunk = if case == PlanningCase::Capacities { "10G" } else { "1G" };
     let tree = networks::two_levels(hosts / ON_A_SWITCH, ON_A_SWITCH, trunk).tree()?;
     let alltoall = |algorithm, reduction| {
         let plan = || plan_as(&tree, algorithm, SyncKind::Receiver, reduction);
         figures(plan, |plan| verify::alltoall(&tree, plan))
     };
     match case {
-        Case::Chain => alltoall(Algorithm::Aapc, Reduction::Chain),
-        Case::Minimal => alltoall(Algorithm::Aapc, Reduction::Minimal),
-        Case::Capacities => alltoall(Algorithm::Capacity, Reduction::Chain),
-        Case::Ring => figures(|| allgather::plan(&tree), |ring| verify::allgather(&tree, ring)),
+        PlanningCase::Chain => alltoall(AlltoallAlgorithm::Aapc, SyncReduction::Chain),
+        PlanningCase::Minimal => alltoall(AlltoallAlgorithm::Aapc, SyncReduction::Minimal),
+        PlanningCase::Capacities => alltoall(AlltoallAlgorithm::Capacity, SyncReduction::Chain),
+        PlanningCase::Ring => figures(|| allgather::plan(&tree), |ring| verify::allgather(&tree, ring)),
     }
 }
 
-fn figures<Plan>(plan: impl Fn() -> Plan, check: impl Fn(&Plan) -> Result<(), verify::Violation>) -> Result<Figures, Failure> {
+fn figures<Plan>(plan: impl Fn() -> Plan, check: impl Fn(&Plan) -> Result<(), verify::ScheduleViolation>) -> Result<PlanningFigures, AnyError> {
     let made = plan();
     let memory = peak()?;
     check(&made)?;
     let verified = median(|| check(&made).is_ok());
     drop(made);
-    Ok(Figures { planned: median(&plan), verified, memory })
+    Ok(PlanningFigures { planned: median(&plan), verified, memory })
 }
 
 /// Seconds.
@@ -92,17 +92,17 @@ fn median<T>(run: impl Fn() -> T) -> f64 {
 }
 
 /// MiB this process has had resident at most.
-fn peak() -> Result<f64, Failure> {
+fn peak() -> Result<f64, AnyError> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("the kernel does not tell VmHWM")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
 }
 
-fn draw(directory: &Path) -> Result<(), Failure> {
-    let mut rows: Vec<Vec<Option<Figures>>> = Vec::new();
+fn draw(directory: &Path) -> Result<(), AnyError> {
+    let mut rows: Vec<Vec<Option<PlanningFigures>>> = Vec::new();
     for hosts in HOSTS {
         eprintln!("{hosts} hosts");
-        let fits = |case: Case| case != Case::Minimal || hosts <= MOST_MINIMAL;
+        let fits = |case: PlanningCase| case != PlanningCase::Minimal || hosts <= MOST_MINIMAL;
         rows.push(
             CASES.iter().enumerate().map(|(i, &(case, _))| fits(case).then(|| child(i, hosts)).transpose()).collect::<Result<_, _>>()?,
         );
@@ -113,36 +113,36 @@ fn draw(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn child(case: usize, hosts: usize) -> Result<Figures, Failure> {
+fn child(case: usize, hosts: usize) -> Result<PlanningFigures, AnyError> {
     let output = Command::new(std::env::current_exe()?).args([case.to_string(), hosts.to_string()]).output()?;
     let text = String::from_utf8(output.stdout)?;
     let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
     match numbers[..] {
-        [planned, verified, memory] if output.status.success() => Ok(Figures { planned, verified, memory }),
+        [planned, verified, memory] if output.status.success() => Ok(PlanningFigures { planned, verified, memory }),
         _ => Err(format!("case {case}, {hosts} hosts: {}", String::from_utf8_lossy(&output.stderr)).into()),
     }
 }
 
-fn picture(rows: &[Vec<Option<Figures>>]) -> String {
-    let panel = |title, figure: fn(&Figures) -> f64| {
+fn picture(rows: &[Vec<Option<PlanningFigures>>]) -> String {
+    let panel = |title, figure: fn(&PlanningFigures) -> f64| {
         let points = |case: usize| {
             HOSTS.iter().zip(rows).filter_map(|(&hosts, row)| Some((hosts as f64, figure(row[case].as_ref()?)))).collect::<Vec<_>>()
         };
-        Panel {
+        ChartPanel {
             title,
-            x: ("hosts", Scale::Powers(2.0)),
-            y: ("seconds", Scale::Powers(10.0)),
-            lines: CASES.iter().enumerate().map(|(case, &(_, name))| Line { name, points: points(case) }).collect(),
+            x: ("hosts", AxisScale::Powers(2.0)),
+            y: ("seconds", AxisScale::Powers(10.0)),
+            lines: CASES.iter().enumerate().map(|(case, &(_, name))| ChartLine { name, points: points(case) }).collect(),
         }
     };
     chart::svg(&[panel("(a) planned", |figures| figures.planned), panel("(b) verified", |figures| figures.verified)])
 }
 
-fn page(rows: &[Vec<Option<Figures>>]) -> Result<String, Failure> {
+fn page(rows: &[Vec<Option<PlanningFigures>>]) -> Result<String, AnyError> {
     let mut table = String::new();
     for (hosts, row) in HOSTS.iter().zip(rows) {
-        let cell = |figures: &Option<Figures>| match figures {
-            Some(Figures { planned, verified, memory }) => format!("{} + {}, {memory:.0}", milliseconds(*planned), milliseconds(*verified)),
+        let cell = |figures: &Option<PlanningFigures>| match figures {
+            Some(PlanningFigures { planned, verified, memory }) => format!("{} + {}, {memory:.0}", milliseconds(*planned), milliseconds(*verified)),
             None => "-".to_owned(),
         };
         table += &format!("| {hosts} | {} |\n", row.iter().map(cell).collect::<Vec<_>>().join(" | "));

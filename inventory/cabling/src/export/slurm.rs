@@ -3,14 +3,14 @@
 use inventory::BitsPerSec;
 use inventory::order::natural;
 use inventory::topology::Topology;
-use inventory::tree::{Node, Tree, TreeError};
+use inventory::tree::{NodeNumber, Tree, TreeError};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt::Write;
 
 /// A switch as Slurm wants it: with nodes or with switches, never both.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Switch {
+struct SlurmSwitch {
     switch: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     nodes: String,
@@ -20,15 +20,15 @@ struct Switch {
 
 /// One of the topologies of a `topology.yaml`.
 #[derive(Serialize)]
-struct Named {
+struct SlurmTopology {
     topology: String,
     cluster_default: bool,
-    tree: Switches,
+    tree: SlurmSwitches,
 }
 
 #[derive(Serialize)]
-struct Switches {
-    switches: Vec<Switch>,
+struct SlurmSwitches {
+    switches: Vec<SlurmSwitch>,
 }
 
 /// `topology.conf`. Slurm gives a switch either nodes or switches, so one that has both becomes a leaf under a switch of its name with
@@ -38,7 +38,7 @@ struct Switches {
 /// [`TreeError`] where the network is no tree.
 pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
     let mut out = String::new();
-    for Switch { switch, nodes, children } in switches(&topology.plainly_named().tree()?) {
+    for SlurmSwitch { switch, nodes, children } in switches(&topology.with_plain_names().tree()?) {
         let _ = match nodes.is_empty() {
             false => writeln!(out, "SwitchName={switch} Nodes={nodes}"),
             true => writeln!(out, "SwitchName={switch} Switches={children}"),
@@ -53,12 +53,12 @@ pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
 /// # Errors
 /// [`TreeError`] where the network is no tree.
 pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
-    let topology = topology.plainly_named();
+    let topology = topology.with_plain_names();
     let tree = topology.tree()?;
-    let named = |name: &str, tree: &Tree| Named {
+    let named = |name: &str, tree: &Tree| SlurmTopology {
         topology: name.to_owned(),
         cluster_default: name == WHOLE,
-        tree: Switches { switches: switches(tree) },
+        tree: SlurmSwitches { switches: switches(tree) },
     };
     let mut all = vec![named(WHOLE, &tree)];
     for cluster in topology.clusters.iter().filter(|c| topology.clusters.len() > 1 && c.name != WHOLE) {
@@ -79,28 +79,28 @@ const LONGEST_NAME: usize = 64;
 const WHOLE: &str = "network";
 
 /// Every switch with hosts somewhere below, children before parents.
-fn switches(tree: &Tree) -> Vec<Switch> {
+fn switches(tree: &Tree) -> Vec<SlurmSwitch> {
     let taken = (0..tree.nodes()).map(|n| tree.name(n)).collect();
-    let mut out = Written { tree, near: tree.neighbours(), taken, switches: Vec::new() };
+    let mut out = SlurmWriter { tree, near: tree.neighbours(), taken, switches: Vec::new() };
     out.under(tree.root());
     out.switches
 }
 
 /// Switches written so far.
-struct Written<'a> {
+struct SlurmWriter<'a> {
     tree: &'a Tree,
-    near: Vec<Vec<(Node, BitsPerSec)>>,
+    near: Vec<Vec<(NodeNumber, BitsPerSec)>>,
     /// Names of the network's own.
     taken: HashSet<&'a str>,
-    switches: Vec<Switch>,
+    switches: Vec<SlurmSwitch>,
 }
 
-impl Written<'_> {
+impl SlurmWriter<'_> {
     /// Adds a switch and everything below; gives the name its parent lists, if any host is below.
-    fn under(&mut self, switch: Node) -> Option<String> {
+    fn under(&mut self, switch: NodeNumber) -> Option<String> {
         let tree = self.tree;
         let (mut nodes, mut below) = (Vec::new(), Vec::new());
-        let children: Vec<Node> = self.near[switch as usize].iter().map(|(c, _)| *c).filter(|c| tree.parent(*c) == Some(switch)).collect();
+        let children: Vec<NodeNumber> = self.near[switch as usize].iter().map(|(c, _)| *c).filter(|c| tree.parent(*c) == Some(switch)).collect();
         for child in children {
             match tree.is_host(child) {
                 true => nodes.push(tree.name(child).to_owned()),
@@ -113,14 +113,14 @@ impl Written<'_> {
         let name = tree.name(switch).to_owned();
         let leaf = !nodes.is_empty();
         if leaf {
-            self.switches.push(Switch { switch: name.clone(), nodes: hostlist(nodes), children: String::new() });
+            self.switches.push(SlurmSwitch { switch: name.clone(), nodes: hostlist(nodes), children: String::new() });
         }
         if below.is_empty() {
             return leaf.then_some(name);
         }
         let above = if leaf { self.above(&name) } else { name.clone() };
         below.splice(0..0, leaf.then_some(name));
-        self.switches.push(Switch { switch: above.clone(), nodes: String::new(), children: below.join(",") });
+        self.switches.push(SlurmSwitch { switch: above.clone(), nodes: String::new(), children: below.join(",") });
         Some(above)
     }
 
@@ -200,7 +200,7 @@ mod tests {
     fn read_back(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct One {
+        struct ParsedSlurmTopology {
             topology: String,
             #[serde(rename = "cluster_default")]
             _default: bool,
@@ -216,7 +216,7 @@ mod tests {
             }
             parents
         };
-        let all: Vec<One> = serde_yaml::from_str(text).unwrap();
+        let all: Vec<ParsedSlurmTopology> = serde_yaml::from_str(text).unwrap();
         all.into_iter().map(|t| (t.topology, parents(&t.tree["switches"]))).collect()
     }
 

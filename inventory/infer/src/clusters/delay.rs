@@ -2,9 +2,9 @@
 //!
 //! Noise only adds to a round trip, and it adds to pairs and hosts, not to links. So one near pair across a link proves it short, and far pairs
 //! prove nothing unless long links explain (nearly) all of them.
-use super::forest::{Cause, Forest};
-use super::probes::Probes;
-use super::{Cut, Groups, Seen};
+use super::forest::{JoinCause, SpanningForest};
+use super::probes::ProbedPairs;
+use super::{ForestCut, NodeGroups, ClusterInput};
 use inventory::cluster_reason::{ClusterReason, ForestEdge};
 use inventory::topology::NodeKind;
 use std::cmp::Reverse;
@@ -23,23 +23,23 @@ const UNEXPLAINED: usize = 10;
 
 /// Two hosts, and the microseconds from one to the other and back.
 #[derive(Clone, Copy)]
-struct Trip {
+struct PairDelay {
     ends: [usize; 2],
     us: u32,
 }
 
 /// The long links inside each group.
-pub(super) fn long_links(seen: &Seen<'_>, forest: &Forest, probes: &Probes, groups: &Groups) -> Vec<Cut> {
-    let mut trips: BTreeMap<usize, Vec<Trip>> = BTreeMap::new();
+pub(super) fn long_links(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &ProbedPairs, groups: &NodeGroups) -> Vec<ForestCut> {
+    let mut trips: BTreeMap<usize, Vec<PairDelay>> = BTreeMap::new();
     let placed = |[a, b]: [usize; 2]| forest.is_placed(a) && forest.is_placed(b) && groups.of[a] == groups.of[b];
     for (ends, us) in probes.trips().filter(|(ends, _)| placed(*ends)) {
-        trips.entry(groups.of[ends[0]]).or_default().push(Trip { ends, us });
+        trips.entry(groups.of[ends[0]]).or_default().push(PairDelay { ends, us });
     }
     trips.into_values().flat_map(|trips| in_group(seen, forest, trips)).collect()
 }
 
 /// Tries every gap in the round trips, the nearest first.
-fn in_group(seen: &Seen<'_>, forest: &Forest, mut trips: Vec<Trip>) -> Vec<Cut> {
+fn in_group(seen: &ClusterInput<'_>, forest: &SpanningForest, mut trips: Vec<PairDelay>) -> Vec<ForestCut> {
     trips.sort_by_key(|t| (t.us, t.ends));
     let (mut near, mut far) = (0, 0);
     while near < trips.len() {
@@ -64,19 +64,19 @@ fn in_group(seen: &Seen<'_>, forest: &Forest, mut trips: Vec<Trip>) -> Vec<Cut> 
 }
 
 /// The fewest links between switches that only far pairs cross, if those explain why the pairs are far.
-fn explained(seen: &Seen<'_>, forest: &Forest, near: &[Trip], far: &[Trip]) -> Vec<Cut> {
+fn explained(seen: &ClusterInput<'_>, forest: &SpanningForest, near: &[PairDelay], far: &[PairDelay]) -> Vec<ForestCut> {
     let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
     let inner = |e: usize| !is_host(forest.edges[e].a) && !is_host(forest.edges[e].b);
     // A host that is near nobody is slow itself, or says nothing of any link.
     let social: BTreeSet<usize> = near.iter().flat_map(|t| t.ends).collect();
-    let far: Vec<&Trip> = far.iter().filter(|t| t.ends.iter().all(|h| social.contains(h))).collect();
+    let far: Vec<&PairDelay> = far.iter().filter(|t| t.ends.iter().all(|h| social.contains(h))).collect();
     let mut short = BTreeSet::new();
     for trip in near {
         forest.path(trip.ends[0], trip.ends[1], |e| {
             short.insert(e);
         });
     }
-    let mut across: BTreeMap<usize, Vec<&Trip>> = BTreeMap::new();
+    let mut across: BTreeMap<usize, Vec<&PairDelay>> = BTreeMap::new();
     for trip in &far {
         forest.path(trip.ends[0], trip.ends[1], |e| {
             if inner(e) && !short.contains(&e) {
@@ -103,11 +103,11 @@ fn explained(seen: &Seen<'_>, forest: &Forest, near: &[Trip], far: &[Trip]) -> V
     if unexplained * UNEXPLAINED > far.len() {
         return Vec::new();
     }
-    long.into_iter().map(|(edge, why)| Cut { edge, why }).collect()
+    long.into_iter().map(|(edge, why)| ForestCut { edge, why }).collect()
 }
 
 /// Whether two of the pairs have no host in common.
-fn two_disjoint(trips: &[&Trip]) -> bool {
+fn two_disjoint(trips: &[&PairDelay]) -> bool {
     let [a, b] = trips[0].ends;
     let without = |h: usize| trips.iter().filter(move |t| !t.ends.contains(&h));
     // All share a host with the first pair; no two are disjoint only if all share one host, or three hosts make a triangle.
@@ -118,10 +118,10 @@ fn two_disjoint(trips: &[&Trip]) -> bool {
 }
 
 /// What a forest's edge is.
-pub(super) fn link(seen: &Seen<'_>, forest: &Forest, edge: usize) -> ForestEdge {
+pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> ForestEdge {
     match forest.edges[edge].cause {
-        Cause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
-        Cause::Said(_) => {
+        JoinCause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
+        JoinCause::Said(_) => {
             let [a, b] = [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.nodes[n].name.clone());
             ForestEdge::Way(a, b)
         }

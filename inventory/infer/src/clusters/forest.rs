@@ -1,15 +1,15 @@
 //! What shares a spanning tree, as trees: cables, and what tells of cables that nobody sees.
-use super::Seen;
-use super::probes::{Between, Probes};
+use super::ClusterInput;
+use super::probes::{HostsBetween, ProbedPairs};
 use inventory::cluster_reason::ClusterReason;
 use inventory::observation::BridgeId;
-use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Trees over all nodes; routers stand alone. Links that carry frames come before those that might, and both before other evidence.
-pub(super) struct Forest {
-    pub(super) edges: Vec<Edge>,
+pub(super) struct SpanningForest {
+    pub(super) edges: Vec<NodeJoin>,
     /// By node: the edge upwards.
     up: Vec<Option<usize>>,
     depth: Vec<u32>,
@@ -20,37 +20,37 @@ pub(super) struct Forest {
 }
 
 /// Two nodes in one spanning tree.
-pub(super) struct Edge {
+pub(super) struct NodeJoin {
     /// One of them.
     pub(super) a: usize,
     /// The other.
     pub(super) b: usize,
     /// How that is known.
-    pub(super) cause: Cause,
+    pub(super) cause: JoinCause,
 }
 
 /// How it is known that two nodes share a spanning tree.
-pub(super) enum Cause {
+pub(super) enum JoinCause {
     /// A cable, by its number among the links.
     Cable(usize),
     /// Something else.
     Said(ClusterReason),
 }
 
-impl Forest {
-    pub(super) fn new(seen: &Seen<'_>, probes: &Probes) -> Forest {
+impl SpanningForest {
+    pub(super) fn new(seen: &ClusterInput<'_>, probes: &ProbedPairs) -> SpanningForest {
         let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
         let parts = UnionFind::new(seen.nodes.len());
-        let mut growing = Growing { wired: parts.clone(), parts, edges: Vec::new() };
+        let mut growing = GrowingForest { wired: parts.clone(), parts, edges: Vec::new() };
         let ends = |l: &Link| Some((*number.get(l.a.as_str())?, *number.get(l.b.as_str())?));
         let kind = |node: usize| seen.nodes[node].kind;
         let bridged = |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
         let mut trunks: Vec<usize> = (0..seen.links.len()).collect();
-        trunks.sort_by_key(|i| (seen.links[*i].grade == Grade::Ambiguous, standing(seen.links[*i].state)));
+        trunks.sort_by_key(|i| (seen.links[*i].grade == LinkGrade::Ambiguous, standing(seen.links[*i].state)));
         let mut seats: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for i in trunks {
             let Some((a, b)) = ends(&seen.links[i]) else { continue };
-            if kind(b) != NodeKind::Host && seen.links[i].grade != Grade::Ambiguous {
+            if kind(b) != NodeKind::Host && seen.links[i].grade != LinkGrade::Ambiguous {
                 growing.wired.union(a, b);
             }
             if !bridged((a, b)) {
@@ -58,21 +58,21 @@ impl Forest {
             }
             match kind(b) {
                 NodeKind::Host => seats.entry(b).or_default().push((a, i)),
-                _ => growing.join(a, b, || Cause::Cable(i)),
+                _ => growing.join(a, b, || JoinCause::Cable(i)),
             }
         }
         growing.join_by_root_bridge(seen, &number);
         for (host, seats) in seats {
             let trees: BTreeSet<usize> = seats.iter().map(|(s, _)| growing.parts.find(*s)).collect();
             if trees.len() == 1 {
-                growing.join(seats[0].0, host, || Cause::Cable(seats[0].1));
+                growing.join(seats[0].0, host, || JoinCause::Cable(seats[0].1));
             }
         }
         growing.join_by_probes(seen, probes);
-        Forest::grown(growing.edges, seen.nodes.len())
+        SpanningForest::grown(growing.edges, seen.nodes.len())
     }
 
-    fn grown(edges: Vec<Edge>, nodes: usize) -> Forest {
+    fn grown(edges: Vec<NodeJoin>, nodes: usize) -> SpanningForest {
         let mut near: Vec<Vec<(usize, usize)>> = vec![Vec::new(); nodes];
         for (i, edge) in edges.iter().enumerate() {
             near[edge.a].push((edge.b, i));
@@ -94,7 +94,7 @@ impl Forest {
             }
         }
         let placed = near.iter().map(|n| !n.is_empty()).collect();
-        Forest { edges, up, depth, order, placed }
+        SpanningForest { edges, up, depth, order, placed }
     }
 
     /// Whether the node is connected to anything.
@@ -154,23 +154,23 @@ fn standing(state: LinkState) -> u8 {
 }
 
 /// A forest under way.
-struct Growing {
+struct GrowingForest {
     parts: UnionFind<usize>,
     /// What cables join, through routers too.
     wired: UnionFind<usize>,
-    edges: Vec<Edge>,
+    edges: Vec<NodeJoin>,
 }
 
-impl Growing {
-    fn join(&mut self, a: usize, b: usize, cause: impl FnOnce() -> Cause) {
+impl GrowingForest {
+    fn join(&mut self, a: usize, b: usize, cause: impl FnOnce() -> JoinCause) {
         self.wired.union(a, b);
         if self.parts.union(a, b) {
-            self.edges.push(Edge { a, b, cause: cause() });
+            self.edges.push(NodeJoin { a, b, cause: cause() });
         }
     }
 
     /// Switches that name one root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2), whoever is silent between them.
-    fn join_by_root_bridge(&mut self, seen: &Seen<'_>, number: &HashMap<&str, usize>) {
+    fn join_by_root_bridge(&mut self, seen: &ClusterInput<'_>, number: &HashMap<&str, usize>) {
         let mut first: HashMap<BridgeId, usize> = HashMap::new();
         for (name, view) in seen.views.iter().filter(|(_, v)| v.stale.is_none()) {
             let root = view.bridge.as_ref().and_then(|b| b.root_bridge).filter(|r| r.address.is_station());
@@ -180,16 +180,16 @@ impl Growing {
             }
             let other = *first.entry(root).or_insert(node);
             let why = || ClusterReason::OneRootBridge([other, node].map(|n| seen.nodes[n].name.clone()), root);
-            self.join(other, node, || Cause::Said(why()));
+            self.join(other, node, || JoinCause::Said(why()));
         }
     }
 
     /// What a packet passes no router between is bridged, unless cables lead from one to the other through a known router.
-    fn join_by_probes(&mut self, seen: &Seen<'_>, probes: &Probes) {
+    fn join_by_probes(&mut self, seen: &ClusterInput<'_>, probes: &ProbedPairs) {
         for ([a, b], between) in probes.between() {
-            if matches!(between, Between::Nothing) && !self.wired.equiv(a, b) {
+            if matches!(between, HostsBetween::Nothing) && !self.wired.equiv(a, b) {
                 let why = || ClusterReason::NoHop { from: seen.nodes[a].name.clone(), to: seen.nodes[b].name.clone() };
-                self.join(a, b, || Cause::Said(why()));
+                self.join(a, b, || JoinCause::Said(why()));
             }
         }
     }

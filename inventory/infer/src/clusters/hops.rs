@@ -2,9 +2,9 @@
 //!
 //! Hosts that no hop parts stay together as far as cables do; those that were not probed follow their switch. A probe that met no hop where
 //! cables lead through a router went another way, as over a management network: it joins nothing.
-use super::Seen;
-use super::forest::{Cause, Forest};
-use super::probes::{Between, Probes};
+use super::ClusterInput;
+use super::forest::{JoinCause, SpanningForest};
+use super::probes::{HostsBetween, ProbedPairs};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::order::natural;
 use inventory::topology::NodeKind;
@@ -12,12 +12,12 @@ use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The group of every node.
-pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: &mut Vec<Alarm>) -> Vec<usize> {
+pub(super) fn groups(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &ProbedPairs, alarms: &mut Vec<Alarm>) -> Vec<usize> {
     let trees = forest.sides(&BTreeSet::new());
     let mut bridged = UnionFind::new(seen.nodes.len());
     let mut crossed = BTreeSet::new();
     for ([a, b], way) in probes.between() {
-        if !matches!(way, Between::Nothing) {
+        if !matches!(way, HostsBetween::Nothing) {
             continue;
         }
         if trees[a] == trees[b] {
@@ -29,13 +29,13 @@ pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: 
     let mut apart = Vec::new();
     for ([a, b], way) in probes.between() {
         match way {
-            Between::Nothing => {}
-            Between::Routers(hops) if bridged.find(a) != bridged.find(b) => {
+            HostsBetween::Nothing => {}
+            HostsBetween::Routers(hops) if bridged.find(a) != bridged.find(b) => {
                 if trees[a] == trees[b] {
                     apart.push((a, b, hops));
                 }
             }
-            Between::Routers(hops) | Between::Contradiction(hops) => {
+            HostsBetween::Routers(hops) | HostsBetween::Contradiction(hops) => {
                 alarms.push(between(seen, [a, b], AlarmKind::ProbesDiffer(hops.to_vec())));
             }
         }
@@ -43,7 +43,7 @@ pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: 
     if apart.is_empty() {
         return trees;
     }
-    let mut parts = Parts::new(bridged, apart.iter().map(|(a, b, _)| (*a, *b)));
+    let mut parts = HopPartition::new(bridged, apart.iter().map(|(a, b, _)| (*a, *b)));
     parts.follow_switches(seen, forest);
     let of: Vec<usize> = (0..seen.nodes.len()).map(|n| parts.of.find(n)).collect();
     let mut told = BTreeSet::new();
@@ -56,20 +56,20 @@ pub(super) fn groups(seen: &Seen<'_>, forest: &Forest, probes: &Probes, alarms: 
 }
 
 /// What the probes between two hosts show.
-fn between(seen: &Seen<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alarm {
+fn between(seen: &ClusterInput<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alarm {
     Alarm::between(&seen.nodes[a].name, &seen.nodes[b].name, kind)
 }
 
 /// Groups that grow along cables but never join what a hop parts.
-struct Parts {
+struct HopPartition {
     of: UnionFind<usize>,
     /// By representative: those it must not join.
     apart: BTreeMap<usize, HashSet<usize>>,
 }
 
-impl Parts {
-    fn new(of: UnionFind<usize>, apart: impl Iterator<Item = (usize, usize)>) -> Parts {
-        let mut parts = Parts { of, apart: BTreeMap::new() };
+impl HopPartition {
+    fn new(of: UnionFind<usize>, apart: impl Iterator<Item = (usize, usize)>) -> HopPartition {
+        let mut parts = HopPartition { of, apart: BTreeMap::new() };
         for (a, b) in apart {
             let (a, b) = (parts.of.find(a), parts.of.find(b));
             parts.apart.entry(a).or_default().insert(b);
@@ -78,10 +78,10 @@ impl Parts {
         parts
     }
 
-    fn follow_switches(&mut self, seen: &Seen<'_>, forest: &Forest) {
+    fn follow_switches(&mut self, seen: &ClusterInput<'_>, forest: &SpanningForest) {
         let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| is_host(e.b) && matches!(e.cause, Cause::Cable(_)));
+        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| is_host(e.b) && matches!(e.cause, JoinCause::Cable(_)));
         for seat in seats {
             at.entry(seat.a).or_default().push(seat.b);
         }

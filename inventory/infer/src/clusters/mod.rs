@@ -21,36 +21,36 @@ mod stated;
 mod tests;
 mod unseen;
 
-use forest::Forest;
+use forest::SpanningForest;
 use indexmap::IndexMap;
 use inventory::alarm::Alarm;
 use inventory::cluster_reason::ClusterReason;
 use inventory::order::natural;
 use inventory::topology::{Cluster, Link, Node, NodeKind};
-use inventory::view::Views;
-use probes::Probes;
+use inventory::view::DeviceViews;
+use probes::ProbedPairs;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) use unseen::unseen_routers;
 
 /// What clusters are told from.
-pub(crate) struct Seen<'a> {
+pub(crate) struct ClusterInput<'a> {
     /// Every node, and no name twice.
     pub(crate) nodes: &'a [Node],
     /// Links between them.
     pub(crate) links: &'a [Link],
     /// What switches say of their root bridge, and hosts of their ways to others; by the nodes' names.
-    pub(crate) views: &'a Views,
+    pub(crate) views: &'a DeviceViews,
     /// What the operator states: hosts by cluster.
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
 }
 
 /// The clusters by name, and what contradicts.
-pub(crate) fn clusters(seen: &Seen<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
-    let probes = Probes::new(seen);
-    let forest = Forest::new(seen, &probes);
+pub(crate) fn clusters(seen: &ClusterInput<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
+    let probes = ProbedPairs::new(seen);
+    let forest = SpanningForest::new(seen, &probes);
     let mut alarms = Vec::new();
-    let mut groups = Groups::new(&forest);
+    let mut groups = NodeGroups::new(&forest);
     groups.of = hops::groups(seen, &forest, &probes, &mut alarms);
     let mut cuts = delay::long_links(seen, &forest, &probes, &groups);
     groups.cut(&forest, &cuts);
@@ -60,24 +60,24 @@ pub(crate) fn clusters(seen: &Seen<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
 }
 
 /// A link that hosts on both sides are too far across, and why: an edge of the forest.
-struct Cut {
+struct ForestCut {
     edge: usize,
     why: ClusterReason,
 }
 
 /// A partition of the nodes, by number.
-struct Groups {
+struct NodeGroups {
     of: Vec<usize>,
 }
 
-impl Groups {
+impl NodeGroups {
     /// Every tree of the forest is one.
-    fn new(forest: &Forest) -> Groups {
-        Groups { of: forest.sides(&BTreeSet::new()) }
+    fn new(forest: &SpanningForest) -> NodeGroups {
+        NodeGroups { of: forest.sides(&BTreeSet::new()) }
     }
 
     /// Parts what is on different sides of a cut.
-    fn cut(&mut self, forest: &Forest, cuts: &[Cut]) {
+    fn cut(&mut self, forest: &SpanningForest, cuts: &[ForestCut]) {
         let sides = forest.sides(&cuts.iter().map(|c| c.edge).collect());
         let mut numbers = HashMap::new();
         for (of, side) in self.of.iter_mut().zip(sides) {
@@ -97,7 +97,7 @@ impl Groups {
 }
 
 /// Groups that have hosts, named and with their reasons.
-fn described(seen: &Seen<'_>, forest: &Forest, probes: &Probes, groups: &Groups, cuts: &[Cut]) -> Vec<Cluster> {
+fn described(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &ProbedPairs, groups: &NodeGroups, cuts: &[ForestCut]) -> Vec<Cluster> {
     let kind = |node: usize| seen.nodes[node].kind;
     let name = |node: usize| seen.nodes[node].name.as_str();
     let inner = groups.members(|n| matches!(kind(n), NodeKind::Switch | NodeKind::Unmanaged));

@@ -1,26 +1,26 @@
 //! What host agents say of the ways between them, a pair of hosts each.
-use super::Seen;
-use inventory::host_report::{HostReport, Path};
+use super::ClusterInput;
+use inventory::host_report::{HostReport, ProbedPath};
 use inventory::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Every pair of hosts that one of them probed, the smaller number first.
-pub(super) struct Probes {
-    pairs: BTreeMap<(usize, usize), Pair>,
+pub(super) struct ProbedPairs {
+    pairs: BTreeMap<(usize, usize), ProbedPair>,
 }
 
 /// What both ends say together.
 #[derive(Default)]
-pub(super) struct Pair {
+pub(super) struct ProbedPair {
     /// What each of the two said: the smaller number's word first.
-    said: [Option<Word>; 2],
+    said: [Option<ProbeStatement>; 2],
     /// The shortest round trip either measured, in microseconds.
     pub(super) trip: Option<u32>,
 }
 
-struct Word {
-    way: Way,
+struct ProbeStatement {
+    way: ProbedRoute,
     /// Whether the host's agent still reports.
     fresh: bool,
     /// Whether the other host answered.
@@ -28,13 +28,13 @@ struct Word {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Way {
+enum ProbedRoute {
     Direct,
     Routed(Vec<Option<IpAddr>>),
 }
 
 /// What lies between two hosts.
-pub(super) enum Between<'a> {
+pub(super) enum HostsBetween<'a> {
     /// No router.
     Nothing,
     /// Routers in order, `None` for one that does not answer.
@@ -43,21 +43,21 @@ pub(super) enum Between<'a> {
     Contradiction(&'a [Option<IpAddr>]),
 }
 
-impl Probes {
-    pub(super) fn new(seen: &Seen<'_>) -> Probes {
+impl ProbedPairs {
+    pub(super) fn new(seen: &ClusterInput<'_>) -> ProbedPairs {
         let hosts: HashMap<&str, usize> =
             seen.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Host).map(|(i, n)| (n.name.as_str(), i)).collect();
         let addresses = addresses(seen);
-        let mut probes = Probes { pairs: BTreeMap::new() };
+        let mut probes = ProbedPairs { pairs: BTreeMap::new() };
         for (name, view) in seen.views {
             let (Some(&from), Some(report)) = (hosts.get(name.as_str()), &view.host) else { continue };
-            let fits = |p: &&Path| addresses.get(p.to.as_str()).is_none_or(|known| known.contains(&p.address));
+            let fits = |p: &&ProbedPath| addresses.get(p.to.as_str()).is_none_or(|known| known.contains(&p.address));
             for path in report.paths.iter().filter(fits) {
                 if let Some(&to) = hosts.get(path.to.as_str()).filter(|to| **to != from) {
                     let pair = probes.pairs.entry((from.min(to), from.max(to))).or_default();
                     pair.trip = pair.trip.into_iter().chain(path.round_trip.map(|t| t.min_us)).min();
                     pair.said[usize::from(from > to)] =
-                        way(path).map(|way| Word { way, fresh: view.stale.is_none(), reached: path.reached });
+                        way(path).map(|way| ProbeStatement { way, fresh: view.stale.is_none(), reached: path.reached });
                 }
             }
         }
@@ -65,38 +65,38 @@ impl Probes {
     }
 
     /// Pairs with something known between them.
-    pub(super) fn between(&self) -> impl Iterator<Item = ([usize; 2], Between<'_>)> {
+    pub(super) fn between(&self) -> impl Iterator<Item = ([usize; 2], HostsBetween<'_>)> {
         self.pairs.iter().filter_map(|((a, b), pair)| Some(([*a, *b], pair.between()?)))
     }
 
     /// Of two hosts without a hop between: who says so, and of whom.
     pub(super) fn direct(&self, [a, b]: [usize; 2]) -> [usize; 2] {
-        let first = |pair: &Pair| pair.said[0].as_ref().is_some_and(|w| w.way == Way::Direct);
+        let first = |pair: &ProbedPair| pair.said[0].as_ref().is_some_and(|w| w.way == ProbedRoute::Direct);
         if self.pairs.get(&(a, b)).is_some_and(first) { [a, b] } else { [b, a] }
     }
 
     /// Round trips in microseconds of pairs that no router is between.
     pub(super) fn trips(&self) -> impl Iterator<Item = ([usize; 2], u32)> {
-        let bridged = |pair: &Pair| matches!(pair.between(), None | Some(Between::Nothing));
+        let bridged = |pair: &ProbedPair| matches!(pair.between(), None | Some(HostsBetween::Nothing));
         self.pairs.iter().filter(move |(_, p)| bridged(p)).filter_map(|((a, b), pair)| Some(([*a, *b], pair.trip?)))
     }
 
     /// Pairs whose packets arrive, and the routers they pass.
     pub(super) fn arrived(&self) -> impl Iterator<Item = ([usize; 2], &[Option<IpAddr>])> {
-        let reached = |pair: &Pair| pair.said.iter().flatten().any(|w| w.fresh && w.reached && w.way != Way::Direct);
+        let reached = |pair: &ProbedPair| pair.said.iter().flatten().any(|w| w.fresh && w.reached && w.way != ProbedRoute::Direct);
         self.pairs.iter().filter(move |(_, pair)| reached(pair)).filter_map(|((a, b), pair)| match pair.between()? {
-            Between::Routers(hops) => Some(([*a, *b], hops)),
-            Between::Nothing | Between::Contradiction(_) => None,
+            HostsBetween::Routers(hops) => Some(([*a, *b], hops)),
+            HostsBetween::Nothing | HostsBetween::Contradiction(_) => None,
         })
     }
 
     /// The routers on the way from one host to another as the first of the two met them, each by the address it has on that side.
-    pub(super) fn met(&self, from: usize, to: usize) -> Option<&[Option<IpAddr>]> {
+    pub(super) fn routers_met(&self, from: usize, to: usize) -> Option<&[Option<IpAddr>]> {
         let pair = self.pairs.get(&(from.min(to), from.max(to)))?;
         let word = pair.said[usize::from(from > to)].as_ref()?;
         let fresh = pair.said.iter().flatten().any(|w| w.fresh);
         match &word.way {
-            Way::Routed(hops) if word.fresh == fresh => Some(hops),
+            ProbedRoute::Routed(hops) if word.fresh == fresh => Some(hops),
             _ => None,
         }
     }
@@ -108,27 +108,27 @@ impl Probes {
     ) -> impl Iterator<Item = ([usize; 2], K, &[Option<IpAddr>])> {
         let mut told = BTreeSet::new();
         self.between().filter_map(move |(ends, between)| {
-            let (Between::Routers(hops), key) = (between, key(ends[0], ends[1])?) else { return None };
+            let (HostsBetween::Routers(hops), key) = (between, key(ends[0], ends[1])?) else { return None };
             told.insert(key).then_some((ends, key, hops))
         })
     }
 }
 
-impl Pair {
+impl ProbedPair {
     /// An agent that still reports goes before one that stopped.
-    fn between(&self) -> Option<Between<'_>> {
+    fn between(&self) -> Option<HostsBetween<'_>> {
         let fresh = self.said.iter().flatten().any(|w| w.fresh);
         let mut ways = self.said.iter().flatten().filter(|w| w.fresh == fresh).map(|w| &w.way);
         Some(match (ways.next()?, ways.next()) {
-            (Way::Direct, None | Some(Way::Direct)) => Between::Nothing,
-            (Way::Routed(hops), None | Some(Way::Routed(_))) => Between::Routers(hops),
-            (Way::Direct, Some(Way::Routed(hops))) | (Way::Routed(hops), Some(Way::Direct)) => Between::Contradiction(hops),
+            (ProbedRoute::Direct, None | Some(ProbedRoute::Direct)) => HostsBetween::Nothing,
+            (ProbedRoute::Routed(hops), None | Some(ProbedRoute::Routed(_))) => HostsBetween::Routers(hops),
+            (ProbedRoute::Direct, Some(ProbedRoute::Routed(hops))) | (ProbedRoute::Routed(hops), Some(ProbedRoute::Direct)) => HostsBetween::Contradiction(hops),
         })
     }
 }
 
 /// The addresses that each host has on this network, where its agent says which: a probe of another one went another way.
-fn addresses<'a>(seen: &Seen<'a>) -> HashMap<&'a str, HashSet<IpAddr>> {
+fn addresses<'a>(seen: &ClusterInput<'a>) -> HashMap<&'a str, HashSet<IpAddr>> {
     let mut known: HashMap<&str, Option<HashSet<IpAddr>>> = HashMap::new();
     for link in seen.links {
         let Some(report) = seen.views.get(&link.b).and_then(|v| v.host.as_ref()) else { continue };
@@ -149,9 +149,9 @@ fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
 }
 
 /// What a path tells; `None` where nothing answered on it.
-fn way(path: &Path) -> Option<Way> {
+fn way(path: &ProbedPath) -> Option<ProbedRoute> {
     match path.hops.is_empty() {
-        true => path.reached.then_some(Way::Direct),
-        false => (path.reached || path.hops.iter().any(Option::is_some)).then(|| Way::Routed(path.hops.clone())),
+        true => path.reached.then_some(ProbedRoute::Direct),
+        false => (path.reached || path.hops.iter().any(Option::is_some)).then(|| ProbedRoute::Routed(path.hops.clone())),
     }
 }

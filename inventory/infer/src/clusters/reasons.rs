@@ -1,7 +1,7 @@
 //! Why hosts are together, and why no others are with them.
-use super::forest::{Cause, Forest};
-use super::probes::Probes;
-use super::{Cut, Groups, Seen};
+use super::forest::{JoinCause, SpanningForest};
+use super::probes::ProbedPairs;
+use super::{ForestCut, NodeGroups, ClusterInput};
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,11 +11,11 @@ const EACH: usize = 4;
 
 /// The reasons of each group, what joins it first. `names`: of groups that have hosts.
 pub(super) fn reasons(
-    seen: &Seen<'_>,
-    forest: &Forest,
-    probes: &Probes,
-    groups: &Groups,
-    cuts: &[Cut],
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    probes: &ProbedPairs,
+    groups: &NodeGroups,
+    cuts: &[ForestCut],
     names: &BTreeMap<usize, String>,
 ) -> BTreeMap<usize, Vec<ClusterReason>> {
     let kinds = [
@@ -36,9 +36,9 @@ pub(super) fn reasons(
     reasons
 }
 
-type ByGroup = BTreeMap<usize, Vec<ClusterReason>>;
+type ReasonsByGroup = BTreeMap<usize, Vec<ClusterReason>>;
 
-fn switches(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
+fn switches(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     let name = |node: usize| seen.nodes[node].name.clone();
     let inner = groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
     let told = |nodes: Vec<usize>| match nodes[..] {
@@ -49,10 +49,10 @@ fn switches(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
 }
 
 /// What joins a group where no cable is seen.
-fn joins(forest: &Forest, groups: &Groups) -> ByGroup {
-    let mut joins = ByGroup::new();
+fn joins(forest: &SpanningForest, groups: &NodeGroups) -> ReasonsByGroup {
+    let mut joins = ReasonsByGroup::new();
     for edge in &forest.edges {
-        if let (Cause::Said(why), true) = (&edge.cause, groups.of[edge.a] == groups.of[edge.b]) {
+        if let (JoinCause::Said(why), true) = (&edge.cause, groups.of[edge.a] == groups.of[edge.b]) {
             joins.entry(groups.of[edge.a]).or_default().push(why.clone());
         }
     }
@@ -60,8 +60,8 @@ fn joins(forest: &Forest, groups: &Groups) -> ByGroup {
 }
 
 /// The links it ends at.
-fn parted(forest: &Forest, groups: &Groups, cuts: &[Cut]) -> ByGroup {
-    let mut parted = ByGroup::new();
+fn parted(forest: &SpanningForest, groups: &NodeGroups, cuts: &[ForestCut]) -> ReasonsByGroup {
+    let mut parted = ReasonsByGroup::new();
     for cut in cuts {
         let edge = &forest.edges[cut.edge];
         for group in [edge.a, edge.b].map(|n| groups.of[n]) {
@@ -72,7 +72,7 @@ fn parted(forest: &Forest, groups: &Groups, cuts: &[Cut]) -> ByGroup {
 }
 
 /// Routers that its switches or hosts are cabled to.
-fn routers(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
+fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
     let mut routers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for link in seen.links {
@@ -89,13 +89,13 @@ fn routers(seen: &Seen<'_>, groups: &Groups) -> ByGroup {
 
 /// For each other group one pair of hosts that a router is between, as the own host met it where it probed: a router has another
 /// address on each side.
-fn routed(seen: &Seen<'_>, probes: &Probes, groups: &Groups, names: &BTreeMap<usize, String>) -> ByGroup {
-    let mut routed = ByGroup::new();
+fn routed(seen: &ClusterInput<'_>, probes: &ProbedPairs, groups: &NodeGroups, names: &BTreeMap<usize, String>) -> ReasonsByGroup {
+    let mut routed = ReasonsByGroup::new();
     let of = |node: usize| groups.of[node];
     let apart = |a: usize, b: usize| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b))));
     for ([a, b], ..) in probes.routed(apart) {
         for (here, there) in [(a, b), (b, a)] {
-            let (hops, inward) = match (probes.met(here, there), probes.met(there, here)) {
+            let (hops, inward) = match (probes.routers_met(here, there), probes.routers_met(there, here)) {
                 (Some(hops), _) => (hops, false),
                 (None, Some(hops)) => (hops, true),
                 (None, None) => continue,

@@ -5,8 +5,8 @@
 //! first. It pays where the link needs far longer than that: `n1 * n2 / rate >= PAYS * (n1 + n2 - 1) / rate of a host`. A link as fast as
 //! a host's is never slow, however many hosts it joins: schedules without LG keep it busy, too.
 use super::delay::link;
-use super::forest::{Cause, Forest};
-use super::{Cut, Groups, Seen};
+use super::forest::{JoinCause, SpanningForest};
+use super::{ForestCut, NodeGroups, ClusterInput};
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;
@@ -18,7 +18,7 @@ const PAYS: u64 = 4;
 const PART: u64 = 2;
 
 /// The slow links inside each group, slowest first; parts the groups.
-pub(super) fn slow_links(seen: &Seen<'_>, forest: &Forest, groups: &mut Groups) -> Vec<Cut> {
+pub(super) fn slow_links(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &mut NodeGroups) -> Vec<ForestCut> {
     let mut cuts = Vec::new();
     loop {
         let next = slowest(seen, forest, groups);
@@ -31,7 +31,7 @@ pub(super) fn slow_links(seen: &Seen<'_>, forest: &Forest, groups: &mut Groups) 
 }
 
 /// Of each group the slowest link that pays.
-fn slowest(seen: &Seen<'_>, forest: &Forest, groups: &Groups) -> Vec<Cut> {
+fn slowest(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &NodeGroups) -> Vec<ForestCut> {
     let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
     let hosts = groups.members(is_host);
     let host_rates = typical(seen, forest, groups);
@@ -48,7 +48,7 @@ fn slowest(seen: &Seen<'_>, forest: &Forest, groups: &Groups) -> Vec<Cut> {
             worst.insert(group, (rate, i));
         }
     }
-    let cut = |(group, (rate, edge)): (usize, (BitsPerSec, usize))| Cut {
+    let cut = |(group, (rate, edge)): (usize, (BitsPerSec, usize))| ForestCut {
         edge,
         why: ClusterReason::SlowLink { link: link(seen, forest, edge), rate, hosts: host_rates[&group] },
     };
@@ -63,14 +63,14 @@ fn pays(rate: BitsPerSec, host: BitsPerSec, [n1, n2]: [u64; 2]) -> bool {
 }
 
 /// The rate of a cable where it is known.
-fn rate(seen: &Seen<'_>, forest: &Forest, edge: usize) -> Option<BitsPerSec> {
-    let Cause::Cable(i) = forest.edges[edge].cause else { return None };
+fn rate(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> Option<BitsPerSec> {
+    let JoinCause::Cable(i) = forest.edges[edge].cause else { return None };
     let link = &seen.links[i];
     link.rate_is_known().then_some(link.rate_bps)
 }
 
 /// Of each group the median rate of its hosts' cables.
-fn typical(seen: &Seen<'_>, forest: &Forest, groups: &Groups) -> BTreeMap<usize, BitsPerSec> {
+fn typical(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &NodeGroups) -> BTreeMap<usize, BitsPerSec> {
     let mut rates: BTreeMap<usize, Vec<BitsPerSec>> = BTreeMap::new();
     for (i, edge) in forest.edges.iter().enumerate().filter(|(_, e)| seen.nodes[e.b].kind == NodeKind::Host) {
         rates.entry(groups.of[edge.b]).or_default().extend(rate(seen, forest, i));

@@ -1,13 +1,13 @@
 //! What the operator states goes before what is found, and is told where both differ.
-use super::probes::Probes;
-use super::{Seen, unique};
+use super::probes::ProbedPairs;
+use super::{ClusterInput, unique};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::Cluster;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The stated clusters in their order, then what is left of those found.
-pub(super) fn applied(seen: &Seen<'_>, probes: &Probes, found: Vec<Cluster>, alarms: &mut Vec<Alarm>) -> Vec<Cluster> {
+pub(super) fn applied(seen: &ClusterInput<'_>, probes: &ProbedPairs, found: Vec<Cluster>, alarms: &mut Vec<Alarm>) -> Vec<Cluster> {
     let placed: BTreeSet<&str> = found.iter().flat_map(|c| &c.hosts).map(String::as_str).collect();
     let stated: HashMap<&str, &str> =
         seen.stated.iter().flat_map(|(c, hosts)| hosts.iter().map(move |h| (h.as_str(), c.as_str()))).collect();
@@ -35,7 +35,7 @@ pub(super) fn applied(seen: &Seen<'_>, probes: &Probes, found: Vec<Cluster>, ala
 }
 
 /// Hosts stated to be in one cluster that a router parts: one alarm a cluster.
-fn contradictions(seen: &Seen<'_>, probes: &Probes, stated: &HashMap<&str, &str>) -> Vec<Alarm> {
+fn contradictions(seen: &ClusterInput<'_>, probes: &ProbedPairs, stated: &HashMap<&str, &str>) -> Vec<Alarm> {
     let name = |n: usize| seen.nodes[n].name.as_str();
     let shared = |a: usize, b: usize| Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster));
     let clusters: BTreeMap<&str, _> = probes.routed(shared).map(|(ends, cluster, hops)| (cluster, (ends, hops))).collect();

@@ -2,25 +2,25 @@ use super::*;
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
 use inventory::evidence::{AssumedRate, Evidence};
-use inventory::host_report::{HostReport, Path, RoundTrip};
-use inventory::observation::{Bridge, BridgeId};
-use inventory::topology::{Grade, LinkState};
-use inventory::view::View;
+use inventory::host_report::{HostReport, ProbedPath, RoundTrip};
+use inventory::observation::{BridgeTable, BridgeId};
+use inventory::topology::{LinkGrade, LinkState};
+use inventory::view::DeviceView;
 use proptest::prelude::*;
 
 /// A network under a test's hands.
 #[derive(Clone, Default)]
-struct Net {
+struct ClusterFixture {
     nodes: Vec<Node>,
     links: Vec<Link>,
-    views: Views,
+    views: DeviceViews,
     stated: IndexMap<String, Vec<String>>,
 }
 
-impl Net {
+impl ClusterFixture {
     /// Hosts n0, n1, ... on the switches of a chain, `hosts[i]` on switch `si`.
-    fn chain(hosts: &[usize]) -> Net {
-        let mut net = Net::default();
+    fn chain(hosts: &[usize]) -> ClusterFixture {
+        let mut net = ClusterFixture::default();
         for (i, count) in hosts.iter().enumerate() {
             net.node(&format!("s{i}"), NodeKind::Switch);
             if i > 0 {
@@ -48,7 +48,7 @@ impl Net {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state: LinkState::Forwarding,
-            grade: Grade::Certain,
+            grade: LinkGrade::Certain,
             evidence: vec![],
         });
         self.links.last_mut().unwrap()
@@ -64,18 +64,18 @@ impl Net {
 
     fn root(&mut self, switch: &str, root: u8) {
         let bridge =
-            Bridge { root_bridge: Some(BridgeId { priority: 0, address: inventory::Mac([2, 0, 0, 0, 0, root]) }), ..Bridge::default() };
+            BridgeTable { root_bridge: Some(BridgeId { priority: 0, address: inventory::Mac([2, 0, 0, 0, 0, root]) }), ..BridgeTable::default() };
         self.views.entry(switch.into()).or_default().bridge = Some(bridge);
     }
 
-    fn view(&mut self, host: &str) -> &mut View {
+    fn view(&mut self, host: &str) -> &mut DeviceView {
         let view = self.views.entry(host.into()).or_default();
         view.host.get_or_insert_with(|| HostReport { host: host.into(), ..HostReport::default() });
         view
     }
 
     fn probe(&mut self, from: &str, to: &str, hops: &[u8], us: u32) {
-        let path = Path {
+        let path = ProbedPath {
             to: to.into(),
             address: [10, 0, 0, 1].into(),
             hops: hops.iter().map(|h| Some([10, 0, 0, *h].into()).filter(|_| *h > 0)).collect(),
@@ -96,7 +96,7 @@ impl Net {
     }
 
     fn found(&self) -> (Vec<Cluster>, Vec<Alarm>) {
-        clusters(&Seen { nodes: &self.nodes, links: &self.links, views: &self.views, stated: &self.stated })
+        clusters(&ClusterInput { nodes: &self.nodes, links: &self.links, views: &self.views, stated: &self.stated })
     }
 
     /// `cluster-s0: n0 n1`.
@@ -115,7 +115,7 @@ impl Net {
 
 #[test]
 fn without_any_agent_cables_and_root_bridges_decide() {
-    let mut net = Net::chain(&[2, 1, 2]);
+    let mut net = ClusterFixture::chain(&[2, 1, 2]);
     assert_eq!(net.shown(), ["cluster-s0: n0 n1 n2 n3 n4"]);
     assert_eq!(net.reasons(), ["no router between s0, s1, s2"]);
     net.find("s1", "s2").state = LinkState::Blocked;
@@ -132,7 +132,7 @@ fn without_any_agent_cables_and_root_bridges_decide() {
 
 #[test]
 fn a_router_parts_what_it_joins() {
-    let mut net = Net::chain(&[2, 0, 2]);
+    let mut net = ClusterFixture::chain(&[2, 0, 2]);
     net.nodes[3].kind = NodeKind::Router;
     assert_eq!(net.nodes[3].name, "s1");
     assert_eq!(net.shown(), ["cluster-s0: n0 n1", "cluster-s2: n2 n3"]);
@@ -141,19 +141,19 @@ fn a_router_parts_what_it_joins() {
 
 #[test]
 fn a_host_of_several_places_is_in_a_cluster_only_if_all_are() {
-    let mut net = Net::chain(&[1, 1, 1]);
+    let mut net = ClusterFixture::chain(&[1, 1, 1]);
     net.links.retain(|l| (l.a.as_str(), l.b.as_str()) != ("s1", "s2"));
     net.node("n3", NodeKind::Host);
-    net.link("s0", "n3").grade = Grade::Ambiguous;
-    net.link("s1", "n3").grade = Grade::Ambiguous;
+    net.link("s0", "n3").grade = LinkGrade::Ambiguous;
+    net.link("s1", "n3").grade = LinkGrade::Ambiguous;
     assert_eq!(net.shown()[0], "cluster-s0: n0 n1 n3");
-    net.link("s2", "n3").grade = Grade::Ambiguous;
+    net.link("s2", "n3").grade = LinkGrade::Ambiguous;
     assert_eq!(net.shown(), ["cluster-s0: n0 n1", "cluster-s2: n2"]);
 }
 
 #[test]
 fn probes_join_and_part_what_no_switch_tells_of() {
-    let mut net = Net::chain(&[2, 2, 1]);
+    let mut net = ClusterFixture::chain(&[2, 2, 1]);
     net.links.retain(|l| l.a != "s0" || l.b != "s1");
     net.links.retain(|l| l.a != "s1" || l.b != "s2");
     net.probe("n0", "n2", &[1, 0], 0);
@@ -174,7 +174,7 @@ fn probes_join_and_part_what_no_switch_tells_of() {
 
 #[test]
 fn two_virtual_lans_on_the_same_switches_are_two_clusters() {
-    let mut net = Net::chain(&[3, 3]);
+    let mut net = ClusterFixture::chain(&[3, 3]);
     net.probe("n0", "n1", &[9], 0);
     net.probe("n0", "n3", &[], 0);
     net.probe("n1", "n4", &[], 0);
@@ -187,14 +187,14 @@ fn two_virtual_lans_on_the_same_switches_are_two_clusters() {
 
 #[test]
 fn probes_that_contradict_each_other_part_nothing() {
-    let mut net = Net::chain(&[2, 2]);
+    let mut net = ClusterFixture::chain(&[2, 2]);
     net.probe("n0", "n2", &[9], 0);
     net.probe("n2", "n0", &[], 0);
     assert_eq!(net.shown().len(), 1);
     assert!(net.alarms()[0].contains("hosts \"n0\" and \"n2\": 1 routed hop (10.0.0.9) between them by one probe and none by others"));
     net.view("n2").stale = Some((inventory::Millis(1), "silent".into()));
     assert_eq!(net.shown().len(), 2, "the word of an agent that stopped is worth less");
-    let mut round = Net::chain(&[3]);
+    let mut round = ClusterFixture::chain(&[3]);
     round.probe("n0", "n1", &[], 0);
     round.probe("n1", "n2", &[], 0);
     round.probe("n0", "n2", &[9], 0);
@@ -203,7 +203,7 @@ fn probes_that_contradict_each_other_part_nothing() {
 
 #[test]
 fn a_probe_joins_nothing_across_a_known_router() {
-    let mut net = Net::chain(&[2, 0, 2, 1]);
+    let mut net = ClusterFixture::chain(&[2, 0, 2, 1]);
     net.nodes.iter_mut().find(|n| n.name == "s1").unwrap().kind = NodeKind::Router;
     net.links.retain(|l| l.b != "s3");
     let parted = ["cluster-s0: n0 n1", "cluster-s2: n2 n3", "cluster-s3: n4"];
@@ -223,7 +223,7 @@ fn a_probe_joins_nothing_across_a_known_router() {
 
 #[test]
 fn a_probe_of_another_card_counts_for_nothing() {
-    let mut net = Net::chain(&[1, 1]);
+    let mut net = ClusterFixture::chain(&[1, 1]);
     net.links.retain(|l| l.b != "s1");
     let card = |name: &str, address: [u8; 4]| inventory::host_report::Nic {
         name: name.into(),
@@ -241,26 +241,26 @@ fn a_probe_of_another_card_counts_for_nothing() {
 
 #[test]
 fn long_links_part_with_their_figures() {
-    let mut net = Net::chain(&[2, 2, 2]);
+    let mut net = ClusterFixture::chain(&[2, 2, 2]);
     let site = |n: usize| n / 2;
     net.trips(|a, b| 180 + 20_300 * u32::from((site(a) < 2) != (site(b) < 2)) + 10 * a as u32);
     assert_eq!(net.shown(), ["cluster-s0: n0 n1 n2 n3", "cluster-s2: n4 n5"]);
     let why = "s1-s2: round trips across take 20 ms or more, others 0.3 ms at most";
     assert_eq!(net.reasons(), ["no router between s0, s1", why, "hosts on s2", why]);
-    let mut row = Net::chain(&[2, 0, 2]);
+    let mut row = ClusterFixture::chain(&[2, 0, 2]);
     row.trips(|a, b| 180 + 5_000 * u32::from((a < 2) != (b < 2)));
     assert!(row.reasons()[1].starts_with("s0-s1 or s1-s2: round trips across take 5 ms or more"), "{:?}", row.reasons());
-    let mut three = Net::chain(&[2, 2, 2]);
+    let mut three = ClusterFixture::chain(&[2, 2, 2]);
     three.trips(|a, b| 180 + 3_000 * site(a).abs_diff(site(b)) as u32);
     assert_eq!(three.shown(), ["cluster-s0: n0 n1", "cluster-s1: n2 n3", "cluster-s2: n4 n5"]);
-    let mut near = Net::chain(&[2, 2]);
+    let mut near = ClusterFixture::chain(&[2, 2]);
     near.trips(|a, b| 50 + 400 * site(a).abs_diff(site(b)) as u32);
     assert_eq!(near.shown().len(), 1, "0.4 ms are no start-up worth saving");
 }
 
 #[test]
 fn hosts_that_were_not_probed_follow_their_switch() {
-    let mut net = Net::chain(&[4, 4]);
+    let mut net = ClusterFixture::chain(&[4, 4]);
     for (a, b) in [("n0", "n1"), ("n4", "n5")] {
         net.probe(a, b, &[], 200);
     }
@@ -274,10 +274,10 @@ fn hosts_that_were_not_probed_follow_their_switch() {
 
 #[test]
 fn a_slow_host_is_no_long_link() {
-    let mut net = Net::chain(&[3, 1]);
+    let mut net = ClusterFixture::chain(&[3, 1]);
     net.trips(|a, b| 200 + 50_000 * u32::from(a == 3 || b == 3));
     assert_eq!(net.shown().len(), 1);
-    let mut long = Net::chain(&[4, 4]);
+    let mut long = ClusterFixture::chain(&[4, 4]);
     let across = |a: usize, b: usize| (a < 4) != (b < 4);
     long.trips(|a, b| 200 + 20_000 * u32::from(across(a, b)) + 15_000 * u32::from(a == 1 || b == 1));
     assert_eq!(long.shown().len(), 2, "nor does it hide one");
@@ -285,7 +285,7 @@ fn a_slow_host_is_no_long_link() {
 
 #[test]
 fn slow_links_part_from_the_rate_at_which_lg_pays() {
-    let mut net = Net::chain(&[4, 4]);
+    let mut net = ClusterFixture::chain(&[4, 4]);
     net.find("s0", "s1").rate_bps = BitsPerSec(600_000_000);
     assert_eq!(net.shown().len(), 1);
     net.find("s0", "s1").rate_bps = BitsPerSec(100_000_000);
@@ -293,7 +293,7 @@ fn slow_links_part_from_the_rate_at_which_lg_pays() {
     assert_eq!(net.reasons()[1], "s0-s1 carries 100M, hosts have 1G");
     net.find("s0", "s1").evidence.push(Evidence::Rate(AssumedRate::Gigabit));
     assert_eq!(net.shown().len(), 1, "an assumption parts nothing");
-    let mut star = Net::chain(&[2, 0, 2, 2]);
+    let mut star = ClusterFixture::chain(&[2, 0, 2, 2]);
     for l in &mut star.links {
         l.rate_bps = BitsPerSec(if l.b.starts_with('s') { 100_000_000 } else { 1_000_000_000 });
     }
@@ -302,7 +302,7 @@ fn slow_links_part_from_the_rate_at_which_lg_pays() {
 
 #[test]
 fn what_is_stated_goes_first_and_the_rest_stays_as_found() {
-    let mut net = Net::chain(&[3, 2]);
+    let mut net = ClusterFixture::chain(&[3, 2]);
     net.links.retain(|l| l.b != "s1");
     net.stated =
         [("west".to_owned(), vec!["n0".to_owned(), "n3".to_owned()]), ("cluster-s1".to_owned(), vec!["n1".to_owned(), "n9".to_owned()])]
@@ -355,7 +355,7 @@ proptest! {
         long in proptest::option::of(0usize..5),
     ) {
         let site: Vec<usize> = hosts.iter().enumerate().flat_map(|(s, n)| std::iter::repeat_n(s, *n)).collect();
-        let mut net = Net::chain(&hosts);
+        let mut net = ClusterFixture::chain(&hosts);
         let names = net.hosts();
         let n = names.len();
         let across = |a: usize, b: usize| long.is_some_and(|l| (site[a] <= l) != (site[b] <= l));
@@ -384,7 +384,7 @@ proptest! {
     /// A host that moves renames no cluster, and the order in which things are listed decides nothing.
     #[test]
     fn names_stay(hosts in proptest::collection::vec(1usize..4, 2..6), cut in 0usize..5, moved in 0usize..20, to in 0usize..5, turn in 0usize..20) {
-        let mut net = Net::chain(&hosts);
+        let mut net = ClusterFixture::chain(&hosts);
         let cut = format!("s{}", 1 + cut % (hosts.len() - 1));
         net.links.retain(|l| l.b != cut);
         let before: BTreeMap<String, Vec<ClusterReason>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();

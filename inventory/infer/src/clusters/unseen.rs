@@ -2,18 +2,18 @@
 //!
 //! It stands for whatever is between: one node, cabled to each part that packets went from or to, at the part's first root bridge. Only where
 //! packets arrived: parts that nothing connects stay apart. Its links are *inferred*, as slow as the slowest host's, and told in an alarm.
-use super::Seen;
-use super::probes::Probes;
+use super::ClusterInput;
+use super::probes::ProbedPairs;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::order::natural;
-use inventory::topology::{Grade, Link, LinkState, Node, NodeKind};
+use inventory::topology::{LinkGrade, Link, LinkState, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A router to add, and what to tell of it.
-pub(crate) struct Unseen {
+pub(crate) struct UnseenRouter {
     /// The router.
     pub(crate) node: Node,
     /// Its cables.
@@ -23,11 +23,11 @@ pub(crate) struct Unseen {
 }
 
 /// A router for every set of parts that packets pass between. `roots`: the root bridges.
-pub(crate) fn unseen_routers(seen: &Seen<'_>, roots: &[String]) -> Vec<Unseen> {
-    let probes = Probes::new(seen);
+pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<UnseenRouter> {
+    let probes = ProbedPairs::new(seen);
     let mut parts = UnionFind::new(seen.nodes.len());
     let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
-    for link in seen.links.iter().filter(|l| l.carries()) {
+    for link in seen.links.iter().filter(|l| l.carries_frames()) {
         if let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) {
             parts.union(a, b);
         }
@@ -56,7 +56,7 @@ pub(crate) fn unseen_routers(seen: &Seen<'_>, roots: &[String]) -> Vec<Unseen> {
 }
 
 /// Where a part is taken to be cabled to the router: at a router of its own, at its root bridge, or at its first switch.
-fn place(seen: &Seen<'_>, roots: &[String], inside: impl Fn(usize) -> bool) -> Option<usize> {
+fn place(seen: &ClusterInput<'_>, roots: &[String], inside: impl Fn(usize) -> bool) -> Option<usize> {
     let rank = |n: usize| {
         let node = &seen.nodes[n];
         let rank = match node.kind {
@@ -70,7 +70,7 @@ fn place(seen: &Seen<'_>, roots: &[String], inside: impl Fn(usize) -> bool) -> O
     (0..seen.nodes.len()).filter(|n| inside(*n) && seen.nodes[*n].kind != NodeKind::Host).min_by_key(|n| rank(*n))
 }
 
-fn router(seen: &Seen<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<Evidence>) -> Unseen {
+fn router(seen: &ClusterInput<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<Evidence>) -> UnseenRouter {
     let host = |l: &&Link| seen.nodes.iter().any(|n| n.kind == NodeKind::Host && n.name == l.b);
     let rate_bps = seen.links.iter().filter(host).map(|l| l.rate_bps).min().unwrap_or(BitsPerSec::GIGABIT);
     let mut evidence = ways;
@@ -85,10 +85,10 @@ fn router(seen: &Seen<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<Evidenc
         members: vec![],
         rate_bps,
         state: LinkState::Forwarding,
-        grade: Grade::Inferred,
+        grade: LinkGrade::Inferred,
         evidence: evidence.clone(),
     };
     let ends = at.iter().map(|n| seen.nodes[*n].name.clone()).collect();
     let kind = AlarmKind::RouterUnseen { way: evidence[0].clone(), at: ends, rate: rate_bps };
-    Unseen { links: at.iter().map(link).collect(), alarm: Alarm::node(&name, kind), node: Node::new(name, NodeKind::Router) }
+    UnseenRouter { links: at.iter().map(link).collect(), alarm: Alarm::node(&name, kind), node: Node::new(name, NodeKind::Router) }
 }

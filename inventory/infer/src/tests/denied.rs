@@ -3,7 +3,7 @@ use super::*;
 
 #[test]
 fn a_cable_to_a_port_that_is_down_is_told_of() {
-    let mut net = Net::new(&["a", "b", "c"], "[]");
+    let mut net = InferenceFixture::new(&["a", "b", "c"], "[]");
     net.port("a", 1, F);
     net.port("b", 1, F);
     net.cable(("b", 2, F), ("c", 2, F));
@@ -19,7 +19,7 @@ fn a_cable_to_a_port_that_is_down_is_told_of() {
 
 #[test]
 fn a_neighbour_that_confirms_another_on_that_port_is_told_of() {
-    let mut net = Net::new(&["a", "b", "c"], "[]");
+    let mut net = InferenceFixture::new(&["a", "b", "c"], "[]");
     net.port("a", 1, F);
     net.cable(("a", 2, F), ("c", 3, F));
     net.cable(("b", 1, F), ("c", 1, F));
@@ -39,7 +39,7 @@ fn a_neighbour_that_confirms_another_on_that_port_is_told_of() {
 
 #[test]
 fn old_rows_of_the_dead_and_of_ports_with_another_cable_are_no_alarm() {
-    let mut net = Net::new(&["a", "b", "c"], "[n0]");
+    let mut net = InferenceFixture::new(&["a", "b", "c"], "[n0]");
     net.port("b", 1, F);
     net.cable(("a", 1, F), ("c", 1, F));
     net.hears("a", 1, named("b", 1));

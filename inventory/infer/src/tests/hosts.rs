@@ -1,46 +1,46 @@
 //! What hosts' agents add, and what they cannot take away.
 use super::*;
-use inventory::host_report::{Heard, HostReport, Nic, Protocol, Said};
-use inventory::topology::Member;
+use inventory::host_report::{HeardFrame, HostReport, Nic, DiscoveryProtocol, HeardContent};
+use inventory::topology::AggregateMember;
 
 fn nic(name: &str, mac: Mac) -> Nic {
     Nic { name: name.into(), mac: Some(mac), rate: Some(BitsPerSec::GIGABIT), up: true, ..Nic::default() }
 }
 
-fn lldp(card: &str, switch: &str, port: u8) -> Heard {
-    let said = Said::Neighbour {
-        protocol: Protocol::Lldp,
-        chassis: Id::Mac(mac(switch, 0)),
-        port: Id::Text(format!("swp{port}")),
+fn lldp(card: &str, switch: &str, port: u8) -> HeardFrame {
+    let said = HeardContent::Neighbour {
+        protocol: DiscoveryProtocol::Lldp,
+        chassis: NeighbourId::Mac(mac(switch, 0)),
+        port: NeighbourId::Text(format!("swp{port}")),
         port_descr: String::new(),
         name: switch.into(),
         capabilities: None,
     };
-    Heard { nic: card.into(), at: Millis(1), said }
+    HeardFrame { nic: card.into(), at: Millis(1), said }
 }
 
-fn cdp(card: &str, switch: &str, port: u8) -> Heard {
-    let Heard { said: Said::Neighbour { port, port_descr, name, capabilities, .. }, .. } = lldp(card, "", port) else { unreachable!() };
-    let chassis = Id::Text(format!("{switch}.example.org"));
-    let said = Said::Neighbour { protocol: Protocol::Cdp, chassis, port, port_descr, name, capabilities };
-    Heard { nic: card.into(), at: Millis(1), said }
+fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
+    let HeardFrame { said: HeardContent::Neighbour { port, port_descr, name, capabilities, .. }, .. } = lldp(card, "", port) else { unreachable!() };
+    let chassis = NeighbourId::Text(format!("{switch}.example.org"));
+    let said = HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, chassis, port, port_descr, name, capabilities };
+    HeardFrame { nic: card.into(), at: Millis(1), said }
 }
 
-fn bpdu(card: &str, switch: &str, port: u16) -> Heard {
+fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
     let id = |switch| BridgeId { priority: 4096, address: mac(switch, 0) };
-    let said = Said::Bpdu { root_bridge: id("s0"), root_path_cost: 4, bridge: id(switch), port };
-    Heard { nic: card.into(), at: Millis(1), said }
+    let said = HeardContent::Bpdu { root_bridge: id("s0"), root_path_cost: 4, bridge: id(switch), port };
+    HeardFrame { nic: card.into(), at: Millis(1), said }
 }
 
-impl Net {
+impl InferenceFixture {
     /// The host's agent reports one card, eth0, and what it hears.
-    fn says(&mut self, host: &str, heard: Vec<Heard>) {
+    fn says(&mut self, host: &str, heard: Vec<HeardFrame>) {
         self.reports(host, vec![nic("eth0", host_mac(host))], heard);
     }
 
-    fn reports(&mut self, host: &str, nics: Vec<Nic>, heard: Vec<Heard>) {
+    fn reports(&mut self, host: &str, nics: Vec<Nic>, heard: Vec<HeardFrame>) {
         let report = HostReport { host: host.into(), slots: 1, nics, heard, ..HostReport::default() };
-        self.views.insert(host.into(), View { seen: Some(Millis(1)), host: Some(report), ..View::default() });
+        self.views.insert(host.into(), DeviceView { seen: Some(Millis(1)), host: Some(report), ..DeviceView::default() });
     }
 
     fn silence(&mut self, host: &str) {
@@ -49,8 +49,8 @@ impl Net {
 }
 
 /// Two switches, n0 on s0 by LLDP, and n1, of which no switch says anything, by its own word if at all.
-fn pair() -> Net {
-    let mut net = Net::new(&["s0", "s1"], "[n0, n1]");
+fn pair() -> InferenceFixture {
+    let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.cable(("s0", 1, F), ("s1", 1, F));
     net.host("n0", "s0", 5);
     for port in [6, 7] {
@@ -71,7 +71,7 @@ fn what_a_host_hears_is_its_seat() {
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
     let l = link(&t, "s1", "n1");
-    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.grade, l.state), ("swp6", "eth0", Grade::Certain, LinkState::Forwarding));
+    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.grade, l.state), ("swp6", "eth0", LinkGrade::Certain, LinkState::Forwarding));
     assert_eq!(l.evidence[0].to_string(), format!("LLDP: n1 eth0 hears s1 swp6 by chassis {}", mac("s1", 0)));
     assert_eq!(t.alarms, []);
 }
@@ -98,7 +98,7 @@ fn cdp_and_bpdus_are_inferred_seats() {
         net.says("n1", vec![heard]);
         let t = net.infer();
         let l = link(&t, "s1", "n1");
-        assert_eq!((l.a_port.as_str(), l.grade), ("swp6", Grade::Inferred), "{l:#?}");
+        assert_eq!((l.a_port.as_str(), l.grade), ("swp6", LinkGrade::Inferred), "{l:#?}");
     }
 }
 
@@ -119,7 +119,7 @@ fn its_card_s_address_finds_a_host_that_hears_nothing() {
     net.learns("s1", 6, host_mac("n1"));
     net.says("n1", vec![]);
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n1").a_port.as_str(), link(&t, "s1", "n1").grade), ("swp6", Grade::Inferred));
+    assert_eq!((link(&t, "s1", "n1").a_port.as_str(), link(&t, "s1", "n1").grade), ("swp6", LinkGrade::Inferred));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn where_switches_and_host_differ_the_switches_word_stands_with_an_alarm() {
     let mut net = pair();
     net.says("n0", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
-    assert_eq!(link(&t, "s0", "n0").grade, Grade::Certain);
+    assert_eq!(link(&t, "s0", "n0").grade, LinkGrade::Certain);
     assert!(t.links.iter().all(|l| (l.a.as_str(), l.b.as_str()) != ("s1", "n0")));
     assert!(alarms(&t, "n0").contains("says it is on s1 port swp6, but switches see it on s0 port swp5"), "{:?}", t.alarms);
 }
@@ -175,7 +175,7 @@ fn frames_that_come_in_elsewhere_make_two_places_until_the_word_is_old() {
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
     let grades: Vec<_> = t.links.iter().filter(|l| l.b == "n1").map(|l| (l.a.as_str(), l.grade)).collect();
-    assert_eq!(grades, [("s0", Grade::Ambiguous), ("s1", Grade::Ambiguous)]);
+    assert_eq!(grades, [("s0", LinkGrade::Ambiguous), ("s1", LinkGrade::Ambiguous)]);
     net.silence("n1");
     let t = net.infer();
     assert_eq!((link(&t, "s0", "n1").a_port.as_str(), t.alarms.len()), ("swp7", 0), "{:#?}", t.links);
@@ -193,7 +193,7 @@ fn an_old_word_stays_while_nothing_speaks_against_it() {
 }
 
 /// n1 with a bond of two cards on s1.
-fn bond(second: Heard) -> Net {
+fn bond(second: HeardFrame) -> InferenceFixture {
     let mut net = pair();
     let member = |name, n| Nic { master: Some("bond0".into()), ..nic(name, host_mac(n)) };
     net.reports("n1", vec![member("eth0", "n1"), member("eth1", "n2"), nic("bond0", host_mac("n1"))], vec![lldp("eth0", "s1", 6), second]);
@@ -205,13 +205,13 @@ fn a_bond_on_one_switch_is_one_link() {
     let mut net = bond(lldp("eth1", "s1", 7));
     let one = net.infer();
     let l = link(&one, "s1", "n1");
-    let members = [("swp6", "eth0"), ("swp7", "eth1")].map(|(a, b)| Member { a_port: a.into(), b_port: b.into() });
+    let members = [("swp6", "eth0"), ("swp7", "eth1")].map(|(a, b)| AggregateMember { a_port: a.into(), b_port: b.into() });
     assert_eq!((l.members.as_slice(), l.b_port.as_str(), l.rate_bps), (members.as_slice(), "bond0", BitsPerSec::GIGABIT));
     assert!(l.evidence[0].to_string().contains("count as one cable") && one.alarms.is_empty(), "{l:#?}");
     let interfaces = net.view("s1").interfaces.as_mut().unwrap();
     interfaces.iter_mut().filter(|i| ["swp6", "swp7"].contains(&i.name.as_str())).for_each(|i| i.aggregate = Some(99));
     let rate = Some(BitsPerSec(2_000_000_000));
-    interfaces.push(Interface { index: 99, name: "lag1".into(), up: true, rate, ..Interface::default() });
+    interfaces.push(InterfaceRow { index: 99, name: "lag1".into(), up: true, rate, ..InterfaceRow::default() });
     let t = net.infer();
     let l = link(&t, "s1", "n1");
     assert_eq!((l.a_port.as_str(), l.members.len(), l.rate_bps), ("lag1", 2, BitsPerSec(2_000_000_000)));
@@ -220,7 +220,7 @@ fn a_bond_on_one_switch_is_one_link() {
 #[test]
 fn a_bond_on_two_switches_is_ambiguous() {
     let t = bond(lldp("eth1", "s0", 7)).infer();
-    assert!(t.links.iter().filter(|l| l.b == "n1").all(|l| l.grade == Grade::Ambiguous));
+    assert!(t.links.iter().filter(|l| l.b == "n1").all(|l| l.grade == LinkGrade::Ambiguous));
     assert!(alarms(&t, "n1").contains("seen on s0 port swp7 and s1 port swp6"), "{:?}", t.alarms);
 }
 
@@ -241,5 +241,5 @@ fn a_switch_that_never_answered_is_where_its_hosts_say_they_are() {
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
     let l = link(&t, "s1", "n1");
-    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.grade), ("swp6", "eth0", Grade::Certain));
+    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.grade), ("swp6", "eth0", LinkGrade::Certain));
 }

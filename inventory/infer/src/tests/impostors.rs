@@ -5,7 +5,7 @@ use super::*;
 fn with_impostor(name: &str, port: &str) -> Topology {
     let mut net = ring();
     net.port("s0", 7, F);
-    let port = Some(Id::Text(port.into()));
+    let port = Some(NeighbourId::Text(port.into()));
     net.hears("s0", 7, LldpNeighbour { port, name: name.into(), ..named("s2", 0) });
     net.infer()
 }
@@ -34,8 +34,8 @@ fn who_announces_a_switch_in_all_is_never_certain() {
             let t = with_impostor(name, port);
             let same = |a: &Link, b: &Link| (&a.a, &a.a_port, &a.b, &a.b_port) == (&b.a, &b.a_port, &b.b, &b.b_port);
             let more: Vec<_> = t.links.iter().filter(|l| !sound.links.iter().any(|s| same(s, l))).collect();
-            assert!(more.iter().all(|l| l.grade != Grade::Certain), "{name} {port}: {more:#?}");
-            assert!(t.links.len() <= sound.links.len() + 1 && link(&t, "s1", "s2").grade == Grade::Certain, "{name} {port}");
+            assert!(more.iter().all(|l| l.grade != LinkGrade::Certain), "{name} {port}: {more:#?}");
+            assert!(t.links.len() <= sound.links.len() + 1 && link(&t, "s1", "s2").grade == LinkGrade::Certain, "{name} {port}");
         }
     }
 }

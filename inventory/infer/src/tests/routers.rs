@@ -1,25 +1,25 @@
 //! Networks with routers between their spanning trees.
 use super::*;
-use inventory::host_report::{HostReport, Path};
-use inventory::observation::Capabilities;
+use inventory::host_report::{HostReport, ProbedPath};
+use inventory::observation::SystemCapabilities;
 use inventory::topology::NodeKind;
 
 /// Makes a device a router.
-fn routes(net: &mut Net, name: &str) {
+fn routes(net: &mut InferenceFixture, name: &str) {
     let router = net.view(name);
     router.bridge = None;
-    router.lldp.as_mut().unwrap().capabilities = Some(Capabilities { bridge: false, router: true });
+    router.lldp.as_mut().unwrap().capabilities = Some(SystemCapabilities { bridge: false, router: true });
 }
 
 /// Makes a switch the root bridge of what it can reach.
-fn own_root(net: &mut Net, name: &str) {
+fn own_root(net: &mut InferenceFixture, name: &str) {
     let bridge = net.view(name).bridge.as_mut().unwrap();
     bridge.root_bridge = bridge.address.map(|address| BridgeId { priority: 0, address });
 }
 
 #[test]
 fn a_router_joins_the_trees_it_stands_between() {
-    let mut net = Net::new(&["s0", "r0", "s1"], "[n0, n1, n2]");
+    let mut net = InferenceFixture::new(&["s0", "r0", "s1"], "[n0, n1, n2]");
     net.cable(("s0", 1, F), ("r0", 1, F));
     net.cable(("r0", 2, F), ("s1", 1, F));
     for (h, s, p) in [("n0", "s0", 5), ("n1", "s1", 5), ("n2", "s1", 6)] {
@@ -41,12 +41,12 @@ fn a_router_joins_the_trees_it_stands_between() {
     net.cable(("s0", 2, F), ("s1", 2, F));
     let one = net.infer();
     assert_eq!((one.clusters.len(), one.further_root_bridges.len(), alarms(&one).as_str()), (1, 0, ""));
-    assert_eq!(one.links.iter().filter(|l| l.carries()).count(), one.nodes.len() - 1, "{}", one.to_file().to_yaml());
+    assert_eq!(one.links.iter().filter(|l| l.carries_frames()).count(), one.nodes.len() - 1, "{}", one.to_file().to_yaml());
 }
 
 #[test]
 fn of_several_routed_ways_the_first_counts_and_an_alarm_says_so() {
-    let mut net = Net::new(&["s0", "r0", "r1", "s1"], "[n0, n1]");
+    let mut net = InferenceFixture::new(&["s0", "r0", "r1", "s1"], "[n0, n1]");
     for (r, p) in [("r0", 1), ("r1", 2)] {
         net.cable(("s0", p, F), (r, 1, F));
         net.cable((r, 2, F), ("s1", p, F));
@@ -63,14 +63,14 @@ fn of_several_routed_ways_the_first_counts_and_an_alarm_says_so() {
 
 #[test]
 fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
-    let mut net = Net::new(&["s0", "s1", "s2"], "[n0, n1, n2]");
+    let mut net = InferenceFixture::new(&["s0", "s1", "s2"], "[n0, n1, n2]");
     for (h, s) in [("n0", "s0"), ("n1", "s1"), ("n2", "s2")] {
         net.host(h, s, 5);
     }
     own_root(&mut net, "s1");
     own_root(&mut net, "s2");
     assert!(net.infer().tree().is_err(), "nothing tells that packets pass");
-    let path = |to: &str, reached| Path {
+    let path = |to: &str, reached| ProbedPath {
         to: to.to_owned(),
         address: [10, 0, 9, 1].into(),
         hops: vec![Some([10, 0, 1, 1].into())],
@@ -78,11 +78,11 @@ fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
         round_trip: None,
     };
     let report = HostReport { host: "n0".into(), paths: vec![path("n1", true), path("n2", false)], ..HostReport::default() };
-    net.views.insert("n0".into(), View { host: Some(report), ..View::default() });
+    net.views.insert("n0".into(), DeviceView { host: Some(report), ..DeviceView::default() });
     let t = net.infer();
     assert_eq!(t.kind("unseen-router"), Some(NodeKind::Router));
     let joining = ["s0", "s1"].map(|s| link(&t, s, "unseen-router"));
-    assert!(joining.iter().all(|l| l.carries() && l.grade == Grade::Inferred), "{joining:#?}");
+    assert!(joining.iter().all(|l| l.carries_frames() && l.grade == LinkGrade::Inferred), "{joining:#?}");
     assert_eq!(joining[0].evidence[0].to_string(), "1 routed hop (10.0.1.1) from n0 to n1");
     assert!(alarms(&t).contains("it is taken to be cabled to s0, s1 with 1G each"), "{}", alarms(&t));
     assert!(!t.links.iter().any(|l| l.a == "s2" && l.b == "unseen-router"), "to n2 no packet came through");

@@ -4,7 +4,7 @@ use inventory::evidence::Evidence;
 use inventory::topology::NodeKind;
 
 /// The same network with more in its inventory.
-fn with(mut net: Net, more: &str) -> Net {
+fn with(mut net: InferenceFixture, more: &str) -> InferenceFixture {
     let text = format!(
         "switches: {{{}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: [{}]\n{more}",
         net.inventory
@@ -21,8 +21,8 @@ fn with(mut net: Net, more: &str) -> Net {
 }
 
 /// Two switches that say nothing of each other, two hosts.
-fn apart() -> Net {
-    let mut net = Net::new(&["s0", "s1"], "[n0, n1]");
+fn apart() -> InferenceFixture {
+    let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.host("n0", "s0", 5);
     net.host("n1", "s1", 5);
     net.port("s0", 1, F);
@@ -35,7 +35,7 @@ fn a_stated_link_is_there_though_nobody_says_so() {
     assert!(apart().infer().tree().is_err());
     let t = with(apart(), "links: [{a: s1, a_port: swp1, b: s0, b_port: swp1, rate: 10G}]").infer();
     let l = link(&t, "s0", "s1");
-    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("swp1", "swp1", 10_000_000_000, Grade::Certain));
+    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("swp1", "swp1", 10_000_000_000, LinkGrade::Certain));
     assert_eq!(
         (l.state, l.evidence.iter().map(Evidence::to_string).collect::<Vec<_>>().join("; ").as_str()),
         (LinkState::Forwarding, "stated in the inventory; STP: s1 swp1 forwarding, s0 swp1 forwarding")
@@ -74,7 +74,7 @@ fn what_is_found_otherwise_gives_way_with_an_alarm() {
 
 #[test]
 fn a_stated_bridge_takes_the_place_of_one_assumed() {
-    let mut net = Net::new(&["s0"], "[n0, n1, n2]");
+    let mut net = InferenceFixture::new(&["s0"], "[n0, n1, n2]");
     net.host("n0", "s0", 5);
     for host in ["n1", "n2"] {
         net.host(host, "s0", 7);
@@ -105,7 +105,7 @@ fn a_host_behind_a_stated_bridge_has_one_link_of_both_words() {
         let t = with(apart(), &format!("unmanaged: [desk]\nlinks: [{}, {{a: s0, b: s1}}]", order.join(", "))).infer();
         let l = link(&t, "desk", "n0");
         assert_eq!(t.links.iter().filter(|l| l.b == "n0").count(), 1, "{:?}", t.links);
-        assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("", "eth0", 10_000_000, Grade::Certain));
+        assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.rate_bps.0, l.grade), ("", "eth0", 10_000_000, LinkGrade::Certain));
         assert!(
             l.evidence[0] == Evidence::Stated && l.evidence.iter().any(|e| e.to_string().starts_with("LLDP: s0 swp5 names n0")),
             "{:?}",
@@ -120,7 +120,7 @@ fn a_host_with_a_stated_place_is_not_lost() {
     let net = with(apart(), "links: [{a: s0, b: s1}, {a: s1, a_port: swp9, b: n7}]".replace("n7", "n1").as_str());
     let t = net.infer();
     assert_eq!(link(&t, "s1", "n1").a_port, "swp9");
-    let silent = with(Net::new(&["s0"], "[n0]"), "links: [{a: s0, b: n0, rate: 10G}]").infer();
+    let silent = with(InferenceFixture::new(&["s0"], "[n0]"), "links: [{a: s0, b: n0, rate: 10G}]").infer();
     assert_eq!((silent.tree().unwrap().hosts(), alarms(&silent).as_str()), (1, ""));
 }
 

@@ -3,7 +3,7 @@ use super::*;
 
 /// The pairs of nodes that links join for certain.
 fn certain(t: &Topology) -> Vec<(&str, &str)> {
-    t.links.iter().filter(|l| l.grade == Grade::Certain).map(|l| (l.a.as_str(), l.b.as_str())).collect()
+    t.links.iter().filter(|l| l.grade == LinkGrade::Certain).map(|l| (l.a.as_str(), l.b.as_str())).collect()
 }
 
 /// What is cabled in [`ring`].
@@ -11,8 +11,8 @@ const CABLED: [(&str, &str); 8] =
     [("s0", "s1"), ("s0", "s3"), ("s1", "s2"), ("s2", "s3"), ("s0", "n0"), ("s1", "n1"), ("s2", "n2"), ("s3", "n3")];
 
 /// `twin` announces the chassis of `of`, and so it is heard by its neighbours.
-fn one_chassis(net: &mut Net, twin: &str, of: &str) {
-    let (id, own) = (Some(Id::Mac(mac(of, 0))), Some(Id::Mac(mac(twin, 0))));
+fn one_chassis(net: &mut InferenceFixture, twin: &str, of: &str) {
+    let (id, own) = (Some(NeighbourId::Mac(mac(of, 0))), Some(NeighbourId::Mac(mac(twin, 0))));
     for lldp in net.views.values_mut().filter_map(|v| v.lldp.as_mut()) {
         if lldp.chassis == own {
             lldp.chassis = id.clone();

@@ -1,8 +1,8 @@
 //! On each segment spanning tree has one designated port, and every other port there names it (IEEE 802.1D-2004, 17.21;
 //! RFC 4188, dot1dStpPortDesignatedBridge): a root port or a blocked one tells whom it faces. Bridges without spanning
 //! tree between the two pass its frames on and stay unseen.
-use super::{Context, End, Pair};
-use crate::Found;
+use super::{SilentLinkContext, SegmentEnd, SegmentPair};
+use crate::InferredNetwork;
 use crate::device::Port;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -11,7 +11,7 @@ use inventory::observation::{BridgePort, StpState};
 use inventory::topology::NodeKind;
 use std::collections::{BTreeSet, HashSet};
 
-pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
+pub(super) fn pairs(context: &SilentLinkContext<'_, '_>) -> Vec<SegmentPair> {
     let mut pairs = Vec::new();
     for (number, device) in context.devices.iter().enumerate() {
         for port in device.view.bridge.iter().flat_map(|b| &b.ports) {
@@ -19,7 +19,7 @@ pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
             let Some(near) = device.base_port(port.number) else { continue };
             let designated = DevicePort::new(context.devices[other].name, &far.name);
             let evidence = vec![Evidence::DesignatedPort { at: DevicePort::new(device.name, &near.name), designated }];
-            pairs.push(Pair { ends: [End::At(other, far), End::At(number, near)], evidence, sure: true, parted: false });
+            pairs.push(SegmentPair { ends: [SegmentEnd::At(other, far), SegmentEnd::At(number, near)], evidence, sure: true, parted: false });
         }
     }
     pairs.retain(|p| context.open(&p.ends));
@@ -28,14 +28,14 @@ pub(super) fn pairs(context: &Context<'_, '_>) -> Vec<Pair> {
 
 /// Ports on whose segment somebody who does not answer is designated: known by an address that others name, or by no more
 /// than the identifier. The only switch that is missing is the only stranger.
-pub(super) fn dark(context: &Context<'_, '_>, missing: &[&str], found: &mut Found) -> Vec<Pair> {
+pub(super) fn silent_designated(context: &SilentLinkContext<'_, '_>, missing: &[&str], found: &mut InferredNetwork) -> Vec<SegmentPair> {
     let own: HashSet<Mac> = context.devices.iter().flat_map(|d| d.view.bridge.iter().filter_map(|b| b.address).chain(d.macs())).collect();
     let all_told = context.devices.iter().all(|d| d.view.bridge.as_ref().is_none_or(|b| b.address.is_some()));
     let mut named: Vec<(usize, Port, Mac)> = Vec::new();
     for (number, device) in context.devices.iter().enumerate() {
         for port in device.view.bridge.iter().flat_map(|b| &b.ports).filter(|p| takes_part(p)) {
             let address = port.designated_bridge.map(|b| b.address).filter(|a| !own.contains(a) && a.is_station());
-            let near = device.base_port(port.number).filter(|p| context.open(&[End::At(number, p.clone()), End::Dark(vec![])]));
+            let near = device.base_port(port.number).filter(|p| context.open(&[SegmentEnd::At(number, p.clone()), SegmentEnd::Dark(vec![])]));
             named.extend(address.zip(near).map(|(address, near)| (number, near, address)));
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn dark(context: &Context<'_, '_>, missing: &[&str], found: &mut Foun
         };
         let at = DevicePort::new(context.devices[number].name, &near.name);
         let evidence = vec![Evidence::DesignatedBridge { at, bridge }];
-        pairs.push(Pair { ends: [End::At(number, near), End::Dark(vec![name])], evidence, sure: true, parted: false });
+        pairs.push(SegmentPair { ends: [SegmentEnd::At(number, near), SegmentEnd::Dark(vec![name])], evidence, sure: true, parted: false });
     }
     pairs
 }
@@ -65,7 +65,7 @@ fn takes_part(port: &BridgePort) -> bool {
 }
 
 /// The designated port of a port's segment, where it is another device's. A port that takes no part names nobody.
-fn designated(context: &Context<'_, '_>, own: usize, port: &BridgePort) -> Option<(usize, Port)> {
+fn designated(context: &SilentLinkContext<'_, '_>, own: usize, port: &BridgePort) -> Option<(usize, Port)> {
     if !takes_part(port) {
         return None;
     }
@@ -78,12 +78,12 @@ fn designated(context: &Context<'_, '_>, own: usize, port: &BridgePort) -> Optio
 }
 
 /// Ports that name one designated port share its segment with each other, too.
-fn with_neighbours(pairs: Vec<Pair>) -> Vec<Pair> {
+fn with_neighbours(pairs: Vec<SegmentPair>) -> Vec<SegmentPair> {
     let mut all = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {
         for other in &pairs[..i] {
             if other.ends[0] == pair.ends[0] && other.ends[1].device() != pair.ends[1].device() {
-                all.push(Pair { ends: [other.ends[1].clone(), pair.ends[1].clone()], evidence: vec![], sure: true, parted: false });
+                all.push(SegmentPair { ends: [other.ends[1].clone(), pair.ends[1].clone()], evidence: vec![], sure: true, parted: false });
             }
         }
     }

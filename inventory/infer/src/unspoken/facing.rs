@@ -9,10 +9,10 @@
 //! those that stand between others, which are few; cables with all.
 //! Deviations: ports face each other by own addresses where they are learned, which bridges' rarely are; else by at least
 //! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
-use super::{Context, End, Pair};
-use crate::Strangers;
-use crate::device::Device;
-use crate::islands::{Exit, Islands};
+use super::{SilentLinkContext, SegmentEnd, SegmentPair};
+use crate::UnlistedPolicy;
+use crate::device::DeviceTables;
+use crate::islands::{IslandExit, DeviceIslands};
 use inventory::Mac;
 use inventory::evidence::{Evidence, FacingProof};
 use std::cmp::Reverse;
@@ -29,10 +29,10 @@ const STALE: usize = 20;
 const RICH: usize = 10;
 
 /// At which of its exits an island learned each station, by the exit's number.
-type Learned = HashMap<Mac, usize>;
+type ExitByStation = HashMap<Mac, usize>;
 
 /// What two islands' rows say of each other.
-struct Relation {
+struct IslandRelation {
     /// The exit of the one with the smaller number, and of the other.
     exits: (usize, usize),
     /// How it is known.
@@ -43,35 +43,35 @@ struct Relation {
     between: usize,
 }
 
-impl Relation {
-    fn evidence(&self, ends: &[End; 2], context: &Context<'_, '_>) -> Evidence {
+impl IslandRelation {
+    fn evidence(&self, ends: &[SegmentEnd; 2], context: &SilentLinkContext<'_, '_>) -> Evidence {
         let ends = ends.each_ref().map(|end| end.told(context));
         Evidence::Facing { ends, proof: self.how, sides: self.sides, between: self.between }
     }
 }
 
 /// What all rows say.
-struct Rows {
+struct IslandRows {
     /// The devices of each island.
     lands: Vec<Vec<usize>>,
-    exits: Vec<Exit>,
-    learned: Vec<Learned>,
+    exits: Vec<IslandExit>,
+    learned: Vec<ExitByStation>,
     /// Whether each island has a bridge at all.
     bridges: Vec<bool>,
     /// The exit each island learned another's own address at, where it is one.
     seen: HashMap<(usize, usize), usize>,
     /// Pairs that share stations.
     sharing: HashSet<(usize, usize)>,
-    relations: BTreeMap<(usize, usize), Relation>,
+    relations: BTreeMap<(usize, usize), IslandRelation>,
 }
 
-pub(super) fn pairs(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Pair> {
+pub(super) fn pairs(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>) -> Vec<SegmentPair> {
     let lands = lands(context, islands);
     // Rows can be many, and where known cables join everybody they tell nothing new.
     if lands.iter().filter(|l| l.iter().any(|d| !context.devices[*d].learned().is_empty())).count() < 2 {
         return vec![];
     }
-    let rows = Rows::new(context, islands, lands);
+    let rows = IslandRows::new(context, islands, lands);
     let others = rows.inner_first();
     let mut pairs = Vec::new();
     for (&(a, b), relation) in &rows.relations {
@@ -87,14 +87,14 @@ pub(super) fn pairs(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Pai
         let sure = open.is_empty();
         evidence.extend((!sure).then_some(Evidence::BetweenPossible(open)));
         // Recordings hold rows of many moments.
-        let parted = relation.between > 0 && context.strangers == Strangers::Told;
-        pairs.push(Pair { ends, evidence, sure, parted });
+        let parted = relation.between > 0 && context.strangers == UnlistedPolicy::Told;
+        pairs.push(SegmentPair { ends, evidence, sure, parted });
     }
     pairs
 }
 
 /// The devices of each island.
-fn lands(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Vec<usize>> {
+fn lands(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>) -> Vec<Vec<usize>> {
     let mut lands: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for device in 0..context.devices.len() {
         lands.entry(islands.of(device)).or_default().push(device);
@@ -106,26 +106,26 @@ fn lands(context: &Context<'_, '_>, islands: &Islands<'_>) -> Vec<Vec<usize>> {
 
 /// Where a third device is, seen from two that face each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RelativePlace {
     Between,
     /// Beside or behind them, or on their segment.
     Elsewhere,
     Unknown,
 }
 
-impl Rows {
-    fn new(context: &Context<'_, '_>, islands: &Islands<'_>, lands: Vec<Vec<usize>>) -> Rows {
+impl IslandRows {
+    fn new(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>, lands: Vec<Vec<usize>>) -> IslandRows {
         let mut exits = BTreeMap::new();
-        let learned: Vec<Learned> = lands.iter().map(|land| learned(islands, land, &mut exits)).collect();
+        let learned: Vec<ExitByStation> = lands.iter().map(|land| learned(islands, land, &mut exits)).collect();
         let owners = owners(context, &lands);
         let bridges = lands.iter().map(|l| l.iter().any(|d| context.devices[*d].base_ports().next().is_some())).collect();
         let seen = seen(&learned, &owners);
-        let mut in_order: Vec<(Exit, usize)> = exits.into_iter().collect();
+        let mut in_order: Vec<(IslandExit, usize)> = exits.into_iter().collect();
         in_order.sort_by_key(|(_, number)| *number);
         let exits = in_order.into_iter().map(|(exit, _)| exit).collect();
-        let mut rows = Rows { lands, exits, learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
+        let mut rows = IslandRows { lands, exits, learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
         let filled: Vec<usize> = (0..rows.learned.len()).filter(|&d| !rows.learned[d].is_empty()).collect();
-        let stations = Stations::new(&rows.learned, &owners);
+        let stations = StationSightings::new(&rows.learned, &owners);
         for (i, &a) in filled.iter().enumerate() {
             let mut sides = stations.sides(a, &rows.learned[a]);
             for &b in &filled[i + 1..] {
@@ -135,7 +135,7 @@ impl Rows {
         rows
     }
 
-    fn relate(&mut self, a: usize, b: usize, sides: &Sides) {
+    fn relate(&mut self, a: usize, b: usize, sides: &FacingCounts) {
         if !sides.0.is_empty() {
             self.sharing.extend([(a, b), (b, a)]);
         }
@@ -146,7 +146,7 @@ impl Rows {
             (None, None) => (sides.only(), FacingProof::Stations),
         };
         let Some((x, y)) = exits else { return };
-        let relation = Relation {
+        let relation = IslandRelation {
             exits: (x, y),
             how,
             sides: (sides.stations(|i, j| i != x && j == y), sides.stations(|i, j| i == x && j != y)),
@@ -172,19 +172,19 @@ impl Rows {
         let mut doubtful = BTreeSet::new();
         for &c in others.iter().filter(|c| faces.iter().all(|(island, _)| island != *c)) {
             match self.place(faces, c) {
-                Place::Between => return None,
-                Place::Unknown => _ = doubtful.insert(c),
-                Place::Elsewhere => {}
+                RelativePlace::Between => return None,
+                RelativePlace::Unknown => _ = doubtful.insert(c),
+                RelativePlace::Elsewhere => {}
             }
         }
         Some(doubtful)
     }
 
     /// What an exit is.
-    fn plug(&self, context: &Context<'_, '_>, islands: &Islands<'_>, exit: usize) -> Option<End> {
+    fn plug(&self, context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>, exit: usize) -> Option<SegmentEnd> {
         match self.exits[exit] {
-            Exit::Port(device, index) => context.devices[device].base_port_of(index).map(|port| End::At(device, port)),
-            Exit::Dark(part) => Some(End::Dark(islands.names(part).to_vec())),
+            IslandExit::Port(device, index) => context.devices[device].base_port_of(index).map(|port| SegmentEnd::At(device, port)),
+            IslandExit::Dark(part) => Some(SegmentEnd::Dark(islands.names(part).to_vec())),
         }
     }
 
@@ -197,24 +197,24 @@ impl Rows {
     /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere when one of them has it
     /// behind another port, when it has both behind one port of its own, when its rows say so of their stations, or when
     /// it has rows enough and shares none with them.
-    fn place(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> Place {
+    fn place(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> RelativePlace {
         let aside = |from: Option<usize>, to| from.is_some_and(|from| from != to);
         if aside(self.toward(a, c), x) || aside(self.toward(b, c), y) {
-            return Place::Elsewhere;
+            return RelativePlace::Elsewhere;
         }
         if let (Some(to_a), Some(to_b)) = (self.toward(c, a), self.toward(c, b)) {
-            return if to_a == to_b { Place::Elsewhere } else { Place::Between };
+            return if to_a == to_b { RelativePlace::Elsewhere } else { RelativePlace::Between };
         }
         let strange = |d: usize| self.toward(d, c).is_none() && !self.sharing.contains(&(d, c));
         if !(strange(a) && strange(b)) {
             return self.place_by_stations([(a, x), (b, y)], c);
         }
         let rich = self.learned[c].len() >= RICH && self.learned[a].len() + self.learned[b].len() >= RICH;
-        if rich || !self.bridges[c] { Place::Elsewhere } else { Place::Unknown }
+        if rich || !self.bridges[c] { RelativePlace::Elsewhere } else { RelativePlace::Unknown }
     }
 
     /// Between two others, a device has all stations of the one's side behind one port, and the other's behind another.
-    fn place_by_stations(&self, ends: [(usize, usize); 2], c: usize) -> Place {
+    fn place_by_stations(&self, ends: [(usize, usize); 2], c: usize) -> RelativePlace {
         let sides = ends.map(|(d, toward)| {
             let mut ports: BTreeMap<usize, usize> = BTreeMap::new();
             for (mac, _) in self.learned[d].iter().filter(|(_, port)| **port != toward) {
@@ -228,15 +228,15 @@ impl Rows {
         let most = |ports: &BTreeMap<usize, usize>, but| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
         let best = sides[0].iter().map(|(&p, n)| n + most(&sides[1], p).unwrap_or_default()).max().unwrap_or_default();
         match sides.iter().any(BTreeMap::is_empty) {
-            _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => Place::Elsewhere,
-            true => Place::Unknown,
-            false => Place::Between,
+            _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => RelativePlace::Elsewhere,
+            true => RelativePlace::Unknown,
+            false => RelativePlace::Between,
         }
     }
 }
 
 /// The one exit each island learned another's own addresses at.
-fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), usize> {
+fn seen(learned: &[ExitByStation], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), usize> {
     let mut all: HashMap<(usize, usize), Option<usize>> = HashMap::new();
     for (a, rows) in learned.iter().enumerate() {
         for (mac, &exit) in rows {
@@ -249,7 +249,7 @@ fn seen(learned: &[Learned], owners: &HashMap<Mac, usize>) -> HashMap<(usize, us
 }
 
 /// The stations that all of an island's rows lead to one exit for.
-fn learned(islands: &Islands<'_>, land: &[usize], exits: &mut BTreeMap<Exit, usize>) -> Learned {
+fn learned(islands: &DeviceIslands<'_>, land: &[usize], exits: &mut BTreeMap<IslandExit, usize>) -> ExitByStation {
     let mut rows: Vec<(Mac, usize)> = land.iter().flat_map(|&d| islands.learned(d).rows().map(move |(mac, _)| (mac, d))).collect();
     rows.sort_unstable();
     let mut learned = HashMap::new();
@@ -272,9 +272,9 @@ fn only<K, V: Copy + PartialEq>(slot: Entry<'_, K, Option<V>>, value: V) {
 }
 
 /// Whose address is whose, by islands. A device that does not list its ports' addresses has them next to its own.
-fn owners(context: &Context<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize> {
+fn owners(context: &SilentLinkContext<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize> {
     let mut owners: HashMap<Mac, Option<usize>> = HashMap::new();
-    let stated: HashSet<Mac> = context.devices.iter().flat_map(Device::macs).collect();
+    let stated: HashSet<Mac> = context.devices.iter().flat_map(DeviceTables::macs).collect();
     for (number, device) in lands.iter().enumerate().flat_map(|(n, land)| land.iter().map(move |d| (n, &context.devices[*d]))) {
         let likely = device.likely_macs().filter(|m| !stated.contains(m));
         for mac in device.macs().chain(likely).collect::<BTreeSet<_>>() {
@@ -285,22 +285,22 @@ fn owners(context: &Context<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize
 }
 
 /// Where each station was learned that is nobody's own address: islands, and their exits.
-struct Stations(HashMap<Mac, Vec<(usize, usize)>>);
+struct StationSightings(HashMap<Mac, Vec<(usize, usize)>>);
 
-impl Stations {
-    fn new(learned: &[Learned], owners: &HashMap<Mac, usize>) -> Stations {
+impl StationSightings {
+    fn new(learned: &[ExitByStation], owners: &HashMap<Mac, usize>) -> StationSightings {
         let mut stations: HashMap<Mac, Vec<(usize, usize)>> = HashMap::new();
         for (island, rows) in learned.iter().enumerate() {
             for (mac, &exit) in rows.iter().filter(|(mac, _)| !owners.contains_key(mac)) {
                 stations.entry(*mac).or_default().push((island, exit));
             }
         }
-        Stations(stations)
+        StationSightings(stations)
     }
 
     /// What an island shares with each of those of a larger number.
-    fn sides(&self, a: usize, learned: &Learned) -> HashMap<usize, Sides> {
-        let mut sides: HashMap<usize, Sides> = HashMap::new();
+    fn sides(&self, a: usize, learned: &ExitByStation) -> HashMap<usize, FacingCounts> {
+        let mut sides: HashMap<usize, FacingCounts> = HashMap::new();
         for (mac, &x) in learned {
             let all = self.0.get(mac).map_or(&[][..], Vec::as_slice);
             for &(b, y) in &all[all.partition_point(|(b, _)| *b <= a)..] {
@@ -313,11 +313,11 @@ impl Stations {
 
 /// How many stations two devices have behind which pair of ports.
 #[derive(Default)]
-struct Sides(BTreeMap<(usize, usize), usize>);
+struct FacingCounts(BTreeMap<(usize, usize), usize>);
 
-impl Sides {
-    fn turned(&self) -> Sides {
-        Sides(self.0.iter().map(|(&(x, y), &n)| ((y, x), n)).collect())
+impl FacingCounts {
+    fn turned(&self) -> FacingCounts {
+        FacingCounts(self.0.iter().map(|(&(x, y), &n)| ((y, x), n)).collect())
     }
 
     fn stations(&self, fits: impl Fn(usize, usize) -> bool) -> usize {

@@ -1,14 +1,14 @@
 //! Networks without a word of LLDP, made of what their bridges learn.
 use crate::infer_recorded;
-use inventory::observation::{Bridge, BridgeId, BridgePort, FdbEntry, Interface, StpState};
-use inventory::topology::{Grade, NodeKind, Topology};
-use inventory::view::{View, Views};
+use inventory::observation::{BridgeTable, BridgeId, BridgePort, FdbEntry, InterfaceRow, StpState};
+use inventory::topology::{LinkGrade, NodeKind, Topology};
+use inventory::view::{DeviceView, DeviceViews};
 use inventory::{Mac, Millis};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A tree of bridges with stations, as it is. Bridge 0 is the root.
-struct Truth {
+struct BridgeTruth {
     /// The bridge above each but the first.
     above: Vec<usize>,
     /// Whether a bridge can be asked.
@@ -19,16 +19,16 @@ struct Truth {
 
 /// What hangs on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Far {
+enum PortOccupant {
     Bridge(usize),
     Station(usize),
 }
 
-impl Truth {
-    fn new(parents: &[usize], unmanaged: &[usize], seats: &[usize]) -> Truth {
+impl BridgeTruth {
+    fn new(parents: &[usize], unmanaged: &[usize], seats: &[usize]) -> BridgeTruth {
         let bridges = parents.len() + 1;
         let above = parents.iter().enumerate().map(|(i, p)| p % (i + 1)).collect();
-        Truth {
+        BridgeTruth {
             above,
             managed: (0..bridges).map(|b| !unmanaged.contains(&b)).collect(),
             seats: seats.iter().map(|s| s % bridges).collect(),
@@ -36,46 +36,46 @@ impl Truth {
     }
 
     /// The ports of a bridge, numbered from 1.
-    fn ports(&self, bridge: usize) -> Vec<Far> {
-        let up = bridge.checked_sub(1).map(|i| Far::Bridge(self.above[i]));
-        let down = (1..=self.above.len()).filter(|b| self.above[b - 1] == bridge).map(Far::Bridge);
-        let stations = (0..self.seats.len()).filter(|s| self.seats[*s] == bridge).map(Far::Station);
+    fn ports(&self, bridge: usize) -> Vec<PortOccupant> {
+        let up = bridge.checked_sub(1).map(|i| PortOccupant::Bridge(self.above[i]));
+        let down = (1..=self.above.len()).filter(|b| self.above[b - 1] == bridge).map(PortOccupant::Bridge);
+        let stations = (0..self.seats.len()).filter(|s| self.seats[*s] == bridge).map(PortOccupant::Station);
         up.into_iter().chain(down).chain(stations).collect()
     }
 
     /// The port of a bridge towards another, or towards a station.
-    fn toward(&self, bridge: usize, far: Far) -> Option<u32> {
-        let leads = |port: &Far| *port == far || matches!(port, Far::Bridge(next) if self.within(*next, bridge, far));
+    fn toward(&self, bridge: usize, far: PortOccupant) -> Option<u32> {
+        let leads = |port: &PortOccupant| *port == far || matches!(port, PortOccupant::Bridge(next) if self.within(*next, bridge, far));
         self.ports(bridge).iter().position(leads).map(|i| i as u32 + 1)
     }
 
-    fn within(&self, bridge: usize, from: usize, far: Far) -> bool {
-        far == Far::Bridge(bridge)
+    fn within(&self, bridge: usize, from: usize, far: PortOccupant) -> bool {
+        far == PortOccupant::Bridge(bridge)
             || self.ports(bridge).iter().any(|p| match p {
-                Far::Bridge(next) if *next == from => false,
-                Far::Bridge(next) => self.within(*next, bridge, far),
+                PortOccupant::Bridge(next) if *next == from => false,
+                PortOccupant::Bridge(next) => self.within(*next, bridge, far),
                 station => *station == far,
             })
     }
 
     /// What a managed bridge says with everything learned.
-    fn view(&self, bridge: usize, learns_bridges: bool) -> View {
+    fn view(&self, bridge: usize, learns_bridges: bool) -> DeviceView {
         let count = self.ports(bridge).len() as u32;
         let port = |number| BridgePort { number, if_index: 100 + number, state: None, designated_bridge: None, designated_port: None };
-        let interface = |n| Interface { index: 100 + n, name: format!("p{n}"), up: true, ..Interface::default() };
-        let stations = (0..self.seats.len()).map(|s| (station(s), Far::Station(s)));
-        let bridges = (0..self.managed.len()).filter(|b| learns_bridges && *b != bridge).map(|b| (address(b), Far::Bridge(b)));
+        let interface = |n| InterfaceRow { index: 100 + n, name: format!("p{n}"), up: true, ..InterfaceRow::default() };
+        let stations = (0..self.seats.len()).map(|s| (station(s), PortOccupant::Station(s)));
+        let bridges = (0..self.managed.len()).filter(|b| learns_bridges && *b != bridge).map(|b| (address(b), PortOccupant::Bridge(b)));
         let row = |(mac, far)| Some(FdbEntry { mac, port: self.toward(bridge, far)? });
-        View {
+        DeviceView {
             seen: Some(Millis(1)),
             interfaces: Some((1..=count).map(interface).collect()),
-            bridge: Some(Bridge { address: Some(address(bridge)), ports: (1..=count).map(port).collect(), ..Bridge::default() }),
+            bridge: Some(BridgeTable { address: Some(address(bridge)), ports: (1..=count).map(port).collect(), ..BridgeTable::default() }),
             fdb: Some(stations.chain(bridges).filter_map(row).collect()),
-            ..View::default()
+            ..DeviceView::default()
         }
     }
 
-    fn views(&self, learns_bridges: bool) -> Views {
+    fn views(&self, learns_bridges: bool) -> DeviceViews {
         let managed = (0..self.managed.len()).filter(|b| self.managed[*b]);
         managed.map(|b| (name(b), self.view(b, learns_bridges))).collect()
     }
@@ -88,7 +88,7 @@ impl Truth {
             for &b in managed.iter().filter(|b| **b > a) {
                 let path = self.path(a, b);
                 if path[1..path.len() - 1].iter().all(|c| !self.managed[*c]) {
-                    let end = |x: usize, y: usize| format!("{} p{}", name(x), self.toward(x, Far::Bridge(y)).unwrap());
+                    let end = |x: usize, y: usize| format!("{} p{}", name(x), self.toward(x, PortOccupant::Bridge(y)).unwrap());
                     all.insert((end(a, b), end(b, a)));
                 }
             }
@@ -100,8 +100,8 @@ impl Truth {
         let mut path = vec![a];
         let mut at = a;
         while at != b {
-            let next = self.ports(at)[self.toward(at, Far::Bridge(b)).unwrap() as usize - 1];
-            let Far::Bridge(next) = next else { unreachable!("a bridge is behind a bridge") };
+            let next = self.ports(at)[self.toward(at, PortOccupant::Bridge(b)).unwrap() as usize - 1];
+            let PortOccupant::Bridge(next) = next else { unreachable!("a bridge is behind a bridge") };
             path.push(next);
             at = next;
         }
@@ -125,7 +125,7 @@ fn station(n: usize) -> Mac {
 fn found(t: &Topology) -> BTreeSet<(String, String)> {
     let mut all = BTreeSet::new();
     let mut segments: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for link in t.links.iter().filter(|l| l.grade == Grade::Inferred) {
+    for link in t.links.iter().filter(|l| l.grade == LinkGrade::Inferred) {
         let (a, b) = (format!("{} {}", link.a, link.a_port), format!("{} {}", link.b, link.b_port));
         match (t.kind(&link.a), t.kind(&link.b)) {
             (Some(NodeKind::Unmanaged), _) => segments.entry(&link.a).or_default().push(b),
@@ -152,7 +152,7 @@ fn everywhere(bridges: usize) -> Vec<usize> {
 
 #[test]
 fn a_chain_is_found_by_its_stations_alone() {
-    let truth = Truth::new(&[0, 1, 2], &[], &everywhere(4));
+    let truth = BridgeTruth::new(&[0, 1, 2], &[], &everywhere(4));
     let t = infer_recorded(&truth.views(false));
     assert_eq!(found(&t), truth.neighbours());
     assert!(
@@ -160,12 +160,12 @@ fn a_chain_is_found_by_its_stations_alone() {
         "{:?}",
         t.links[0]
     );
-    assert!(t.links.iter().all(|l| l.grade == Grade::Inferred));
+    assert!(t.links.iter().all(|l| l.grade == LinkGrade::Inferred));
 }
 
 #[test]
 fn three_bridges_on_a_silent_one_share_a_segment() {
-    let truth = Truth::new(&[0, 0, 0], &[0], &everywhere(4));
+    let truth = BridgeTruth::new(&[0, 0, 0], &[0], &everywhere(4));
     let t = infer_recorded(&truth.views(false));
     assert_eq!(t.of(NodeKind::Unmanaged).collect::<Vec<_>>(), ["segment-s1-p1"]);
     assert_eq!((t.links.len(), found(&t)), (3, truth.neighbours()));
@@ -178,25 +178,25 @@ fn three_bridges_on_a_silent_one_share_a_segment() {
 
 #[test]
 fn one_station_on_a_side_is_too_little() {
-    let truth = Truth::new(&[0], &[], &[0, 0, 1]);
+    let truth = BridgeTruth::new(&[0], &[], &[0, 0, 1]);
     assert_eq!(infer_recorded(&truth.views(false)).links, []);
     assert_eq!(found(&infer_recorded(&truth.views(true))), truth.neighbours(), "but the bridges' own addresses are enough");
 }
 
 #[test]
 fn a_bridge_that_may_stand_between_makes_ambiguous() {
-    let truth = Truth::new(&[0, 1], &[], &everywhere(3));
+    let truth = BridgeTruth::new(&[0, 1], &[], &everywhere(3));
     let mut views = truth.views(false);
     // The middle one has forgotten all but one station.
     views.get_mut("s1").unwrap().fdb.as_mut().unwrap().truncate(1);
     let t = infer_recorded(&views);
-    assert_eq!((t.links.len(), t.links[0].grade), (1, Grade::Ambiguous));
+    assert_eq!((t.links.len(), t.links[0].grade), (1, LinkGrade::Ambiguous));
     assert_eq!(t.links[0].evidence[1].to_string(), "FDB: s1 may stand between, nothing says so or not");
 }
 
 #[test]
 fn a_few_stale_rows_do_no_harm_and_many_tell_nothing() {
-    let truth = Truth::new(&[0], &[], &(0..40).map(|n| n % 2).collect::<Vec<_>>());
+    let truth = BridgeTruth::new(&[0], &[], &(0..40).map(|n| n % 2).collect::<Vec<_>>());
     let mut views = truth.views(false);
     let rows = views.get_mut("s1").unwrap().fdb.as_mut().unwrap();
     rows[0].port = rows[1].port;
@@ -209,7 +209,7 @@ fn a_few_stale_rows_do_no_harm_and_many_tell_nothing() {
 
 #[test]
 fn a_station_on_two_ports_tells_nothing() {
-    let truth = Truth::new(&[0], &[], &everywhere(2));
+    let truth = BridgeTruth::new(&[0], &[], &everywhere(2));
     let mut views = truth.views(false);
     let rows = views.get_mut("s1").unwrap().fdb.as_mut().unwrap();
     let moved = FdbEntry { port: 4, ..rows[0] };
@@ -219,7 +219,7 @@ fn a_station_on_two_ports_tells_nothing() {
 
 #[test]
 fn addresses_next_to_the_bridges_are_its_ports() {
-    let truth = Truth::new(&[0, 1], &[], &[]);
+    let truth = BridgeTruth::new(&[0, 1], &[], &[]);
     let mut views = truth.views(false);
     for (b, other, port) in [(0, 1, 1), (1, 0, 1), (1, 2, 2), (2, 1, 1)] {
         let Mac([a, c, d, e, f, _]) = address(other);
@@ -229,7 +229,7 @@ fn addresses_next_to_the_bridges_are_its_ports() {
 }
 
 /// Spanning tree's word on a port: whose port is the designated one on its segment.
-fn designate(views: &mut Views, bridge: usize, port: u32, (other, far): (usize, u32), state: StpState) {
+fn designate(views: &mut DeviceViews, bridge: usize, port: u32, (other, far): (usize, u32), state: StpState) {
     let ports = &mut views.get_mut(&name(bridge)).unwrap().bridge.as_mut().unwrap().ports;
     let port = &mut ports[port as usize - 1];
     port.state = Some(state);
@@ -239,7 +239,7 @@ fn designate(views: &mut Views, bridge: usize, port: u32, (other, far): (usize, 
 
 #[test]
 fn a_port_faces_the_designated_one_it_names() {
-    let truth = Truth::new(&[0, 0, 0], &[], &[]);
+    let truth = BridgeTruth::new(&[0, 0, 0], &[], &[]);
     let mut views = truth.views(false);
     designate(&mut views, 0, 1, (0, 1), StpState::Forwarding);
     designate(&mut views, 1, 1, (0, 1), StpState::Forwarding);
@@ -262,7 +262,7 @@ proptest! {
     fn complete_databases_give_every_neighbour(parents in prop::collection::vec(0usize..100, 1..8), silent in 0usize..12, learns in any::<bool>()) {
         let bridges = parents.len() + 1;
         let silent: &[usize] = if silent < bridges { &[silent] } else { &[] };
-        let truth = Truth::new(&parents, silent, &everywhere(bridges));
+        let truth = BridgeTruth::new(&parents, silent, &everywhere(bridges));
         let t = infer_recorded(&truth.views(learns));
         prop_assert_eq!(found(&t), truth.neighbours());
     }
@@ -273,7 +273,7 @@ proptest! {
                                                lost in prop::collection::vec(0usize..100, 64), much in 5usize..95) {
         let bridges = parents.len() + 1;
         let silent: &[usize] = if silent < bridges { &[silent] } else { &[] };
-        let truth = Truth::new(&parents, silent, &everywhere(bridges));
+        let truth = BridgeTruth::new(&parents, silent, &everywhere(bridges));
         let mut views = truth.views(learns);
         let mut turn = lost.iter().cycle();
         for view in views.values_mut() {
@@ -297,7 +297,7 @@ fn half_the_rows_give_most_of_the_tree() {
     };
     for _ in 0..40 {
         let parents: Vec<usize> = (0..7).map(|_| dice()).collect();
-        let truth = Truth::new(&parents, &[], &(0..80).map(|n| n % 8).collect::<Vec<_>>());
+        let truth = BridgeTruth::new(&parents, &[], &(0..80).map(|n| n % 8).collect::<Vec<_>>());
         let mut views = truth.views(false);
         for view in views.values_mut() {
             view.fdb.as_mut().unwrap().retain(|_| dice() % 2 == 0);

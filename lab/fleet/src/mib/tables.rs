@@ -1,16 +1,16 @@
 //! Each table's rows. Which object is which: IF-MIB (RFC 2863), LLDP-MIB (IEEE 802.1AB-2005, clause 12), BRIDGE-MIB
 //! (RFC 4188), Q-BRIDGE-MIB (RFC 4363), IP-MIB (RFC 4293), IEEE8023-LAG-MIB, CISCO-CDP-MIB, SNMPv2-MIB (RFC 3418).
-use super::Cell;
+use super::MibCell;
 use inventory::observation::{
-    ArpEntry, Bridge, BridgeId, Capabilities, Cdp, FdbEntry, Id, Interface, Lldp, LldpNeighbour, StpState, System,
+    ArpEntry, BridgeTable, BridgeId, SystemCapabilities, CdpTable, FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, StpState, SystemGroup,
 };
-use inventory::view::View;
+use inventory::view::DeviceView;
 use snmp::{Oid, Value};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
 
-type Rows = Vec<(Oid, Cell)>;
+type MibRows = Vec<(Oid, MibCell)>;
 
 const SYSTEM: &[u32] = &[1, 3, 6, 1, 2, 1, 1];
 const IF_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1];
@@ -23,7 +23,7 @@ const LLDP: &[u32] = &[1, 0, 8802, 1, 1, 2, 1];
 const CDP: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1];
 
 /// Adds the rows of every table of the view that was ever read.
-pub(super) fn render(view: &View, rows: &mut Rows) {
+pub(super) fn render(view: &DeviceView, rows: &mut MibRows) {
     view.system.iter().for_each(|s| system(s, rows));
     view.interfaces.iter().flatten().for_each(|i| interface(i, rows));
     view.lldp.iter().for_each(|l| lldp(l, rows));
@@ -34,23 +34,23 @@ pub(super) fn render(view: &View, rows: &mut Rows) {
     let since = view.pulse.as_ref().and_then(|p| p.since_top_change);
     let last = view.pulse.as_ref().and_then(|p| p.lldp_last_change);
     if view.bridge.is_some() {
-        rows.push((at(BRIDGE, &[2, 3, 0]), Cell::Ticks(since.unwrap_or_default())));
+        rows.push((at(BRIDGE, &[2, 3, 0]), MibCell::Ticks(since.unwrap_or_default())));
     }
     if view.lldp.is_some() {
         put(rows, LLDP, &[2, 1, 0], Value::TimeTicks(last.unwrap_or_default()));
     }
 }
 
-fn system(system: &System, rows: &mut Rows) {
+fn system(system: &SystemGroup, rows: &mut MibRows) {
     put(rows, SYSTEM, &[1, 0], text(&system.descr));
-    rows.push((at(SYSTEM, &[3, 0]), Cell::Ticks(system.uptime)));
+    rows.push((at(SYSTEM, &[3, 0]), MibCell::Ticks(system.uptime)));
     put(rows, SYSTEM, &[5, 0], text(&system.name));
     system.services.iter().for_each(|&s| put(rows, SYSTEM, &[7, 0], integer(s)));
 }
 
-fn interface(i: &Interface, rows: &mut Rows) {
+fn interface(i: &InterfaceRow, rows: &mut MibRows) {
     let rate = i.rate.map_or(0, |r| r.0);
-    let octets = |base: u64| if i.up { Cell::Octets(base) } else { Cell::Fixed(Value::Counter64(base)) };
+    let octets = |base: u64| if i.up { MibCell::Octets(base) } else { MibCell::Fixed(Value::Counter64(base)) };
     put(rows, IF_ENTRY, &[2, i.index], text(&i.descr));
     put(rows, IF_ENTRY, &[5, i.index], Value::Gauge32(u32::try_from(rate).unwrap_or(u32::MAX)));
     put(rows, IF_ENTRY, &[6, i.index], octet_string(i.mac.map(|m| m.0.to_vec()).unwrap_or_default()));
@@ -63,7 +63,7 @@ fn interface(i: &Interface, rows: &mut Rows) {
     i.aggregate.iter().for_each(|&a| put(rows, AGG_PORT_ENTRY, &[13, i.index], integer(a)));
 }
 
-fn lldp(lldp: &Lldp, rows: &mut Rows) {
+fn lldp(lldp: &LldpTable, rows: &mut MibRows) {
     if let Some((subtype, octets)) = lldp.chassis.as_ref().map(|id| id_octets(id, CHASSIS_SUBTYPES)) {
         put(rows, LLDP, &[3, 1, 0], integer(subtype));
         put(rows, LLDP, &[3, 2, 0], octets);
@@ -81,7 +81,7 @@ fn lldp(lldp: &Lldp, rows: &mut Rows) {
 }
 
 /// A row of lldpRemTable: index TimeMark, local port, and a number of its own.
-fn lldp_neighbour(neighbour: &LldpNeighbour, number: u32, rows: &mut Rows) {
+fn lldp_neighbour(neighbour: &LldpNeighbour, number: u32, rows: &mut MibRows) {
     let mut cell = |column, value| put(rows, LLDP, &[4, 1, 1, column, 0, neighbour.local_port, number], value);
     if let Some((subtype, octets)) = neighbour.chassis.as_ref().map(|id| id_octets(id, CHASSIS_SUBTYPES)) {
         cell(4, integer(subtype));
@@ -98,7 +98,7 @@ fn lldp_neighbour(neighbour: &LldpNeighbour, number: u32, rows: &mut Rows) {
     }
 }
 
-fn cdp(cdp: &Cdp, rows: &mut Rows) {
+fn cdp(cdp: &CdpTable, rows: &mut MibRows) {
     if !cdp.device.is_empty() {
         put(rows, CDP, &[3, 4, 0], text(&cdp.device));
     }
@@ -112,7 +112,7 @@ fn cdp(cdp: &Cdp, rows: &mut Rows) {
     }
 }
 
-fn bridge(bridge: &Bridge, rows: &mut Rows) {
+fn bridge(bridge: &BridgeTable, rows: &mut MibRows) {
     bridge.address.iter().for_each(|mac| put(rows, BRIDGE, &[1, 1, 0], octet_string(mac.0.to_vec())));
     put(rows, BRIDGE, &[2, 2, 0], integer(bridge.priority.into()));
     put(rows, BRIDGE, &[2, 4, 0], Value::Counter32(bridge.top_changes));
@@ -138,9 +138,9 @@ fn state(state: StpState) -> u32 {
 }
 
 /// dot1dTpFdbTable has one row a station. Further ports of it go into dot1qTpFdbTable, as learned in other VLANs.
-fn fdb(entries: &[FdbEntry], rows: &mut Rows) {
+fn fdb(entries: &[FdbEntry], rows: &mut MibRows) {
     const LEARNED: u32 = 3;
-    let mut times = Times::default();
+    let mut times = OccurrenceCounter::default();
     for entry in entries {
         let mac = entry.mac.0.map(u32::from);
         let (table, index): (&[u32], _) = match times.count(entry.mac) {
@@ -153,8 +153,8 @@ fn fdb(entries: &[FdbEntry], rows: &mut Rows) {
 }
 
 /// Both tables are indexed by interface and address, so stations that claim one address are on interfaces of their own.
-fn arp(entries: &[ArpEntry], rows: &mut Rows) {
-    let mut times = Times::default();
+fn arp(entries: &[ArpEntry], rows: &mut MibRows) {
+    let mut times = OccurrenceCounter::default();
     for entry in entries {
         let interface = times.count(entry.ip) + 1;
         let octets = |o: &[u8]| o.iter().copied().map(u32::from).collect::<Vec<_>>();
@@ -167,15 +167,15 @@ fn arp(entries: &[ArpEntry], rows: &mut Rows) {
 }
 
 /// How often something came before.
-struct Times<K>(HashMap<K, u32>);
+struct OccurrenceCounter<K>(HashMap<K, u32>);
 
-impl<K> Default for Times<K> {
+impl<K> Default for OccurrenceCounter<K> {
     fn default() -> Self {
-        Times(HashMap::new())
+        OccurrenceCounter(HashMap::new())
     }
 }
 
-impl<K: Hash + Eq> Times<K> {
+impl<K: Hash + Eq> OccurrenceCounter<K> {
     fn count(&mut self, key: K) -> u32 {
         let times = self.0.entry(key).or_default();
         *times += 1;
@@ -184,22 +184,22 @@ impl<K: Hash + Eq> Times<K> {
 }
 
 /// The subtypes of MAC addresses, network addresses and texts: macAddress, networkAddress, local. The two enumerations differ.
-type Subtypes = [u32; 3];
-const CHASSIS_SUBTYPES: Subtypes = [4, 5, 7];
-const PORT_SUBTYPES: Subtypes = [3, 4, 7];
+type SubtypeNumbers = [u32; 3];
+const CHASSIS_SUBTYPES: SubtypeNumbers = [4, 5, 7];
+const PORT_SUBTYPES: SubtypeNumbers = [3, 4, 7];
 
 /// An identifier's subtype and octets; a network address has its family before it (IEEE 802.1AB-2005, 9.5.2.4).
-fn id_octets(id: &Id, [mac, address, local]: Subtypes) -> (u32, Value) {
+fn id_octets(id: &NeighbourId, [mac, address, local]: SubtypeNumbers) -> (u32, Value) {
     match id {
-        Id::Mac(m) => (mac, octet_string(m.0.to_vec())),
-        Id::Address(IpAddr::V4(ip)) => (address, octet_string([&[1], &ip.octets()[..]].concat())),
-        Id::Address(IpAddr::V6(ip)) => (address, octet_string([&[2], &ip.octets()[..]].concat())),
-        Id::Text(t) => (local, text(t)),
+        NeighbourId::Mac(m) => (mac, octet_string(m.0.to_vec())),
+        NeighbourId::Address(IpAddr::V4(ip)) => (address, octet_string([&[1], &ip.octets()[..]].concat())),
+        NeighbourId::Address(IpAddr::V6(ip)) => (address, octet_string([&[2], &ip.octets()[..]].concat())),
+        NeighbourId::Text(t) => (local, text(t)),
     }
 }
 
 /// LldpSystemCapabilitiesMap: bridge(2) and router(4), bit 0 the highest.
-fn capabilities(c: Capabilities) -> Value {
+fn capabilities(c: SystemCapabilities) -> Value {
     octet_string(vec![u8::from(c.bridge) << 5 | u8::from(c.router) << 3, 0])
 }
 
@@ -223,6 +223,6 @@ fn at(group: &[u32], rest: &[u32]) -> Oid {
     Oid::new(group.iter().chain(rest).copied())
 }
 
-fn put(rows: &mut Rows, group: &[u32], rest: &[u32], value: Value) {
-    rows.push((at(group, rest), Cell::Fixed(value)));
+fn put(rows: &mut MibRows, group: &[u32], rest: &[u32], value: Value) {
+    rows.push((at(group, rest), MibCell::Fixed(value)));
 }

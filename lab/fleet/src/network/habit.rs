@@ -1,12 +1,12 @@
 //! How vendors number and name their ports, and what they leave out.
 use fastrand::Rng;
 use inventory::Mac;
-use inventory::observation::Id;
+use inventory::observation::NeighbourId;
 
 /// A device's ways.
 #[derive(Debug, Clone)]
-pub(super) struct Habit {
-    vendor: Vendor,
+pub(super) struct DeviceHabit {
+    vendor: VendorNumbering,
     /// Its LLDP rows hold no system names and no capabilities.
     pub(super) sparse: bool,
     /// It announces itself but records no neighbour.
@@ -28,7 +28,7 @@ pub(super) struct Habit {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Vendor {
+enum VendorNumbering {
     /// `swp1`; base port 1 is ifIndex 3.
     Plain,
     /// Ports are called by their numbers.
@@ -39,10 +39,10 @@ enum Vendor {
     Named,
 }
 
-impl Default for Habit {
-    fn default() -> Habit {
-        Habit {
-            vendor: Vendor::Plain,
+impl Default for DeviceHabit {
+    fn default() -> DeviceHabit {
+        DeviceHabit {
+            vendor: VendorNumbering::Plain,
             sparse: false,
             deaf: false,
             pooled: false,
@@ -57,13 +57,13 @@ impl Default for Habit {
     }
 }
 
-impl Habit {
-    pub(super) fn any(rng: &mut Rng) -> Habit {
-        let vendors = [Vendor::Plain, Vendor::Counted, Vendor::Modular, Vendor::Named];
+impl DeviceHabit {
+    pub(super) fn any(rng: &mut Rng) -> DeviceHabit {
+        let vendors = [VendorNumbering::Plain, VendorNumbering::Counted, VendorNumbering::Modular, VendorNumbering::Named];
         let vendor = vendors[rng.usize(..vendors.len())];
         let ageing = if rng.f64() < 0.8 { 300 } else { [60, 1_800][rng.usize(..2)] };
         let mut rarely = |share: f64| rng.f64() < share;
-        Habit {
+        DeviceHabit {
             sparse: rarely(0.08),
             deaf: rarely(0.03),
             pooled: rarely(0.1),
@@ -80,42 +80,42 @@ impl Habit {
     /// ifIndex of a port, counted from 1.
     pub(super) fn index(&self, port: u32) -> u32 {
         match self.vendor {
-            Vendor::Plain => port + 2,
-            Vendor::Counted => port,
-            Vendor::Modular => 10_100 + port,
-            Vendor::Named => 500 + 2 * port,
+            VendorNumbering::Plain => port + 2,
+            VendorNumbering::Counted => port,
+            VendorNumbering::Modular => 10_100 + port,
+            VendorNumbering::Named => 500 + 2 * port,
         }
     }
 
     /// The number spanning tree and forwarding databases use.
     pub(super) fn base(&self, port: u32) -> u32 {
-        if self.vendor == Vendor::Named { 512 + port } else { port }
+        if self.vendor == VendorNumbering::Named { 512 + port } else { port }
     }
 
     /// The number LLDP uses.
     pub(super) fn lldp(&self, port: u32) -> u32 {
         match self.vendor {
-            Vendor::Plain | Vendor::Named => self.index(port),
-            Vendor::Counted | Vendor::Modular => port,
+            VendorNumbering::Plain | VendorNumbering::Named => self.index(port),
+            VendorNumbering::Counted | VendorNumbering::Modular => port,
         }
     }
 
     /// ifName.
     pub(super) fn name(&self, port: u32) -> String {
         match self.vendor {
-            Vendor::Plain => format!("swp{port}"),
-            Vendor::Counted => port.to_string(),
-            Vendor::Modular => format!("Gi1/0/{port}"),
-            Vendor::Named => format!("ge-0/0/{port}"),
+            VendorNumbering::Plain => format!("swp{port}"),
+            VendorNumbering::Counted => port.to_string(),
+            VendorNumbering::Modular => format!("Gi1/0/{port}"),
+            VendorNumbering::Named => format!("ge-0/0/{port}"),
         }
     }
 
     /// ifDescr, and LLDP's port description.
     pub(super) fn descr(&self, port: u32) -> String {
         match self.vendor {
-            Vendor::Modular => format!("GigabitEthernet1/0/{port}"),
-            Vendor::Counted => format!("Port {port}"),
-            Vendor::Plain | Vendor::Named => self.name(port),
+            VendorNumbering::Modular => format!("GigabitEthernet1/0/{port}"),
+            VendorNumbering::Counted => format!("Port {port}"),
+            VendorNumbering::Plain | VendorNumbering::Named => self.name(port),
         }
     }
 
@@ -131,30 +131,30 @@ impl Habit {
 
     pub(super) fn aggregate_name(&self, aggregate: u32) -> String {
         let kind = match self.vendor {
-            Vendor::Plain => "bond",
-            Vendor::Counted => "Trk",
-            Vendor::Modular => "Po",
-            Vendor::Named => "ae",
+            VendorNumbering::Plain => "bond",
+            VendorNumbering::Counted => "Trk",
+            VendorNumbering::Modular => "Po",
+            VendorNumbering::Named => "ae",
         };
         format!("{kind}{aggregate}")
     }
 
     /// LLDP chassis id.
-    pub(super) fn chassis(&self, name: &str, address: Mac) -> Id {
+    pub(super) fn chassis(&self, name: &str, address: Mac) -> NeighbourId {
         match self.vendor {
-            Vendor::Named => Id::Text(name.to_owned()),
+            VendorNumbering::Named => NeighbourId::Text(name.to_owned()),
             _ if self.two_addresses => {
-                Id::Mac(Mac([address.0[0], address.0[1] ^ 0x80, address.0[2], address.0[3], address.0[4], address.0[5]]))
+                NeighbourId::Mac(Mac([address.0[0], address.0[1] ^ 0x80, address.0[2], address.0[3], address.0[4], address.0[5]]))
             }
-            _ => Id::Mac(address),
+            _ => NeighbourId::Mac(address),
         }
     }
 
     /// LLDP port id.
-    pub(super) fn port_id(&self, port: u32, address: Mac) -> Id {
+    pub(super) fn port_id(&self, port: u32, address: Mac) -> NeighbourId {
         match self.vendor {
-            Vendor::Named if !self.one_address => Id::Mac(address),
-            _ => Id::Text(self.name(port)),
+            VendorNumbering::Named if !self.one_address => NeighbourId::Mac(address),
+            _ => NeighbourId::Text(self.name(port)),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A host plugged into another switch: what both switches say then.
-use super::Network;
+use super::GeneratedNetwork;
 use inventory::Mac;
 use inventory::observation::{FdbEntry, LldpNeighbour, StpState};
 use inventory::topology::Link;
-use inventory::view::View;
+use inventory::view::DeviceView;
 
-impl Network {
+impl GeneratedNetwork {
     /// Pulls a host's cable and plugs it into a free port of another switch, in the truth and in what the two switches say;
     /// gives their names. `None`: there is no such host, it hangs there already, or no port is free. Switches must number
     /// LLDP ports by ifIndex, as those of [`Options::regular`](super::Options::regular) do.
@@ -23,20 +23,20 @@ impl Network {
 }
 
 /// The ifIndex of a port that nothing is plugged into.
-fn free_port(view: &View) -> Option<u32> {
+fn free_port(view: &DeviceView) -> Option<u32> {
     let bridge = |index| view.bridge.iter().flat_map(|b| &b.ports).any(|p| p.if_index == index);
     view.interfaces.iter().flatten().find(|i| !i.up && bridge(i.index)).map(|i| i.index)
 }
 
 /// Takes a port down, behind which there was this station. Gives what was heard there.
-fn unplug(view: &mut View, index: u32, mac: Mac) -> Vec<LldpNeighbour> {
+fn unplug(view: &mut DeviceView, index: u32, mac: Mac) -> Vec<LldpNeighbour> {
     set_state(view, index, false);
     view.fdb.iter_mut().for_each(|rows| rows.retain(|r| r.mac != mac));
     view.lldp.iter_mut().flat_map(|l| l.neighbours.extract_if(.., |n| n.local_port == index)).collect()
 }
 
 /// Takes a port up, with a station behind it and what is heard of it. Gives the port's name.
-fn plug(view: &mut View, index: u32, mac: Mac, heard: Vec<LldpNeighbour>, link: &Link) -> String {
+fn plug(view: &mut DeviceView, index: u32, mac: Mac, heard: Vec<LldpNeighbour>, link: &Link) -> String {
     set_state(view, index, true);
     let base = view.bridge.iter().flat_map(|b| &b.ports).find(|p| p.if_index == index).map(|p| p.number);
     if let Some(rows) = &mut view.fdb {
@@ -53,7 +53,7 @@ fn plug(view: &mut View, index: u32, mac: Mac, heard: Vec<LldpNeighbour>, link: 
     })
 }
 
-fn set_state(view: &mut View, index: u32, up: bool) {
+fn set_state(view: &mut DeviceView, index: u32, up: bool) {
     view.interfaces.iter_mut().flatten().filter(|i| i.index == index).for_each(|i| i.up = up);
     let ports = view.bridge.iter_mut().flat_map(|b| &mut b.ports);
     let state = if up { StpState::Forwarding } else { StpState::Disabled };

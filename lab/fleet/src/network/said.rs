@@ -1,17 +1,17 @@
 //! What there is in the words of the inventory's own types: the truth, the operator's list, and what each switch says.
-use super::Options;
-use super::span::{self, Span};
-use super::traffic::{Age, Exit, Learned};
-use super::wiring::{Node, Role, Wiring};
+use super::NetworkOptions;
+use super::span::{self, SpanningTreeState};
+use super::traffic::{RowAge, LearnedPort, LearnedRows};
+use super::wiring::{WiredNode, NodeRole, NetworkWiring};
 use fastrand::Rng;
 use indexmap::IndexMap;
-use inventory::inventory_file::{Credential, Host, Inventory, Switch};
+use inventory::inventory_file::{Credential, InventoryHost, Inventory, InventorySwitch};
 use inventory::observation::{
-    ArpEntry, Bridge, BridgePort, Capabilities, FdbEntry, Id, Interface, Lldp, LldpNeighbour, LldpPort, StpState, System,
+    ArpEntry, BridgeTable, BridgePort, SystemCapabilities, FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, LldpPort, StpState, SystemGroup,
 };
 use inventory::secret::Secret;
-use inventory::topology::{self, Grade, Link, LinkState, Member, NodeKind};
-use inventory::view::{View, Views};
+use inventory::topology::{self, LinkGrade, Link, LinkState, AggregateMember, NodeKind};
+use inventory::view::{DeviceView, DeviceViews};
 use inventory::{BitsPerSec, Millis, Topology};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -19,13 +19,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// A node and its socket.
 type End = (usize, usize);
 
-pub(super) fn truth(wiring: &Wiring, span: &Span) -> Topology {
+pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topology {
     let kind = |role| match role {
-        Role::Switch => NodeKind::Switch,
-        Role::Unmanaged => NodeKind::Unmanaged,
-        Role::Host => NodeKind::Host,
+        NodeRole::Switch => NodeKind::Switch,
+        NodeRole::Unmanaged => NodeKind::Unmanaged,
+        NodeRole::Host => NodeKind::Host,
     };
-    let node = |n: &Node| topology::Node { name: n.name.clone(), kind: kind(n.role), chassis: Some(n.address), stale: n.silent };
+    let node = |n: &WiredNode| topology::Node { name: n.name.clone(), kind: kind(n.role), chassis: Some(n.address), stale: n.silent };
     let links = (0..wiring.cables.len()).map(|cable| link(wiring, span, cable)).collect();
     Topology {
         nodes: wiring.nodes.iter().map(node).collect(),
@@ -35,12 +35,12 @@ pub(super) fn truth(wiring: &Wiring, span: &Span) -> Topology {
     }
 }
 
-fn link(wiring: &Wiring, span: &Span, cable: usize) -> Link {
+fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link {
     let plug = &wiring.cables[cable];
     let [a, b] = plug.ends;
     let ports = |(node, socket): End| wiring.nodes[node].sockets[socket].ports.iter();
-    let member = |(x, y): (&u32, &u32)| Member { a_port: port_name(wiring, a.0, *x), b_port: port_name(wiring, b.0, *y) };
-    let members: Vec<Member> = ports(a).zip(ports(b)).map(member).collect();
+    let member = |(x, y): (&u32, &u32)| AggregateMember { a_port: port_name(wiring, a.0, *x), b_port: port_name(wiring, b.0, *y) };
+    let members: Vec<AggregateMember> = ports(a).zip(ports(b)).map(member).collect();
     Link {
         a: wiring.nodes[a.0].name.clone(),
         a_port: socket_name(wiring, a),
@@ -49,42 +49,42 @@ fn link(wiring: &Wiring, span: &Span, cable: usize) -> Link {
         members: if plug.width > 1 { members } else { vec![] },
         rate_bps: BitsPerSec(plug.rate.0 * plug.width as u64),
         state: if span.carries(wiring, cable) { LinkState::Forwarding } else { LinkState::Blocked },
-        grade: Grade::Certain,
+        grade: LinkGrade::Certain,
         evidence: vec![],
     }
 }
 
-fn port_name(wiring: &Wiring, node: usize, port: u32) -> String {
+fn port_name(wiring: &NetworkWiring, node: usize, port: u32) -> String {
     let node = &wiring.nodes[node];
     match node.role {
-        Role::Switch => node.habit.name(port),
-        Role::Unmanaged => String::new(),
-        Role::Host => "eth0".to_owned(),
+        NodeRole::Switch => node.habit.name(port),
+        NodeRole::Unmanaged => String::new(),
+        NodeRole::Host => "eth0".to_owned(),
     }
 }
 
-fn socket_name(wiring: &Wiring, (node, socket): End) -> String {
+fn socket_name(wiring: &NetworkWiring, (node, socket): End) -> String {
     let socket = &wiring.nodes[node].sockets[socket];
     match socket.aggregate {
-        Some(a) if wiring.nodes[node].role == Role::Switch => wiring.nodes[node].habit.aggregate_name(a),
+        Some(a) if wiring.nodes[node].role == NodeRole::Switch => wiring.nodes[node].habit.aggregate_name(a),
         _ => port_name(wiring, node, socket.ports[0]),
     }
 }
 
-pub(super) fn inventory(wiring: &Wiring, options: &Options, rng: &mut Rng) -> Inventory {
+pub(super) fn inventory(wiring: &NetworkWiring, options: &NetworkOptions, rng: &mut Rng) -> Inventory {
     let of = |role| wiring.nodes.iter().enumerate().filter(move |(_, n)| n.role == role);
-    let switch = |(n, node): (usize, &Node)| {
-        (node.name.clone(), Switch { address: SocketAddr::new(management(n), 161), snmp: "default".to_owned() })
+    let switch = |(n, node): (usize, &WiredNode)| {
+        (node.name.clone(), InventorySwitch { address: SocketAddr::new(management(n), 161), snmp: "default".to_owned() })
     };
     // Where a host says nothing of itself, only its address tells it from others.
-    let host = |(_, node): (usize, &Node)| {
+    let host = |(_, node): (usize, &WiredNode)| {
         let stated = !node.speaks || rng.f64() >= options.unstated;
-        (node.name.clone(), Host { mac: stated.then_some(node.address), ..Host::default() })
+        (node.name.clone(), InventoryHost { mac: stated.then_some(node.address), ..InventoryHost::default() })
     };
     Inventory {
-        switches: of(Role::Switch).map(switch).collect(),
+        switches: of(NodeRole::Switch).map(switch).collect(),
         snmp: IndexMap::from([("default".to_owned(), Credential::Community(Secret::new("public")))]),
-        hosts: of(Role::Host).map(host).collect(),
+        hosts: of(NodeRole::Host).map(host).collect(),
         ..Inventory::default()
     }
 }
@@ -95,10 +95,10 @@ fn management(node: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, c, d))
 }
 
-pub(super) fn views(wiring: &Wiring, span: &Span, learned: &Learned, rng: &mut Rng) -> Views {
+pub(super) fn views(wiring: &NetworkWiring, span: &SpanningTreeState, learned: &LearnedRows, rng: &mut Rng) -> DeviceViews {
     let mut heard = neighbours(wiring, span);
-    let answering = wiring.nodes.iter().enumerate().filter(|(_, n)| n.role == Role::Switch && !n.silent);
-    let view = |(n, node): (usize, &Node)| {
+    let answering = wiring.nodes.iter().enumerate().filter(|(_, n)| n.role == NodeRole::Switch && !n.silent);
+    let view = |(n, node): (usize, &WiredNode)| {
         let rows = heard.remove(&n).unwrap_or_default();
         (node.name.clone(), view(wiring, span, n, rows, &learned[n], rng))
     };
@@ -106,33 +106,33 @@ pub(super) fn views(wiring: &Wiring, span: &Span, learned: &Learned, rng: &mut R
 }
 
 fn view(
-    wiring: &Wiring,
-    span: &Span,
+    wiring: &NetworkWiring,
+    span: &SpanningTreeState,
     number: usize,
     neighbours: Vec<LldpNeighbour>,
-    learned: &BTreeMap<usize, (Age, Exit)>,
+    learned: &BTreeMap<usize, (RowAge, LearnedPort)>,
     rng: &mut Rng,
-) -> View {
+) -> DeviceView {
     let node = &wiring.nodes[number];
     let mut rows = fdb(wiring, number, learned);
     rng.shuffle(&mut rows);
-    View {
+    DeviceView {
         seen: Some(Millis(1)),
-        system: Some(System { name: node.name.clone(), descr: "generated".to_owned(), uptime: 100, services: Some(2) }),
+        system: Some(SystemGroup { name: node.name.clone(), descr: "generated".to_owned(), uptime: 100, services: Some(2) }),
         interfaces: Some(interfaces(wiring, number)),
         lldp: Some(lldp(node, neighbours)),
         bridge: Some(bridge(wiring, span, number)),
         fdb: Some(rows),
         arp: node.habit.resolves.then(|| arp(wiring, learned)),
-        ..View::default()
+        ..DeviceView::default()
     }
 }
 
-fn interfaces(wiring: &Wiring, number: usize) -> Vec<Interface> {
+fn interfaces(wiring: &NetworkWiring, number: usize) -> Vec<InterfaceRow> {
     let node = &wiring.nodes[number];
     let habit = &node.habit;
     let mac = |port| Some(if habit.one_address { node.address } else { node.port_address(port) });
-    let port = |port, up, rate, aggregate| Interface {
+    let port = |port, up, rate, aggregate| InterfaceRow {
         index: habit.index(port),
         name: habit.name(port),
         descr: habit.descr(port),
@@ -140,48 +140,48 @@ fn interfaces(wiring: &Wiring, number: usize) -> Vec<Interface> {
         rate,
         up,
         aggregate,
-        ..Interface::default()
+        ..InterfaceRow::default()
     };
-    let mut all: Vec<Interface> = node.spare.iter().map(|&(n, up)| port(n, up, None, None)).collect();
+    let mut all: Vec<InterfaceRow> = node.spare.iter().map(|&(n, up)| port(n, up, None, None)).collect();
     for socket in &node.sockets {
         let cable = &wiring.cables[socket.cable];
         let told = socket.aggregate.filter(|_| !habit.keeps_members_secret).map(|a| habit.aggregate_index(a));
         all.extend(socket.ports.iter().map(|&n| port(n, true, Some(cable.rate), told)));
-        all.extend(socket.aggregate.map(|a| Interface {
+        all.extend(socket.aggregate.map(|a| InterfaceRow {
             index: habit.aggregate_index(a),
             name: habit.aggregate_name(a),
             descr: habit.aggregate_name(a),
             mac: mac(socket.ports[0]),
             rate: Some(BitsPerSec(cable.rate.0 * cable.width as u64)),
             up: true,
-            ..Interface::default()
+            ..InterfaceRow::default()
         }));
     }
     all.sort_by_key(|i| i.index);
     all
 }
 
-fn lldp(node: &Node, neighbours: Vec<LldpNeighbour>) -> Lldp {
+fn lldp(node: &WiredNode, neighbours: Vec<LldpNeighbour>) -> LldpTable {
     if !node.speaks {
-        return Lldp::default();
+        return LldpTable::default();
     }
     let habit = &node.habit;
     let used = node.sockets.iter().flat_map(|s| s.ports.iter().copied());
     let mut numbers: Vec<u32> = used.chain(node.spare.iter().map(|s| s.0)).collect();
     numbers.sort_unstable();
     let port = |n: u32| LldpPort { number: habit.lldp(n), id: habit.port_id(n, node.port_address(n)), descr: habit.descr(n) };
-    Lldp {
+    LldpTable {
         chassis: Some(habit.chassis(&node.name, node.address)),
         name: node.name.clone(),
-        capabilities: Some(Capabilities { bridge: true, router: false }),
+        capabilities: Some(SystemCapabilities { bridge: true, router: false }),
         ports: numbers.into_iter().map(port).collect(),
         neighbours: if habit.deaf { vec![] } else { neighbours },
-        ..Lldp::default()
+        ..LldpTable::default()
     }
 }
 
 /// What every node hears, as far as frames go.
-fn neighbours(wiring: &Wiring, span: &Span) -> BTreeMap<usize, Vec<LldpNeighbour>> {
+fn neighbours(wiring: &NetworkWiring, span: &SpanningTreeState) -> BTreeMap<usize, Vec<LldpNeighbour>> {
     let mut heard: BTreeMap<usize, Vec<LldpNeighbour>> = BTreeMap::new();
     let speaking = wiring.nodes.iter().enumerate().filter(|(_, n)| n.speaks);
     for (from, sender) in speaking {
@@ -204,22 +204,22 @@ fn neighbours(wiring: &Wiring, span: &Span) -> BTreeMap<usize, Vec<LldpNeighbour
 }
 
 /// The row a hearer keeps of what a sender says.
-fn said(hearer: &Node, at: u32, sender: &Node, from: u32) -> LldpNeighbour {
+fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeighbour {
     let full = !hearer.habit.sparse;
-    let station = sender.role == Role::Host;
+    let station = sender.role == NodeRole::Host;
     let address = sender.port_address(if station { 0 } else { from });
     LldpNeighbour {
         local_port: hearer.habit.lldp(at),
-        chassis: Some(if station { Id::Mac(address) } else { sender.habit.chassis(&sender.name, sender.address) }),
-        port: Some(if station { Id::Mac(address) } else { sender.habit.port_id(from, address) }),
+        chassis: Some(if station { NeighbourId::Mac(address) } else { sender.habit.chassis(&sender.name, sender.address) }),
+        port: Some(if station { NeighbourId::Mac(address) } else { sender.habit.port_id(from, address) }),
         port_descr: if station { "eth0".to_owned() } else { sender.habit.descr(from) },
         name: if full { sender.name.clone() } else { String::new() },
-        capabilities: full.then_some(Capabilities { bridge: !station, router: false }),
+        capabilities: full.then_some(SystemCapabilities { bridge: !station, router: false }),
     }
 }
 
 /// Who gets an LLDP frame: the next that speak LLDP, past bridges that let it through.
-fn hearers(wiring: &Wiring, span: &Span, from: End) -> Vec<End> {
+fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: End) -> Vec<End> {
     let mut hearers = Vec::new();
     let mut next = vec![from];
     while let Some(out) = next.pop() {
@@ -227,14 +227,14 @@ fn hearers(wiring: &Wiring, span: &Span, from: End) -> Vec<End> {
         let far = &wiring.nodes[node];
         if far.speaks {
             hearers.push((node, socket));
-        } else if far.role != Role::Host && far.transparent && span.forwards((node, socket)) {
+        } else if far.role != NodeRole::Host && far.transparent && span.forwards((node, socket)) {
             next.extend((0..far.sockets.len()).filter(|s| *s != socket).map(|s| (node, s)).filter(|end| span.forwards(*end)));
         }
     }
     hearers
 }
 
-fn bridge(wiring: &Wiring, span: &Span, number: usize) -> Bridge {
+fn bridge(wiring: &NetworkWiring, span: &SpanningTreeState, number: usize) -> BridgeTable {
     let node = &wiring.nodes[number];
     let root = span.root.filter(|_| !node.habit.keeps_tree_secret);
     let port = |socket: usize| {
@@ -262,19 +262,19 @@ fn bridge(wiring: &Wiring, span: &Span, number: usize) -> Bridge {
     });
     let mut ports: Vec<BridgePort> = (0..node.sockets.len()).map(port).chain(spare).collect();
     ports.sort_by_key(|p| p.number);
-    Bridge { address: Some(node.address), root_bridge: root.map(|n| span::id(wiring, n)), priority: node.priority, top_changes: 1, ports }
+    BridgeTable { address: Some(node.address), root_bridge: root.map(|n| span::id(wiring, n)), priority: node.priority, top_changes: 1, ports }
 }
 
-fn fdb(wiring: &Wiring, number: usize, learned: &BTreeMap<usize, (Age, Exit)>) -> Vec<FdbEntry> {
-    let port = |exit: &(Age, Exit)| match &exit.1 {
-        Exit::Socket(socket) => span::base_port(wiring, (number, *socket)),
-        Exit::Spare(port) => wiring.nodes[number].habit.base(*port),
+fn fdb(wiring: &NetworkWiring, number: usize, learned: &BTreeMap<usize, (RowAge, LearnedPort)>) -> Vec<FdbEntry> {
+    let port = |exit: &(RowAge, LearnedPort)| match &exit.1 {
+        LearnedPort::Socket(socket) => span::base_port(wiring, (number, *socket)),
+        LearnedPort::Spare(port) => wiring.nodes[number].habit.base(*port),
     };
     learned.iter().filter(|(n, _)| **n != number).map(|(n, exit)| FdbEntry { mac: wiring.nodes[*n].address, port: port(exit) }).collect()
 }
 
 /// The switches it heard of.
-fn arp(wiring: &Wiring, learned: &BTreeMap<usize, (Age, Exit)>) -> Vec<ArpEntry> {
-    let switches = learned.keys().filter(|n| wiring.nodes[**n].role == Role::Switch);
+fn arp(wiring: &NetworkWiring, learned: &BTreeMap<usize, (RowAge, LearnedPort)>) -> Vec<ArpEntry> {
+    let switches = learned.keys().filter(|n| wiring.nodes[**n].role == NodeRole::Switch);
     switches.map(|&n| ArpEntry { ip: management(n), mac: wiring.nodes[n].address }).collect()
 }

@@ -5,57 +5,57 @@
 //! Guarantee: root bridge, root ports and designated ports as the standard's comparison of priority vectors settles.
 //! Cost: (bridges + ports) log bridges.
 //! Deviations: bridges of unequal protocol versions and edge ports are not modelled.
-use super::wiring::{Role, Wiring};
+use super::wiring::{NodeRole, NetworkWiring};
 use inventory::observation::BridgeId;
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// A node and its socket.
-type End = (usize, usize);
+type NodeSocket = (usize, usize);
 
 /// What spanning tree settles.
-pub(super) struct Span {
+pub(super) struct SpanningTreeState {
     /// The root bridge; `None` where no spanning tree runs.
     pub(super) root: Option<usize>,
     /// By node and socket: the designated port of the segment.
-    designated: Vec<Vec<End>>,
+    designated: Vec<Vec<NodeSocket>>,
     /// By node and socket: whether frames pass.
     forwards: Vec<Vec<bool>>,
 }
 
-impl Span {
-    pub(super) fn new(wiring: &Wiring, runs: bool) -> Span {
-        let all = |node: &super::wiring::Node| vec![true; node.sockets.len()];
+impl SpanningTreeState {
+    pub(super) fn new(wiring: &NetworkWiring, runs: bool) -> SpanningTreeState {
+        let all = |node: &super::wiring::WiredNode| vec![true; node.sockets.len()];
         let forwards = wiring.nodes.iter().map(all).collect();
         let own = |n: usize| (0..wiring.nodes[n].sockets.len()).map(|s| (n, s)).collect();
         let designated = (0..wiring.nodes.len()).map(own).collect();
-        let mut span = Span { root: None, designated, forwards };
+        let mut span = SpanningTreeState { root: None, designated, forwards };
         if runs {
             span.settle(wiring);
         }
         span
     }
 
-    pub(super) fn forwards(&self, (node, socket): End) -> bool {
+    pub(super) fn forwards(&self, (node, socket): NodeSocket) -> bool {
         self.forwards[node][socket]
     }
 
     /// Whether frames pass a cable.
-    pub(super) fn carries(&self, wiring: &Wiring, cable: usize) -> bool {
+    pub(super) fn carries(&self, wiring: &NetworkWiring, cable: usize) -> bool {
         wiring.cables[cable].ends.iter().all(|end| self.forwards(*end))
     }
 
     /// The designated port of the segment a port is on.
-    pub(super) fn designated(&self, (node, socket): End) -> End {
+    pub(super) fn designated(&self, (node, socket): NodeSocket) -> NodeSocket {
         self.designated[node][socket]
     }
 
-    fn settle(&mut self, wiring: &Wiring) {
+    fn settle(&mut self, wiring: &NetworkWiring) {
         let segments = segments(wiring);
-        let segment_of: BTreeMap<End, usize> =
+        let segment_of: BTreeMap<NodeSocket, usize> =
             segments.iter().enumerate().flat_map(|(g, ends)| ends.iter().map(move |e| (*e, g))).collect();
-        let bridges = || (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == Role::Switch);
+        let bridges = || (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == NodeRole::Switch);
         let Some(root) = bridges().min_by_key(|n| id(wiring, *n)) else { return };
         self.root = Some(root);
         let costs = costs(wiring, root, &segments, &segment_of);
@@ -80,46 +80,46 @@ impl Span {
 }
 
 /// The bridge identifier of a switch.
-pub(super) fn id(wiring: &Wiring, node: usize) -> BridgeId {
+pub(super) fn id(wiring: &NetworkWiring, node: usize) -> BridgeId {
     BridgeId { priority: wiring.nodes[node].priority, address: wiring.nodes[node].address }
 }
 
 /// The base port number of a socket.
-pub(super) fn base_port(wiring: &Wiring, (node, socket): End) -> u32 {
+pub(super) fn base_port(wiring: &NetworkWiring, (node, socket): NodeSocket) -> u32 {
     let node = &wiring.nodes[node];
     let socket = &node.sockets[socket];
     socket.aggregate.map_or_else(|| node.habit.base(socket.ports[0]), |a| node.habit.aggregate_base(a))
 }
 
 /// The identifier of a port: priority 128 and its number (IEEE 802.1D-2004, 9.2.7).
-pub(super) fn port_id(wiring: &Wiring, end: End) -> u16 {
+pub(super) fn port_id(wiring: &NetworkWiring, end: NodeSocket) -> u16 {
     0x8000 | (base_port(wiring, end) & 0xfff) as u16
 }
 
 /// Ports of switches by the segments they share.
-fn segments(wiring: &Wiring) -> Vec<Vec<End>> {
+fn segments(wiring: &NetworkWiring) -> Vec<Vec<NodeSocket>> {
     let mut parts = UnionFind::new(wiring.cables.len());
-    for node in wiring.nodes.iter().filter(|n| n.role == Role::Unmanaged) {
+    for node in wiring.nodes.iter().filter(|n| n.role == NodeRole::Unmanaged) {
         for pair in node.sockets.windows(2) {
             parts.union(pair[0].cable, pair[1].cable);
         }
     }
-    let mut segments: BTreeMap<usize, Vec<End>> = BTreeMap::new();
+    let mut segments: BTreeMap<usize, Vec<NodeSocket>> = BTreeMap::new();
     for (number, cable) in wiring.cables.iter().enumerate() {
-        let bridges = cable.ends.iter().filter(|(n, _)| wiring.nodes[*n].role == Role::Switch);
+        let bridges = cable.ends.iter().filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
         segments.entry(parts.find(number)).or_default().extend(bridges);
     }
     segments.into_values().collect()
 }
 
 /// 802.1D-2004, Table 17-3: 20,000 for a gigabit, less in proportion.
-fn cost(wiring: &Wiring, (node, socket): End) -> u64 {
+fn cost(wiring: &NetworkWiring, (node, socket): NodeSocket) -> u64 {
     let cable = &wiring.cables[wiring.nodes[node].sockets[socket].cable];
     20_000_000_000_000 / (cable.rate.0 * cable.width as u64).max(1)
 }
 
 /// Each bridge's path cost to the root bridge.
-fn costs(wiring: &Wiring, root: usize, segments: &[Vec<End>], segment_of: &BTreeMap<End, usize>) -> Vec<u64> {
+fn costs(wiring: &NetworkWiring, root: usize, segments: &[Vec<NodeSocket>], segment_of: &BTreeMap<NodeSocket, usize>) -> Vec<u64> {
     let mut costs = vec![u64::MAX; wiring.nodes.len()];
     let mut heap = BinaryHeap::from([(Reverse(0), root)]);
     while let Some((Reverse(so_far), node)) = heap.pop() {

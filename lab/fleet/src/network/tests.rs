@@ -1,6 +1,6 @@
 use super::*;
 use infer::infer;
-use inventory::topology::{Grade, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
 
 fn joined(t: &Topology) -> Vec<(String, String, LinkState)> {
     t.links.iter().map(|l| (format!("{} {}", l.a, l.a_port), format!("{} {}", l.b, l.b_port), l.state)).collect()
@@ -8,7 +8,7 @@ fn joined(t: &Topology) -> Vec<(String, String, LinkState)> {
 
 #[test]
 fn the_same_seed_gives_the_same_network() {
-    let make = |seed| generate(&Options::field(seed), seed);
+    let make = |seed| generate(&NetworkOptions::field(seed), seed);
     let (one, again) = (make(7), make(7));
     assert_eq!((one.views, &one.truth), (again.views, &again.truth));
     assert_ne!(one.truth, make(8).truth);
@@ -16,21 +16,21 @@ fn the_same_seed_gives_the_same_network() {
 
 #[test]
 fn where_all_is_well_everything_is_found() {
-    let network = generate(&Options::regular(40, 200), 1);
+    let network = generate(&NetworkOptions::regular(40, 200), 1);
     let t = infer(&network.inventory, &network.views);
     let (mut found, mut truth) = (joined(&t), joined(&network.truth));
     found.sort();
     truth.sort();
     let other = found.iter().zip(&truth).find(|(found, truth)| found != truth);
     assert_eq!((other, found.len()), (None, truth.len()));
-    assert!(t.links.iter().all(|l| l.grade == Grade::Certain) && t.tree().is_ok());
+    assert!(t.links.iter().all(|l| l.grade == LinkGrade::Certain) && t.tree().is_ok());
     assert_eq!(t.root_bridge, network.truth.root_bridge);
 }
 
 #[test]
 fn spanning_tree_leaves_one_way_between_any_two() {
     for seed in 0..50 {
-        let mut options = Options::field(seed);
+        let mut options = NetworkOptions::field(seed);
         options.redundant = 5;
         let network = generate(&options, seed);
         let carrying = network.truth.links.iter().filter(|l| l.state == LinkState::Forwarding).count();
@@ -41,7 +41,7 @@ fn spanning_tree_leaves_one_way_between_any_two() {
 
 #[test]
 fn the_silent_say_nothing_and_the_others_all() {
-    let network = generate(&Options { silent: 0.5, ..Options::regular(30, 60) }, 3);
+    let network = generate(&NetworkOptions { silent: 0.5, ..NetworkOptions::regular(30, 60) }, 3);
     assert!(!network.silent.is_empty() && network.silent.len() < 30);
     assert_eq!(network.views.len() + network.silent.len(), 30);
     assert_eq!((network.inventory.switches.len(), network.truth.of(NodeKind::Switch).count()), (30, 30));
@@ -50,7 +50,7 @@ fn the_silent_say_nothing_and_the_others_all() {
 #[test]
 fn a_host_that_was_moved_is_found_where_it_is() {
     for host_lldp in [1.0, 0.0] {
-        let mut network = generate(&Options { host_lldp, ..Options::regular(20, 100) }, 5);
+        let mut network = generate(&NetworkOptions { host_lldp, ..NetworkOptions::regular(20, 100) }, 5);
         let from = network.truth.links.iter().find(|l| l.b == "n7").unwrap().a.clone();
         let to = if from == "s3" { "s4" } else { "s3" };
         assert_eq!(network.recable("n7", to), Some([from, to.to_owned()]));

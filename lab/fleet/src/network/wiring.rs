@@ -1,6 +1,6 @@
 //! Nodes and the cables between them.
-use super::habit::Habit;
-use super::{Options, Shape};
+use super::habit::DeviceHabit;
+use super::{NetworkOptions, NetworkShape};
 use fastrand::Rng;
 use inventory::{BitsPerSec, Mac};
 use std::collections::BTreeSet;
@@ -9,23 +9,23 @@ use std::collections::BTreeSet;
 const SPARE: u32 = 3;
 
 /// What there is.
-pub(super) struct Wiring {
+pub(super) struct NetworkWiring {
     /// Switches first, then bridges nobody lists, then hosts.
-    pub(super) nodes: Vec<Node>,
-    pub(super) cables: Vec<Cable>,
+    pub(super) nodes: Vec<WiredNode>,
+    pub(super) cables: Vec<WiredCable>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum NodeRole {
     Switch,
     /// A bridge that nobody lists, without spanning tree.
     Unmanaged,
     Host,
 }
 
-pub(super) struct Node {
+pub(super) struct WiredNode {
     pub(super) name: String,
-    pub(super) role: Role,
+    pub(super) role: NodeRole,
     /// Does not answer, though it is listed.
     pub(super) silent: bool,
     /// Sends LLDP frames, and keeps those that come in.
@@ -34,15 +34,15 @@ pub(super) struct Node {
     pub(super) transparent: bool,
     pub(super) priority: u16,
     pub(super) address: Mac,
-    pub(super) habit: Habit,
+    pub(super) habit: DeviceHabit,
     /// Where cables are plugged in.
-    pub(super) sockets: Vec<Socket>,
+    pub(super) sockets: Vec<CableSocket>,
     /// Ports that nothing is plugged into, and whether each is up all the same.
     pub(super) spare: Vec<(u32, bool)>,
 }
 
 /// A node's end of a cable.
-pub(super) struct Socket {
+pub(super) struct CableSocket {
     pub(super) cable: usize,
     /// Which of the cable's ends.
     pub(super) end: usize,
@@ -53,7 +53,7 @@ pub(super) struct Socket {
 }
 
 /// A cable, or an aggregate of several alike. The i-th ports of its two sockets are joined.
-pub(super) struct Cable {
+pub(super) struct WiredCable {
     /// Node and socket.
     pub(super) ends: [(usize, usize); 2],
     pub(super) width: usize,
@@ -61,10 +61,10 @@ pub(super) struct Cable {
     pub(super) rate: BitsPerSec,
 }
 
-impl Wiring {
+impl NetworkWiring {
     /// The node and socket at the other end.
     pub(super) fn far(&self, node: usize, socket: usize) -> (usize, usize) {
-        let Socket { cable, end, .. } = self.nodes[node].sockets[socket];
+        let CableSocket { cable, end, .. } = self.nodes[node].sockets[socket];
         self.cables[cable].ends[1 - end]
     }
 
@@ -72,13 +72,13 @@ impl Wiring {
         let cable = self.cables.len();
         let ends = [a, b].map(|n| (n, self.nodes[n].sockets.len()));
         for (end, &(node, _)) in ends.iter().enumerate() {
-            self.nodes[node].sockets.push(Socket { cable, end, ports: vec![0; width], aggregate: None });
+            self.nodes[node].sockets.push(CableSocket { cable, end, ports: vec![0; width], aggregate: None });
         }
-        self.cables.push(Cable { ends, width, rate });
+        self.cables.push(WiredCable { ends, width, rate });
     }
 }
 
-impl Node {
+impl WiredNode {
     /// The address of a port; of port 0 its own.
     pub(super) fn port_address(&self, port: u32) -> Mac {
         let Mac([a, b, c, d, e, f]) = self.address;
@@ -88,8 +88,8 @@ impl Node {
     }
 }
 
-pub(super) fn wiring(options: &Options, rng: &mut Rng) -> Wiring {
-    let mut wiring = Wiring { nodes: (0..options.switches).map(|n| switch(n, options, rng)).collect(), cables: vec![] };
+pub(super) fn wiring(options: &NetworkOptions, rng: &mut Rng) -> NetworkWiring {
+    let mut wiring = NetworkWiring { nodes: (0..options.switches).map(|n| switch(n, options, rng)).collect(), cables: vec![] };
     switches(&mut wiring, options, rng);
     let bridges = wiring.nodes.len();
     hosts(&mut wiring, bridges, options, rng);
@@ -99,9 +99,9 @@ pub(super) fn wiring(options: &Options, rng: &mut Rng) -> Wiring {
     wiring
 }
 
-fn node(name: String, role: Role, kind: u8, number: usize) -> Node {
+fn node(name: String, role: NodeRole, kind: u8, number: usize) -> WiredNode {
     let [_, _, _, _, a, b, c, d] = ((number as u64) << 10).to_be_bytes();
-    Node {
+    WiredNode {
         name,
         role,
         silent: false,
@@ -109,36 +109,36 @@ fn node(name: String, role: Role, kind: u8, number: usize) -> Node {
         transparent: false,
         priority: 0x8000,
         address: Mac([2, kind, a, b, c, d]),
-        habit: Habit::default(),
+        habit: DeviceHabit::default(),
         sockets: vec![],
         spare: vec![],
     }
 }
 
-fn switch(number: usize, options: &Options, rng: &mut Rng) -> Node {
-    Node {
+fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
+    WiredNode {
         silent: rng.f64() < options.silent,
         speaks: rng.f64() >= options.mute,
         transparent: rng.f64() < options.transparent,
         priority: if options.habits { 0x1000 * rng.u16(1..9) } else { 0x8000 },
-        habit: if options.habits { Habit::any(rng) } else { Habit::default() },
-        ..node(format!("s{number}"), Role::Switch, b's', number)
+        habit: if options.habits { DeviceHabit::any(rng) } else { DeviceHabit::default() },
+        ..node(format!("s{number}"), NodeRole::Switch, b's', number)
     }
 }
 
 /// A tree in the wanted shape, bridges nobody lists in some of its cables, and further cables that close rings.
-fn switches(wiring: &mut Wiring, options: &Options, rng: &mut Rng) {
+fn switches(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     let count = options.switches;
     let mut joined = BTreeSet::new();
     for n in 1..count {
         let above = match options.shape {
-            Shape::Row => n - 1,
-            Shape::Star => 0,
-            Shape::Random => rng.usize(..n),
-            Shape::Fan(fan) => (n - 1) / fan.max(1),
+            NetworkShape::Row => n - 1,
+            NetworkShape::Star => 0,
+            NetworkShape::Random => rng.usize(..n),
+            NetworkShape::Fan(fan) => (n - 1) / fan.max(1),
             // The other spines hang below the first switch that is none.
-            Shape::Spines(spines) if n < spines && spines < count => spines,
-            Shape::Spines(_) => 0,
+            NetworkShape::Spines(spines) if n < spines && spines < count => spines,
+            NetworkShape::Spines(_) => 0,
         };
         joined.insert((above.min(n), above.max(n)));
     }
@@ -154,9 +154,9 @@ fn switches(wiring: &mut Wiring, options: &Options, rng: &mut Rng) {
     }
 }
 
-fn rings(wiring: &mut Wiring, joined: &mut BTreeSet<(usize, usize)>, options: &Options, rng: &mut Rng) {
+fn rings(wiring: &mut NetworkWiring, joined: &mut BTreeSet<(usize, usize)>, options: &NetworkOptions, rng: &mut Rng) {
     let count = options.switches;
-    if let Shape::Spines(spines) = options.shape {
+    if let NetworkShape::Spines(spines) = options.shape {
         for (a, b) in (0..spines.min(count)).flat_map(|a| (spines..count).map(move |b| (a, b))) {
             if joined.insert((a, b)) {
                 trunk(wiring, a, b, options, rng);
@@ -171,28 +171,28 @@ fn rings(wiring: &mut Wiring, joined: &mut BTreeSet<(usize, usize)>, options: &O
     }
 }
 
-fn trunk(wiring: &mut Wiring, a: usize, b: usize, options: &Options, rng: &mut Rng) {
+fn trunk(wiring: &mut NetworkWiring, a: usize, b: usize, options: &NetworkOptions, rng: &mut Rng) {
     let width = if rng.f64() < options.aggregates { rng.usize(2..=4) } else { 1 };
     let rates = [BitsPerSec::GIGABIT, BitsPerSec(10_000_000_000)];
     wiring.plug(a, b, width, rates[rng.usize(..2)]);
 }
 
 /// A bridge nobody lists, joining these.
-fn between(wiring: &mut Wiring, ends: [usize; 2], options: &Options, rng: &mut Rng) {
+fn between(wiring: &mut NetworkWiring, ends: [usize; 2], options: &NetworkOptions, rng: &mut Rng) {
     let number = wiring.nodes.len() - options.switches;
     let transparent = rng.f64() < options.transparent;
-    wiring.nodes.push(Node { transparent, ..node(format!("u{number}"), Role::Unmanaged, b'u', number) });
+    wiring.nodes.push(WiredNode { transparent, ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number) });
     let bridge = wiring.nodes.len() - 1;
     ends.into_iter().for_each(|end| wiring.plug(end, bridge, 1, BitsPerSec::GIGABIT));
 }
 
 /// Hosts on switches and on bridges nobody lists.
-fn hosts(wiring: &mut Wiring, mut bridges: usize, options: &Options, rng: &mut Rng) {
+fn hosts(wiring: &mut NetworkWiring, mut bridges: usize, options: &NetworkOptions, rng: &mut Rng) {
     for n in 0..options.switches {
         if rng.f64() < options.unmanaged {
             let transparent = rng.f64() < options.transparent;
             let number = bridges - options.switches;
-            wiring.nodes.push(Node { transparent, ..node(format!("u{number}"), Role::Unmanaged, b'u', number) });
+            wiring.nodes.push(WiredNode { transparent, ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number) });
             wiring.plug(n, bridges, 1, BitsPerSec::GIGABIT);
             bridges += 1;
         }
@@ -201,17 +201,17 @@ fn hosts(wiring: &mut Wiring, mut bridges: usize, options: &Options, rng: &mut R
         // Regular networks are even.
         let seat = if options.habits { rng.usize(..bridges) } else { n % bridges };
         let speaks = rng.f64() < options.host_lldp;
-        wiring.nodes.push(Node { speaks, ..node(format!("n{n}"), Role::Host, b'h', n) });
+        wiring.nodes.push(WiredNode { speaks, ..node(format!("n{n}"), NodeRole::Host, b'h', n) });
         let host = wiring.nodes.len() - 1;
         wiring.plug(seat, host, 1, BitsPerSec::GIGABIT);
     }
 }
 
 /// Which port each cable is in, and which cables are aggregates.
-fn number_ports(wiring: &mut Wiring, options: &Options, rng: &mut Rng) {
+fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     for node in &mut wiring.nodes {
         let used: usize = node.sockets.iter().map(|s| s.ports.len()).sum();
-        let spare = if node.role == Role::Switch { SPARE } else { 0 };
+        let spare = if node.role == NodeRole::Switch { SPARE } else { 0 };
         let mut free: Vec<u32> = (1..=used as u32 + spare).collect();
         if options.habits {
             rng.shuffle(&mut free);

@@ -1,6 +1,6 @@
 //! Answers to GET, GETNEXT and GETBULK (RFC 3416, 4.2.1 to 4.2.3) in SNMPv2c messages (RFC 1901). Anything else gets none.
 use super::COMMUNITY;
-use crate::mib::Mib;
+use crate::mib::DeviceMib;
 use snmp::message::CommunityMessage;
 use snmp::pdu::{PduBody, StandardPduType};
 use snmp::{DecodeConfig, Oid, ResponsePdu, Value, VarBind, Version};
@@ -10,7 +10,7 @@ use std::time::Duration;
 const MOST_OCTETS: usize = 1400;
 
 /// The answer to a request that came in so long after the rows were made.
-pub(super) fn answer(mib: &Mib, up: Duration, request: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn answer(mib: &DeviceMib, up: Duration, request: &[u8]) -> Option<Vec<u8>> {
     let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::default()).ok()?.value;
     if message.version() != Version::V2c || message.community().as_bytes() != COMMUNITY.as_bytes() {
         return None;
@@ -27,12 +27,12 @@ pub(super) fn answer(mib: &Mib, up: Duration, request: &[u8]) -> Option<Vec<u8>>
     Some(CommunityMessage::v2c(COMMUNITY, response).ok()?.encode().ok()?.to_vec())
 }
 
-fn get(mib: &Mib, up: Duration, oid: Oid) -> VarBind {
+fn get(mib: &DeviceMib, up: Duration, oid: Oid) -> VarBind {
     let value = mib.get(&oid, up).unwrap_or(Value::NoSuchInstance);
     VarBind::new(oid, value)
 }
 
-fn next(mib: &Mib, up: Duration, oid: Oid) -> VarBind {
+fn next(mib: &DeviceMib, up: Duration, oid: Oid) -> VarBind {
     match mib.after(&oid, up).next() {
         Some((oid, value)) => VarBind::new(oid, value),
         None => VarBind::new(oid, Value::EndOfMibView),
@@ -40,7 +40,7 @@ fn next(mib: &Mib, up: Duration, oid: Oid) -> VarBind {
 }
 
 /// One row for the first names, several for the others, turn by turn; cut where the message is full.
-fn bulk(mib: &Mib, up: Duration, oids: Vec<Oid>, non_repeaters: u32, repetitions: u32) -> Vec<VarBind> {
+fn bulk(mib: &DeviceMib, up: Duration, oids: Vec<Oid>, non_repeaters: u32, repetitions: u32) -> Vec<VarBind> {
     let single = oids.len().min(non_repeaters as usize);
     let mut oids = oids.into_iter();
     let mut found: Vec<VarBind> = oids.by_ref().take(single).map(|oid| next(mib, up, oid)).collect();
@@ -68,13 +68,13 @@ fn bulk(mib: &Mib, up: Duration, oids: Vec<Oid>, non_repeaters: u32, repetitions
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inventory::observation::System;
-    use inventory::view::View;
+    use inventory::observation::SystemGroup;
+    use inventory::view::DeviceView;
     use snmp::pdu::{GetBulkPdu, Pdu, RequestPdu};
 
-    fn mib() -> Mib {
-        let system = System { name: "s0".into(), descr: "a switch".into(), uptime: 100, services: None };
-        Mib::new(&View { system: Some(system), ..View::default() })
+    fn mib() -> DeviceMib {
+        let system = SystemGroup { name: "s0".into(), descr: "a switch".into(), uptime: 100, services: None };
+        DeviceMib::new(&DeviceView { system: Some(system), ..DeviceView::default() })
     }
 
     fn ask(community: &str, pdu: impl Into<Pdu>) -> Option<Vec<(String, Value)>> {

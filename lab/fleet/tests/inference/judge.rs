@@ -1,13 +1,13 @@
 //! What is found, held against what is true.
-use fleet::network::Network;
+use fleet::network::GeneratedNetwork;
 use inventory::Topology;
-use inventory::topology::{Grade, Link, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a true link joins, as far as it matters for what can be known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum TrueLinkKind {
     /// Two switches that answer.
     Answering,
     /// One that answers, and one that does not.
@@ -22,13 +22,13 @@ pub(crate) enum Kind {
     Unlisted,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 6] = [Kind::Answering, Kind::HalfSilent, Kind::BothSilent, Kind::Host, Kind::HostOfSilent, Kind::Unlisted];
+impl TrueLinkKind {
+    pub(crate) const ALL: [TrueLinkKind; 6] = [TrueLinkKind::Answering, TrueLinkKind::HalfSilent, TrueLinkKind::BothSilent, TrueLinkKind::Host, TrueLinkKind::HostOfSilent, TrueLinkKind::Unlisted];
 }
 
 /// What became of the true links of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct LinkTally {
     pub all: usize,
     pub certain: usize,
     pub inferred: usize,
@@ -38,9 +38,9 @@ pub(crate) struct Tally {
     pub nameless: usize,
 }
 
-impl Tally {
-    fn plus(self, t: Tally) -> Tally {
-        Tally {
+impl LinkTally {
+    fn plus(self, t: LinkTally) -> LinkTally {
+        LinkTally {
             all: self.all + t.all,
             certain: self.certain + t.certain,
             inferred: self.inferred + t.inferred,
@@ -67,8 +67,8 @@ impl Tally {
 
 /// One network's verdict, or the sum of many.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
-    pub kinds: BTreeMap<Kind, Tally>,
+pub(crate) struct InferenceVerdict {
+    pub kinds: BTreeMap<TrueLinkKind, LinkTally>,
     pub certain: usize,
     pub inferred: usize,
     pub ambiguous: usize,
@@ -80,8 +80,8 @@ pub(crate) struct Verdict {
 }
 
 /// The truth, ready to be asked.
-struct Truth<'n> {
-    network: &'n Network,
+struct NetworkTruth<'n> {
+    network: &'n GeneratedNetwork,
     kinds: HashMap<&'n str, NodeKind>,
     /// By the two nodes.
     links: HashMap<(&'n str, &'n str), Vec<&'n Link>>,
@@ -97,8 +97,8 @@ fn key<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     if a < b { (a, b) } else { (b, a) }
 }
 
-impl<'n> Truth<'n> {
-    fn new(network: &'n Network) -> Truth<'n> {
+impl<'n> NetworkTruth<'n> {
+    fn new(network: &'n GeneratedNetwork) -> NetworkTruth<'n> {
         let truth = &network.truth;
         let kinds: HashMap<&str, NodeKind> = truth.nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
         let numbers: HashMap<&str, usize> = truth.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
@@ -125,19 +125,19 @@ impl<'n> Truth<'n> {
             }
         }
         let dark = truth.nodes.iter().filter(|n| dark(&n.name)).map(|n| (n.name.as_str(), parts.find(numbers[n.name.as_str()]))).collect();
-        Truth { network, kinds, links, dark, behind, under }
+        NetworkTruth { network, kinds, links, dark, behind, under }
     }
 
-    fn kind(&self, link: &Link) -> Kind {
+    fn kind(&self, link: &Link) -> TrueLinkKind {
         let silent = [&link.a, &link.b].into_iter().filter(|n| self.network.silent.contains(*n)).count();
         let is = |kind| self.kinds[link.a.as_str()] == kind || self.kinds[link.b.as_str()] == kind;
         match silent {
-            _ if is(NodeKind::Unmanaged) => Kind::Unlisted,
-            0 if is(NodeKind::Host) => Kind::Host,
-            _ if is(NodeKind::Host) => Kind::HostOfSilent,
-            0 => Kind::Answering,
-            1 => Kind::HalfSilent,
-            _ => Kind::BothSilent,
+            _ if is(NodeKind::Unmanaged) => TrueLinkKind::Unlisted,
+            0 if is(NodeKind::Host) => TrueLinkKind::Host,
+            _ if is(NodeKind::Host) => TrueLinkKind::HostOfSilent,
+            0 => TrueLinkKind::Answering,
+            1 => TrueLinkKind::HalfSilent,
+            _ => TrueLinkKind::BothSilent,
         }
     }
 
@@ -175,10 +175,10 @@ fn both_ways(link: &Link) -> [[(&str, &str); 2]; 2] {
 }
 
 /// Compares.
-pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
-    let truth = Truth::new(network);
-    let mut verdict = Verdict::default();
-    let mut recalled: HashMap<*const Link, Grade> = HashMap::new();
+pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVerdict {
+    let truth = NetworkTruth::new(network);
+    let mut verdict = InferenceVerdict::default();
+    let mut recalled: HashMap<*const Link, LinkGrade> = HashMap::new();
     let nameless = nameless(&truth, found);
     let mut under_nameless: BTreeSet<&str> = BTreeSet::new();
     let mut nameless_ports: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -190,7 +190,7 @@ pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
                     let best = recalled.entry(std::ptr::from_ref(real)).or_insert(link.grade);
                     *best = (*best).min(link.grade);
                     let states = [link.state, real.state];
-                    if link.grade != Grade::Ambiguous && states[0] != states[1] && !states.contains(&LinkState::Unknown) {
+                    if link.grade != LinkGrade::Ambiguous && states[0] != states[1] && !states.contains(&LinkState::Unknown) {
                         verdict.false_state.push(format!("{link:?}"));
                     }
                 }
@@ -199,7 +199,7 @@ pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
             ends => both_ways(link).into_iter().zip(ends.into_iter().rev()).all(|([(near, port), _], bridge)| match bridge {
                 Some(part) => {
                     let plugged = truth.plugged(near, port);
-                    if plugged.is_some() && plugged == *part && link.grade != Grade::Ambiguous {
+                    if plugged.is_some() && plugged == *part && link.grade != LinkGrade::Ambiguous {
                         under_nameless.insert(near);
                         nameless_ports.insert((near, port));
                     }
@@ -209,15 +209,15 @@ pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
             }),
         };
         match (link.grade, right) {
-            (Grade::Certain, _) => verdict.certain += 1,
-            (Grade::Inferred, _) => verdict.inferred += 1,
-            (Grade::Ambiguous, _) => verdict.ambiguous += 1,
+            (LinkGrade::Certain, _) => verdict.certain += 1,
+            (LinkGrade::Inferred, _) => verdict.inferred += 1,
+            (LinkGrade::Ambiguous, _) => verdict.ambiguous += 1,
         }
         let told = || format!("{} {} - {} {}: {:?}", link.a, link.a_port, link.b, link.b_port, link.evidence);
         match (link.grade, right) {
-            (Grade::Certain, false) => verdict.false_certain.push(told()),
-            (Grade::Inferred, false) => verdict.false_inferred.push(told()),
-            (Grade::Ambiguous, false) => verdict.false_ambiguous += 1,
+            (LinkGrade::Certain, false) => verdict.false_certain.push(told()),
+            (LinkGrade::Inferred, false) => verdict.false_inferred.push(told()),
+            (LinkGrade::Ambiguous, false) => verdict.false_ambiguous += 1,
             (_, true) => {}
         }
     }
@@ -230,11 +230,11 @@ pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
             if host { under_nameless.contains(near) } else { nameless_ports.contains(&(near, port)) }
         });
         match recalled.get(&std::ptr::from_ref(link)) {
-            Some(Grade::Certain) => tally.certain += 1,
-            Some(Grade::Inferred) => tally.inferred += 1,
-            None if by_nameless && kind == Kind::Unlisted => tally.inferred += 1,
+            Some(LinkGrade::Certain) => tally.certain += 1,
+            Some(LinkGrade::Inferred) => tally.inferred += 1,
+            None if by_nameless && kind == TrueLinkKind::Unlisted => tally.inferred += 1,
             None if by_nameless => tally.nameless += 1,
-            Some(Grade::Ambiguous) => tally.ambiguous += 1,
+            Some(LinkGrade::Ambiguous) => tally.ambiguous += 1,
             None => {}
         }
     }
@@ -242,7 +242,7 @@ pub(crate) fn judge(network: &Network, found: &Topology) -> Verdict {
 }
 
 /// The bridges without a name that were found, and the dark part each stands for: where most of its links are plugged in.
-fn nameless<'t>(truth: &Truth<'_>, found: &'t Topology) -> HashMap<&'t str, Option<usize>> {
+fn nameless<'t>(truth: &NetworkTruth<'_>, found: &'t Topology) -> HashMap<&'t str, Option<usize>> {
     let mut parts: HashMap<&str, BTreeMap<usize, usize>> =
         found.nodes.iter().filter(|n| !truth.kinds.contains_key(n.name.as_str())).map(|n| (n.name.as_str(), BTreeMap::new())).collect();
     for link in &found.links {
@@ -255,8 +255,8 @@ fn nameless<'t>(truth: &Truth<'_>, found: &'t Topology) -> HashMap<&'t str, Opti
     parts.into_iter().map(|(name, parts)| (name, parts.into_iter().max_by_key(|(_, n)| *n).map(|(part, _)| part))).collect()
 }
 
-impl Verdict {
-    pub(crate) fn add(&mut self, seed: u64, other: Verdict) {
+impl InferenceVerdict {
+    pub(crate) fn add(&mut self, seed: u64, other: InferenceVerdict) {
         for (kind, t) in other.kinds {
             let sum = self.kinds.entry(kind).or_default();
             *sum = sum.plus(t);
@@ -272,9 +272,9 @@ impl Verdict {
     }
 
     /// What became of the links among what the inventory lists: switches and hosts, cables to bridges nobody lists left out.
-    pub(crate) fn listed(&self) -> Tally {
-        let listed = self.kinds.iter().filter(|(kind, _)| **kind != Kind::Unlisted).map(|(_, t)| *t);
-        listed.fold(Tally::default(), Tally::plus)
+    pub(crate) fn listed(&self) -> LinkTally {
+        let listed = self.kinds.iter().filter(|(kind, _)| **kind != TrueLinkKind::Unlisted).map(|(_, t)| *t);
+        listed.fold(LinkTally::default(), LinkTally::plus)
     }
 
     pub(crate) fn table(&self) -> String {
@@ -282,7 +282,7 @@ impl Verdict {
             "{:>14} {:>7} {:>8} {:>9} {:>10} {:>9} {:>7}\n",
             "kind", "all", "certain", "inferred", "ambiguous", "nameless", "missed"
         );
-        for kind in Kind::ALL {
+        for kind in TrueLinkKind::ALL {
             let t = self.kinds.get(&kind).copied().unwrap_or_default();
             let missed = t.all - t.certain - t.inferred - t.ambiguous - t.nameless;
             let name = format!("{kind:?}");

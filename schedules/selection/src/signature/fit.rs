@@ -7,8 +7,8 @@
 //! errors include those of alpha and beta.
 //! Cost: O(samples²).
 //! Deviations: delta is kept only where its margin excludes zero, as Myrinet's is left out in the paper's section V.C.
-use super::regression::{Row, Solution, solve, student};
-use super::{Hockney, Signature, peers};
+use super::regression::{RegressionRow, RegressionSolution, solve, student};
+use super::{Hockney, ContentionSignature, peers};
 use inventory::Bytes;
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub const MIN_HOSTS: u64 = 3;
 
 /// How long messages, or all-to-alls, of one size took.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
+pub struct TimeSample {
     /// Size of a message.
     pub size: Bytes,
     /// Mean time in seconds.
@@ -32,16 +32,16 @@ pub struct Sample {
     pub error: f64,
 }
 
-impl Sample {
+impl TimeSample {
     /// A time of unknown error: it counts as uncertain in proportion to the time.
-    pub fn new(size: Bytes, seconds: f64) -> Sample {
-        Sample { size, seconds, error: 0.01 * seconds }
+    pub fn new(size: Bytes, seconds: f64) -> TimeSample {
+        TimeSample { size, seconds, error: 0.01 * seconds }
     }
 }
 
 /// A parameter with its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct ParameterEstimate {
     /// What fits best.
     pub value: f64,
     /// Its standard error.
@@ -50,46 +50,46 @@ pub struct Estimate {
     pub margin: f64,
 }
 
-impl Estimate {
-    fn new(value: f64, variance: f64, freedom: usize) -> Estimate {
+impl ParameterEstimate {
+    fn new(value: f64, variance: f64, freedom: usize) -> ParameterEstimate {
         let error = variance.max(0.0).sqrt();
         // No error times an infinite quantile is no margin, not NaN.
         let margin = if error == 0.0 { 0.0 } else { error * student(freedom) };
-        Estimate { value, error, margin }
+        ParameterEstimate { value, error, margin }
     }
 
     /// A parameter that is known.
-    pub fn exact(value: f64) -> Estimate {
-        Estimate { value, error: 0.0, margin: 0.0 }
+    pub fn exact(value: f64) -> ParameterEstimate {
+        ParameterEstimate { value, error: 0.0, margin: 0.0 }
     }
 }
 
 /// Which measurements a refusal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Series {
+pub enum SampleSeries {
     /// Between two hosts.
     PingPong,
     /// Among all.
     Alltoall,
 }
 
-impl fmt::Display for Series {
+impl fmt::Display for SampleSeries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Series::PingPong => "ping-pong",
-            Series::Alltoall => "all-to-all",
+            SampleSeries::PingPong => "ping-pong",
+            SampleSeries::Alltoall => "all-to-all",
         })
     }
 }
 
 /// Why measurements carry no signature.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Refusal {
+pub enum FitRefusal {
     /// A measurement that is none.
     #[error("{series} of {size} octets: time {seconds} s, error {error} s: expected finite numbers above zero; nothing is fitted")]
     Sample {
         /// Where.
-        series: Series,
+        series: SampleSeries,
         /// Message size, octets.
         size: u64,
         /// As given.
@@ -101,7 +101,7 @@ pub enum Refusal {
     #[error("{series}: {sizes} message sizes; {MIN_SIZES} or more are needed to fit its parameters: measure more sizes")]
     TooFewSizes {
         /// Where.
-        series: Series,
+        series: SampleSeries,
         /// How many different ones there are.
         sizes: usize,
     },
@@ -111,7 +111,7 @@ pub enum Refusal {
     )]
     NoSpread {
         /// Where.
-        series: Series,
+        series: SampleSeries,
         /// Octets.
         smallest: u64,
         /// Octets.
@@ -124,7 +124,7 @@ pub enum Refusal {
     #[error("{series}: time changes by {per_octet} s an octet; it must grow with the size: look for disturbance and measure again")]
     Slope {
         /// Where.
-        series: Series,
+        series: SampleSeries,
         /// Fitted slope.
         per_octet: f64,
     },
@@ -135,7 +135,7 @@ pub enum Refusal {
     #[error("{series}: {parameter} = {value} ± {margin}; that is no value: repeat the measurements more often, or at more sizes")]
     Uncertain {
         /// Where.
-        series: Series,
+        series: SampleSeries,
         /// `alpha`, `beta` or `gamma`.
         parameter: &'static str,
         /// What fits best.
@@ -159,19 +159,19 @@ pub enum Refusal {
 
 /// Fitted parameters of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PingPong {
+pub struct PingPongFit {
     /// Start-up time, seconds.
-    pub alpha: Estimate,
+    pub alpha: ParameterEstimate,
     /// Seconds per octet.
-    pub beta: Estimate,
+    pub beta: ParameterEstimate,
     /// Covariance of the two.
     pub covariance: f64,
 }
 
-impl PingPong {
+impl PingPongFit {
     /// A link whose parameters are known.
-    pub fn known(link: Hockney) -> PingPong {
-        PingPong { alpha: Estimate::exact(link.alpha), beta: Estimate::exact(link.beta), covariance: 0.0 }
+    pub fn known(link: Hockney) -> PingPongFit {
+        PingPongFit { alpha: ParameterEstimate::exact(link.alpha), beta: ParameterEstimate::exact(link.beta), covariance: 0.0 }
     }
 
     /// The parameters alone.
@@ -184,28 +184,28 @@ impl PingPong {
 ///
 /// # Errors
 /// [`Refusal`], whenever the data do not determine both parameters.
-pub fn ping_pong(samples: &[Sample]) -> Result<PingPong, Refusal> {
-    let series = Series::PingPong;
+pub fn ping_pong(samples: &[TimeSample]) -> Result<PingPongFit, FitRefusal> {
+    let series = SampleSeries::PingPong;
     usable(series, samples)?;
-    let rows: Vec<Row<2>> = samples.iter().map(|s| row([1.0, s.size.0 as f64], s.seconds, s.error)).collect();
+    let rows: Vec<RegressionRow<2>> = samples.iter().map(|s| row([1.0, s.size.0 as f64], s.seconds, s.error)).collect();
     let solution = solve(&rows).ok_or_else(|| spread(series, samples))?;
     let freedom = samples.len() - 2;
     let variance = solution.residue / freedom as f64;
-    let [alpha, beta] = [0, 1].map(|i| Estimate::new(solution.value[i], variance * solution.covariance[i][i], freedom));
+    let [alpha, beta] = [0, 1].map(|i| ParameterEstimate::new(solution.value[i], variance * solution.covariance[i][i], freedom));
     if beta.value <= 0.0 {
-        return Err(Refusal::Slope { series, per_octet: beta.value });
+        return Err(FitRefusal::Slope { series, per_octet: beta.value });
     }
     if alpha.value <= 0.0 {
-        return Err(Refusal::StartUp(alpha.value));
+        return Err(FitRefusal::StartUp(alpha.value));
     }
     certain(series, "beta", beta)?;
     certain(series, "alpha", alpha)?;
-    Ok(PingPong { alpha, beta, covariance: variance * solution.covariance[0][1] })
+    Ok(PingPongFit { alpha, beta, covariance: variance * solution.covariance[0][1] })
 }
 
 /// What is known of `M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Threshold {
+pub enum SizeThreshold {
     /// No message pays a start-up time delta that the data could show.
     None,
     /// Every measured size pays it; smaller messages may, too.
@@ -216,15 +216,15 @@ pub enum Threshold {
 
 /// A fitted signature and how far to trust it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fit {
+pub struct SignatureFit {
     /// The parameters that fit best.
-    pub signature: Signature,
+    pub signature: ContentionSignature,
     /// Contention ratio.
-    pub gamma: Estimate,
+    pub gamma: ParameterEstimate,
     /// Start-up time of a message from the threshold on, seconds; exactly zero where [`Threshold::None`].
-    pub delta: Estimate,
+    pub delta: ParameterEstimate,
     /// Where the threshold can be, at 95 %.
-    pub threshold: Threshold,
+    pub threshold: SizeThreshold,
     /// Largest relative difference between a measured time and the fitted one.
     pub worst: f64,
 }
@@ -233,44 +233,44 @@ pub struct Fit {
 ///
 /// # Errors
 /// [`Refusal`], whenever the data do not determine the parameters.
-pub fn fit(n: u64, link: &PingPong, samples: &[Sample]) -> Result<Fit, Refusal> {
-    let series = Series::Alltoall;
+pub fn fit(n: u64, link: &PingPongFit, samples: &[TimeSample]) -> Result<SignatureFit, FitRefusal> {
+    let series = SampleSeries::Alltoall;
     usable(series, samples)?;
     if n < MIN_HOSTS {
-        return Err(Refusal::TooFewHosts(n));
+        return Err(FitRefusal::TooFewHosts(n));
     }
-    let messages = Messages { samples, peers: peers(n), link };
+    let messages = MessageTimes { samples, peers: peers(n), link };
     let (gamma, delta, threshold, from) = match messages.with_start_up()? {
         Some(fitted) => fitted,
-        None => (messages.without_start_up()?, Estimate::exact(0.0), Threshold::None, Bytes(0)),
+        None => (messages.without_start_up()?, ParameterEstimate::exact(0.0), SizeThreshold::None, Bytes(0)),
     };
     if gamma.value <= 0.0 {
-        return Err(Refusal::Slope { series, per_octet: gamma.value * link.beta.value });
+        return Err(FitRefusal::Slope { series, per_octet: gamma.value * link.beta.value });
     }
     certain(series, "gamma", gamma)?;
     let Hockney { alpha, beta } = link.link();
-    let signature = Signature { alpha, beta, gamma: gamma.value, delta: delta.value, threshold: from };
-    let off = |s: &Sample| (signature.alltoall(n, s.size) / s.seconds - 1.0).abs();
-    Ok(Fit { signature, gamma, delta, threshold, worst: samples.iter().map(off).fold(0.0, f64::max) })
+    let signature = ContentionSignature { alpha, beta, gamma: gamma.value, delta: delta.value, threshold: from };
+    let off = |s: &TimeSample| (signature.alltoall(n, s.size) / s.seconds - 1.0).abs();
+    Ok(SignatureFit { signature, gamma, delta, threshold, worst: samples.iter().map(off).fold(0.0, f64::max) })
 }
 
 /// All-to-all times as times of one message: `time / (n - 1) - alpha = size * beta * gamma + delta`.
-struct Messages<'a> {
-    samples: &'a [Sample],
+struct MessageTimes<'a> {
+    samples: &'a [TimeSample],
     peers: f64,
-    link: &'a PingPong,
+    link: &'a PingPongFit,
 }
 
-impl Messages<'_> {
-    fn rows<const P: usize>(&self, x: impl Fn(Bytes) -> [f64; P]) -> Vec<Row<P>> {
-        let y = |s: &Sample| s.seconds / self.peers - self.link.alpha.value;
+impl MessageTimes<'_> {
+    fn rows<const P: usize>(&self, x: impl Fn(Bytes) -> [f64; P]) -> Vec<RegressionRow<P>> {
+        let y = |s: &TimeSample| s.seconds / self.peers - self.link.alpha.value;
         self.samples.iter().map(|s| row(x(s.size), y(s), s.error / self.peers)).collect()
     }
 
     /// Equation 4: gamma alone.
-    fn without_start_up(&self) -> Result<Estimate, Refusal> {
+    fn without_start_up(&self) -> Result<ParameterEstimate, FitRefusal> {
         let rows = self.rows(|size| [size.0 as f64]);
-        let solution = solve(&rows).ok_or_else(|| spread(Series::Alltoall, self.samples))?;
+        let solution = solve(&rows).ok_or_else(|| spread(SampleSeries::Alltoall, self.samples))?;
         let freedom = self.samples.len() - 1;
         let variance = solution.residue / freedom as f64 * solution.covariance[0][0];
         Ok(self.gamma(solution.value[0], variance, alone(&rows)[0], freedom))
@@ -278,10 +278,10 @@ impl Messages<'_> {
 
     /// Equation 5 with the threshold that fits best; `None` where delta is not certain to be above zero.
     #[allow(clippy::type_complexity)]
-    fn with_start_up(&self) -> Result<Option<(Estimate, Estimate, Threshold, Bytes)>, Refusal> {
+    fn with_start_up(&self) -> Result<Option<(ParameterEstimate, ParameterEstimate, SizeThreshold, Bytes)>, FitRefusal> {
         let sizes = sizes(self.samples);
         // At least two sizes pay delta: one alone could as well be an outlier.
-        let candidates: Vec<(usize, Vec<Row<2>>, Solution<2>)> = (0..sizes.len() - 1)
+        let candidates: Vec<(usize, Vec<RegressionRow<2>>, RegressionSolution<2>)> = (0..sizes.len() - 1)
             .filter_map(|first| {
                 let rows = self.rows(|size| [size.0 as f64, if size >= sizes[first] { 1.0 } else { 0.0 }]);
                 solve(&rows).map(|solution| (first, rows, solution))
@@ -294,7 +294,7 @@ impl Messages<'_> {
         let variance = solution.residue / freedom as f64;
         let [gamma_by_alpha, delta_by_alpha] = alone(rows);
         let delta_variance = variance * solution.covariance[1][1] + (delta_by_alpha * self.link.alpha.error).powi(2);
-        let delta = Estimate::new(solution.value[1], delta_variance, freedom);
+        let delta = ParameterEstimate::new(solution.value[1], delta_variance, freedom);
         if delta.value <= delta.margin {
             return Ok(None);
         }
@@ -304,61 +304,61 @@ impl Messages<'_> {
         let possible: Vec<usize> = candidates.iter().filter(|(_, _, s)| s.residue <= tolerated).map(|c| c.0).collect();
         let (lowest, highest) = (possible[0], possible[possible.len() - 1]);
         let threshold = match lowest.checked_sub(1) {
-            Some(below) => Threshold::Between(sizes[below], sizes[highest]),
+            Some(below) => SizeThreshold::Between(sizes[below], sizes[highest]),
             None if highest + 2 == sizes.len() => {
-                return Err(Refusal::Threshold { delta: delta.value, smallest: sizes[0].0, largest: sizes[highest].0 });
+                return Err(FitRefusal::Threshold { delta: delta.value, smallest: sizes[0].0, largest: sizes[highest].0 });
             }
-            None => Threshold::AtMost(sizes[highest]),
+            None => SizeThreshold::AtMost(sizes[highest]),
         };
         Ok(Some((gamma, delta, threshold, sizes[*first])))
     }
 
     /// Gamma from a fitted slope `beta * gamma` that changes by `by_alpha` with every second taken off each message.
-    fn gamma(&self, slope: f64, variance: f64, by_alpha: f64, freedom: usize) -> Estimate {
-        let PingPong { alpha, beta, covariance } = self.link;
+    fn gamma(&self, slope: f64, variance: f64, by_alpha: f64, freedom: usize) -> ParameterEstimate {
+        let PingPongFit { alpha, beta, covariance } = self.link;
         let gamma = slope / beta.value;
         let from_link = (by_alpha * alpha.error).powi(2) + (gamma * beta.error).powi(2) + 2.0 * by_alpha * gamma * covariance;
-        Estimate::new(gamma, (variance + from_link) / beta.value.powi(2), freedom)
+        ParameterEstimate::new(gamma, (variance + from_link) / beta.value.powi(2), freedom)
     }
 }
 
 /// How the parameters change with a second more in every row.
-fn alone<const P: usize>(rows: &[Row<P>]) -> [f64; P] {
-    let ones: Vec<Row<P>> = rows.iter().map(|r| Row { y: 1.0, ..*r }).collect();
+fn alone<const P: usize>(rows: &[RegressionRow<P>]) -> [f64; P] {
+    let ones: Vec<RegressionRow<P>> = rows.iter().map(|r| RegressionRow { y: 1.0, ..*r }).collect();
     solve(&ones).map_or([0.0; P], |s| s.value)
 }
 
-fn row<const P: usize>(x: [f64; P], y: f64, error: f64) -> Row<P> {
-    Row { x, y, weight: error.powi(-2) }
+fn row<const P: usize>(x: [f64; P], y: f64, error: f64) -> RegressionRow<P> {
+    RegressionRow { x, y, weight: error.powi(-2) }
 }
 
-fn usable(series: Series, samples: &[Sample]) -> Result<(), Refusal> {
+fn usable(series: SampleSeries, samples: &[TimeSample]) -> Result<(), FitRefusal> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
     if let Some(s) = samples.iter().find(|s| !positive(s.seconds) || !positive(s.error)) {
-        return Err(Refusal::Sample { series, size: s.size.0, seconds: s.seconds, error: s.error });
+        return Err(FitRefusal::Sample { series, size: s.size.0, seconds: s.seconds, error: s.error });
     }
     let sizes = sizes(samples);
     if sizes.len() < MIN_SIZES {
-        return Err(Refusal::TooFewSizes { series, sizes: sizes.len() });
+        return Err(FitRefusal::TooFewSizes { series, sizes: sizes.len() });
     }
     let (smallest, largest) = (sizes[0].0.max(1), sizes[sizes.len() - 1].0);
     if largest / smallest < MIN_SPREAD { Err(spread(series, samples)) } else { Ok(()) }
 }
 
 /// The different sizes in ascending order.
-fn sizes(samples: &[Sample]) -> Vec<Bytes> {
+fn sizes(samples: &[TimeSample]) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = samples.iter().map(|s| s.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
 }
 
-fn spread(series: Series, samples: &[Sample]) -> Refusal {
+fn spread(series: SampleSeries, samples: &[TimeSample]) -> FitRefusal {
     let sizes = sizes(samples);
-    Refusal::NoSpread { series, smallest: sizes.first().map_or(0, |s| s.0), largest: sizes.last().map_or(0, |s| s.0) }
+    FitRefusal::NoSpread { series, smallest: sizes.first().map_or(0, |s| s.0), largest: sizes.last().map_or(0, |s| s.0) }
 }
 
-fn certain(series: Series, parameter: &'static str, estimate: Estimate) -> Result<(), Refusal> {
-    let Estimate { value, margin, .. } = estimate;
-    if margin < value { Ok(()) } else { Err(Refusal::Uncertain { series, parameter, value, margin }) }
+fn certain(series: SampleSeries, parameter: &'static str, estimate: ParameterEstimate) -> Result<(), FitRefusal> {
+    let ParameterEstimate { value, margin, .. } = estimate;
+    if margin < value { Ok(()) } else { Err(FitRefusal::Uncertain { series, parameter, value, margin }) }
 }

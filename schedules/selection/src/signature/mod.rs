@@ -11,7 +11,7 @@
 mod fit;
 mod regression;
 
-pub use fit::{Estimate, Fit, MIN_HOSTS, MIN_SIZES, MIN_SPREAD, PingPong, Refusal, Sample, Series, Threshold, fit, ping_pong};
+pub use fit::{ParameterEstimate, SignatureFit, MIN_HOSTS, MIN_SIZES, MIN_SPREAD, PingPongFit, FitRefusal, TimeSample, SampleSeries, SizeThreshold, fit, ping_pong};
 
 use inventory::Bytes;
 
@@ -26,7 +26,7 @@ pub struct Hockney {
 
 /// What contention makes of a link's two parameters when all hosts of a network exchange at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Signature {
+pub struct ContentionSignature {
     /// Start-up time, seconds.
     pub alpha: f64,
     /// Seconds per octet.
@@ -39,7 +39,7 @@ pub struct Signature {
     pub threshold: Bytes,
 }
 
-impl Signature {
+impl ContentionSignature {
     /// Equation 5: seconds of an all-to-all among `n` hosts whose blocks are `block` large. Zero for one host.
     pub fn alltoall(&self, n: u64, block: Bytes) -> f64 {
         let delta = if block >= self.threshold { self.delta } else { 0.0 };

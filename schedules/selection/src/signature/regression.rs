@@ -2,7 +2,7 @@
 
 /// One measurement: `y` is expected to be the product of `x` and the parameters.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<const P: usize> {
+pub(super) struct RegressionRow<const P: usize> {
     pub(super) x: [f64; P],
     pub(super) y: f64,
     /// The inverse of the measurement's variance, up to a factor common to all.
@@ -11,7 +11,7 @@ pub(super) struct Row<const P: usize> {
 
 /// The parameters that fit best.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Solution<const P: usize> {
+pub(super) struct RegressionSolution<const P: usize> {
     pub(super) value: [f64; P],
     /// Covariance of the parameters for measurements of variance `1 / weight`.
     pub(super) covariance: [[f64; P]; P],
@@ -23,7 +23,7 @@ pub(super) struct Solution<const P: usize> {
 const INDEPENDENT: f64 = 1e-12;
 
 /// Solves the normal equations; `None` where the rows do not determine every parameter.
-pub(super) fn solve<const P: usize>(rows: &[Row<P>]) -> Option<Solution<P>> {
+pub(super) fn solve<const P: usize>(rows: &[RegressionRow<P>]) -> Option<RegressionSolution<P>> {
     // Columns are scaled to length 1: sizes in octets and a column of ones differ by many orders of magnitude.
     let mut length = [0.0; P];
     rows.iter().for_each(|r| (0..P).for_each(|i| length[i] += r.weight * r.x[i] * r.x[i]));
@@ -31,7 +31,7 @@ pub(super) fn solve<const P: usize>(rows: &[Row<P>]) -> Option<Solution<P>> {
     if length.iter().any(|&l| l == 0.0 || !l.is_finite()) {
         return None;
     }
-    let scaled = |r: &Row<P>, i: usize| r.x[i] / length[i];
+    let scaled = |r: &RegressionRow<P>, i: usize| r.x[i] / length[i];
     let mut normal = [[0.0; P]; P];
     let mut right = [0.0; P];
     for r in rows {
@@ -48,7 +48,7 @@ pub(super) fn solve<const P: usize>(rows: &[Row<P>]) -> Option<Solution<P>> {
         (0..P).for_each(|j| covariance[i][j] = inverse[i][j] / (length[i] * length[j]));
     }
     let residue = rows.iter().map(|r| r.weight * (r.y - dot(&r.x, &value)).powi(2)).sum();
-    Some(Solution { value, covariance, residue })
+    Some(RegressionSolution { value, covariance, residue })
 }
 
 fn dot<const P: usize>(x: &[f64; P], value: &[f64; P]) -> f64 {
@@ -100,8 +100,8 @@ pub(super) fn student(freedom: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn line(points: &[(f64, f64, f64)]) -> Vec<Row<2>> {
-        points.iter().map(|&(x, y, weight)| Row { x: [1.0, x], y, weight }).collect()
+    fn line(points: &[(f64, f64, f64)]) -> Vec<RegressionRow<2>> {
+        points.iter().map(|&(x, y, weight)| RegressionRow { x: [1.0, x], y, weight }).collect()
     }
 
     #[test]

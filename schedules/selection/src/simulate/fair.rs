@@ -2,19 +2,19 @@
 //!
 //! All flows grow alike until an edge is full; its flows stay as they are, the others grow on (progressive filling). An edge's
 //! fair share only rises as flows elsewhere are settled, so a heap with late corrections finds the next edge to fill.
-use super::Step;
+use super::StepNumber;
 use inventory::BitsPerSec;
-use inventory::tree::{Edge, Node, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use schedules::bound::WIRE_PER_PAYLOAD;
-use schedules::capacities::Capacities;
+use schedules::capacities::EdgeCapacities;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A message on the wire.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flow {
-    pub(super) step: Step,
-    pub(super) src: Node,
+pub(super) struct ActiveFlow {
+    pub(super) step: StepNumber,
+    pub(super) src: NodeNumber,
     /// Where [`Network`] keeps its edges, and what the slowest of them carries.
     path: u32,
     slowest: f64,
@@ -25,7 +25,7 @@ pub(super) struct Flow {
 }
 
 /// The tree's directed edges and the paths of the flows on them.
-pub(super) struct Network {
+pub(super) struct FlowNetwork {
     /// Octets of payload a second, by edge.
     capacity: Vec<f64>,
     /// How fast each host can send.
@@ -36,25 +36,25 @@ pub(super) struct Network {
     orderly: f64,
     penalty: f64,
     /// Edges of every flow, `longest` slots each, filled up with [`NO_EDGE`].
-    paths: Vec<Edge>,
+    paths: Vec<EdgeNumber>,
     longest: usize,
     free: Vec<u32>,
-    filling: Filling,
+    filling: ProgressiveFilling,
 }
 
-const NO_EDGE: Edge = Edge::MAX;
+const NO_EDGE: EdgeNumber = EdgeNumber::MAX;
 const UNSETTLED: f64 = -1.0;
 
 /// What progressive filling knows of an edge.
 #[derive(Clone, Copy, Default)]
-struct Use {
+struct EdgeUse {
     /// Flows whose rate is not settled.
     flows: u32,
     /// Where its flows are listed, and how many.
     first: u32,
     members: u32,
     /// Whose flow came first, and whether there is another's.
-    sender: Node,
+    sender: NodeNumber,
     contended: bool,
     /// What its flows could bring.
     offered: f64,
@@ -62,21 +62,21 @@ struct Use {
     spare: f64,
 }
 
-impl Use {
+impl EdgeUse {
     fn share(&self) -> u64 {
         (self.spare.max(0.0) / f64::from(self.flows)).to_bits()
     }
 }
 
 #[derive(Default)]
-struct Filling {
-    edges: Vec<Use>,
-    used: Vec<Edge>,
+struct ProgressiveFilling {
+    edges: Vec<EdgeUse>,
+    used: Vec<EdgeNumber>,
     members: Vec<u32>,
-    heap: BinaryHeap<Reverse<(u64, Edge)>>,
+    heap: BinaryHeap<Reverse<(u64, EdgeNumber)>>,
 }
 
-impl Network {
+impl FlowNetwork {
     pub(super) fn new(tree: &Tree, penalty: f64) -> Self {
         let payload = |rate: BitsPerSec| rate.0.max(1) as f64 / 8.0 / WIRE_PER_PAYLOAD;
         let capacity: Vec<f64> = (0..tree.edges()).map(|e| payload(tree.rate(e / 2))).collect();
@@ -87,12 +87,12 @@ impl Network {
             }
         }
         let deepest = tree.top_down().iter().map(|&v| tree.depth(v)).max().unwrap_or(0) as usize;
-        let filling = Filling { edges: vec![Use::default(); tree.edges() as usize], ..Filling::default() };
-        Network {
+        let filling = ProgressiveFilling { edges: vec![EdgeUse::default(); tree.edges() as usize], ..ProgressiveFilling::default() };
+        FlowNetwork {
             capacity,
             sends,
             sending: vec![0; tree.nodes() as usize],
-            orderly: payload(Capacities::of(tree).rate()),
+            orderly: payload(EdgeCapacities::of(tree).rate()),
             penalty,
             paths: Vec::new(),
             longest: 2 * deepest,
@@ -102,7 +102,7 @@ impl Network {
     }
 
     /// A flow on the wire, whose path is kept until it leaves.
-    pub(super) fn enter(&mut self, tree: &Tree, step: Step, (src, dst): (Node, Node), octets: f64) -> Flow {
+    pub(super) fn enter(&mut self, tree: &Tree, step: StepNumber, (src, dst): (NodeNumber, NodeNumber), octets: f64) -> ActiveFlow {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.paths.resize(self.paths.len() + self.longest, NO_EDGE);
             (self.paths.len() / self.longest) as u32 - 1
@@ -116,30 +116,30 @@ impl Network {
             slowest = slowest.min(self.capacity[edge as usize]);
         });
         self.sending[src as usize] += 1;
-        Flow { step, src, path: slot, slowest, left: octets, rate: 0.0 }
+        ActiveFlow { step, src, path: slot, slowest, left: octets, rate: 0.0 }
     }
 
-    pub(super) fn leave(&mut self, flow: &Flow) {
+    pub(super) fn leave(&mut self, flow: &ActiveFlow) {
         self.sending[flow.src as usize] -= 1;
         self.free.push(flow.path);
     }
 
     /// What a flow could bring where only its host and its path limit it. A host divides its rate among its flows, but where it
     /// has more of them than messages fit side by side, each may come at a message's rate at any moment.
-    fn offer(&self, flow: &Flow) -> f64 {
+    fn offer(&self, flow: &ActiveFlow) -> f64 {
         let share = self.sends[flow.src as usize] / f64::from(self.sending[flow.src as usize]);
         share.max(self.orderly).min(flow.slowest)
     }
 
-    fn path(paths: &[Edge], longest: usize, slot: u32) -> impl Iterator<Item = usize> + '_ {
+    fn path(paths: &[EdgeNumber], longest: usize, slot: u32) -> impl Iterator<Item = usize> + '_ {
         paths[slot as usize * longest..][..longest].iter().take_while(|&&e| e != NO_EDGE).map(|&e| e as usize)
     }
 
     /// Sets the rates of all flows.
-    pub(super) fn share(&mut self, flows: &mut [Flow]) {
+    pub(super) fn share(&mut self, flows: &mut [ActiveFlow]) {
         self.enlist(flows);
         let (paths, longest) = (&self.paths, self.longest);
-        let Filling { edges, used, members, heap } = &mut self.filling;
+        let ProgressiveFilling { edges, used, members, heap } = &mut self.filling;
         heap.extend(used.drain(..).map(|e| Reverse((edges[e as usize].share(), e))));
         while let Some(Reverse((share, edge))) = heap.pop() {
             let full = edges[edge as usize];
@@ -155,7 +155,7 @@ impl Network {
                 let flow = &mut flows[i as usize];
                 if flow.rate == UNSETTLED {
                     flow.rate = rate;
-                    for e in Network::path(paths, longest, flow.path) {
+                    for e in FlowNetwork::path(paths, longest, flow.path) {
                         edges[e].flows -= 1;
                         edges[e].spare -= rate;
                     }
@@ -165,18 +165,18 @@ impl Network {
     }
 
     /// Lists the flows of every edge and what the edge has to share out.
-    fn enlist(&mut self, flows: &mut [Flow]) {
+    fn enlist(&mut self, flows: &mut [ActiveFlow]) {
         let mut filling = std::mem::take(&mut self.filling);
         let (paths, longest) = (&self.paths, self.longest);
-        let Filling { edges, used, members, .. } = &mut filling;
+        let ProgressiveFilling { edges, used, members, .. } = &mut filling;
         for flow in flows.iter_mut() {
             flow.rate = UNSETTLED;
             let offer = self.offer(flow);
-            for e in Network::path(paths, longest, flow.path) {
+            for e in FlowNetwork::path(paths, longest, flow.path) {
                 let edge = &mut edges[e];
                 if edge.flows == 0 {
-                    used.push(e as Edge);
-                    *edge = Use { sender: flow.src, ..Use::default() };
+                    used.push(e as EdgeNumber);
+                    *edge = EdgeUse { sender: flow.src, ..EdgeUse::default() };
                 }
                 edge.flows += 1;
                 edge.contended |= edge.sender != flow.src;
@@ -193,7 +193,7 @@ impl Network {
         }
         members.resize(listed as usize, 0);
         for (i, flow) in flows.iter().enumerate() {
-            for e in Network::path(paths, longest, flow.path) {
+            for e in FlowNetwork::path(paths, longest, flow.path) {
                 let edge = &mut edges[e];
                 members[(edge.first + edge.members) as usize] = i as u32;
                 edge.members += 1;
@@ -214,9 +214,9 @@ mod tests {
         #[test]
         fn every_flow_has_a_bottleneck(tree in any_tree(2..=24), pairs in prop::collection::vec((0u32..24, 0u32..24), 1..60)) {
             let n = tree.hosts();
-            let mut network = Network::new(&tree, 0.0);
+            let mut network = FlowNetwork::new(&tree, 0.0);
             let pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b).collect();
-            let mut flows: Vec<Flow> = Vec::new();
+            let mut flows: Vec<ActiveFlow> = Vec::new();
             for (i, &(src, dst)) in pairs.iter().enumerate() {
                 flows.push(network.enter(&tree, i as u32, (src, dst), 1.0));
             }

@@ -6,13 +6,13 @@
 //! Message-Passing Systems (1997).
 //! Cost: O(messages).
 //! Deviations: copies within a host take no time. A step of "send and receive" ends when both have ended.
-use super::{Step, Traffic, Wait};
+use super::{StepNumber, SimulatedTraffic, WaitKind};
 use inventory::Bytes;
 use std::fmt;
 
 /// An algorithm of an MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Library {
+pub enum LibraryAlgorithm {
     /// Everything at once, directly.
     Linear,
     /// In step k with the rank whose number differs by exclusive or: a power of two of ranks.
@@ -25,52 +25,52 @@ pub enum Library {
     RecursiveDoubling,
 }
 
-impl Library {
+impl LibraryAlgorithm {
     /// All of them.
-    pub const ALL: [Library; 5] = [Library::Linear, Library::Pairwise, Library::Ring, Library::Bruck, Library::RecursiveDoubling];
+    pub const ALL: [LibraryAlgorithm; 5] = [LibraryAlgorithm::Linear, LibraryAlgorithm::Pairwise, LibraryAlgorithm::Ring, LibraryAlgorithm::Bruck, LibraryAlgorithm::RecursiveDoubling];
 }
 
-impl fmt::Display for Library {
+impl fmt::Display for LibraryAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Library::Linear => "linear",
-            Library::Pairwise => "pairwise",
-            Library::Ring => "ring",
-            Library::Bruck => "bruck",
-            Library::RecursiveDoubling => "recursive-doubling",
+            LibraryAlgorithm::Linear => "linear",
+            LibraryAlgorithm::Pairwise => "pairwise",
+            LibraryAlgorithm::Ring => "ring",
+            LibraryAlgorithm::Bruck => "bruck",
+            LibraryAlgorithm::RecursiveDoubling => "recursive-doubling",
         })
     }
 }
 
 /// The all-to-all of `hosts` ranks, `block` to every other one; `None` where the algorithm does not know that number of ranks.
-pub fn alltoall(library: Library, hosts: u32, block: Bytes) -> Option<Traffic> {
+pub fn alltoall(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<SimulatedTraffic> {
     let rounds = 1..hosts;
     let halves = Bytes(block.0.saturating_mul(u64::from(hosts / 2)));
     match library {
-        Library::Linear => Some(linear(hosts, block)),
-        Library::Ring => Some(exchanges(hosts, rounds.map(|k| (Partner::After(k), block)))),
-        Library::Pairwise => hosts.is_power_of_two().then(|| exchanges(hosts, rounds.map(|k| (Partner::Xor(k), block)))),
-        Library::RecursiveDoubling => hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (Partner::Xor(k), halves)))),
+        LibraryAlgorithm::Linear => Some(linear(hosts, block)),
+        LibraryAlgorithm::Ring => Some(exchanges(hosts, rounds.map(|k| (RankPartner::After(k), block)))),
+        LibraryAlgorithm::Pairwise => hosts.is_power_of_two().then(|| exchanges(hosts, rounds.map(|k| (RankPartner::Xor(k), block)))),
+        LibraryAlgorithm::RecursiveDoubling => hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Xor(k), halves)))),
         // What still has to go a distance with bit k goes that far in step k.
-        Library::Bruck => {
+        LibraryAlgorithm::Bruck => {
             let blocks = |k: u32| (1..hosts).filter(|distance| distance & k != 0).count() as u64;
-            Some(exchanges(hosts, doubling(hosts).map(|k| (Partner::After(k), Bytes(block.0.saturating_mul(blocks(k)))))))
+            Some(exchanges(hosts, doubling(hosts).map(|k| (RankPartner::After(k), Bytes(block.0.saturating_mul(blocks(k)))))))
         }
     }
 }
 
 /// The allgather of `hosts` ranks that contribute `block` each; `None` where the algorithm does not know that number of ranks, or
 /// does not exist: there is no pairwise allgather.
-pub fn allgather(library: Library, hosts: u32, block: Bytes) -> Option<Traffic> {
+pub fn allgather(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<SimulatedTraffic> {
     // After step k a rank has 2k blocks, but never more than there are.
     let grown = |k: u32| Bytes(block.0.saturating_mul(u64::from(k.min(hosts - k))));
     match library {
-        Library::Linear => Some(linear(hosts, block)),
-        Library::Pairwise => None,
-        Library::Ring => Some(exchanges(hosts, (1..hosts).map(|_| (Partner::After(1), block)))),
-        Library::Bruck => Some(exchanges(hosts, doubling(hosts).map(|k| (Partner::Before(k), grown(k))))),
-        Library::RecursiveDoubling => {
-            hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (Partner::Xor(k), grown(k)))))
+        LibraryAlgorithm::Linear => Some(linear(hosts, block)),
+        LibraryAlgorithm::Pairwise => None,
+        LibraryAlgorithm::Ring => Some(exchanges(hosts, (1..hosts).map(|_| (RankPartner::After(1), block)))),
+        LibraryAlgorithm::Bruck => Some(exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Before(k), grown(k))))),
+        LibraryAlgorithm::RecursiveDoubling => {
+            hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Xor(k), grown(k)))))
         }
     }
 }
@@ -81,8 +81,8 @@ fn doubling(hosts: u32) -> impl Iterator<Item = u32> {
 }
 
 /// Each rank starts with its next one, so that not all begin with rank 0.
-fn linear(hosts: u32, block: Bytes) -> Traffic {
-    let mut traffic = Traffic::new();
+fn linear(hosts: u32, block: Bytes) -> SimulatedTraffic {
+    let mut traffic = SimulatedTraffic::new();
     for src in 0..hosts {
         for k in 1..hosts {
             traffic.send(src, (src + k) % hosts, block);
@@ -93,27 +93,27 @@ fn linear(hosts: u32, block: Bytes) -> Traffic {
 
 /// Whom a rank sends to.
 #[derive(Clone, Copy)]
-enum Partner {
+enum RankPartner {
     After(u32),
     Before(u32),
     Xor(u32),
 }
 
-impl Partner {
+impl RankPartner {
     fn of(self, rank: u32, ranks: u32) -> u32 {
         match self {
-            Partner::After(k) => (rank + k) % ranks,
-            Partner::Before(k) => (rank + ranks - k) % ranks,
-            Partner::Xor(k) => rank ^ k,
+            RankPartner::After(k) => (rank + k) % ranks,
+            RankPartner::Before(k) => (rank + ranks - k) % ranks,
+            RankPartner::Xor(k) => rank ^ k,
         }
     }
 }
 
 /// Every rank sends and receives in each step, and goes on when both are over.
-fn exchanges(ranks: u32, steps: impl Iterator<Item = (Partner, Bytes)>) -> Traffic {
-    let mut traffic = Traffic::new();
+fn exchanges(ranks: u32, steps: impl Iterator<Item = (RankPartner, Bytes)>) -> SimulatedTraffic {
+    let mut traffic = SimulatedTraffic::new();
     // What each rank sent and received in the step before.
-    let mut former: Vec<[Step; 2]> = Vec::new();
+    let mut former: Vec<[StepNumber; 2]> = Vec::new();
     for (partner, bytes) in steps {
         let mut now = vec![[0; 2]; ranks as usize];
         for rank in 0..ranks {
@@ -122,7 +122,7 @@ fn exchanges(ranks: u32, steps: impl Iterator<Item = (Partner, Bytes)>) -> Traff
             now[rank as usize][0] = step;
             now[to as usize][1] = step;
             for &before in former.get(rank as usize).into_iter().flatten() {
-                traffic.wait(before, step, Wait::Order);
+                traffic.wait(before, step, WaitKind::Order);
             }
         }
         former = now;
@@ -134,12 +134,12 @@ fn exchanges(ranks: u32, steps: impl Iterator<Item = (Partner, Bytes)>) -> Traff
 mod tests {
     use super::*;
     use crate::sample::star;
-    use crate::simulate::traffic::What;
+    use crate::simulate::traffic::TrafficStep;
     use proptest::prelude::*;
 
-    fn bytes_from(traffic: &Traffic, rank: u32) -> u64 {
-        let of = |what: &What| match what {
-            What::Send { src, bytes, .. } if *src == rank => *bytes,
+    fn bytes_from(traffic: &SimulatedTraffic, rank: u32) -> u64 {
+        let of = |what: &TrafficStep| match what {
+            TrafficStep::Send { src, bytes, .. } if *src == rank => *bytes,
             _ => 0,
         };
         traffic.steps.iter().map(of).sum()
@@ -147,18 +147,18 @@ mod tests {
 
     #[test]
     fn algorithms_for_powers_of_two_say_so() {
-        for library in [Library::Pairwise, Library::RecursiveDoubling] {
+        for library in [LibraryAlgorithm::Pairwise, LibraryAlgorithm::RecursiveDoubling] {
             assert!(alltoall(library, 6, Bytes(1)).is_none() && alltoall(library, 8, Bytes(1)).is_some(), "{library}");
         }
-        assert!(allgather(Library::Pairwise, 8, Bytes(1)).is_none());
+        assert!(allgather(LibraryAlgorithm::Pairwise, 8, Bytes(1)).is_none());
     }
 
     #[test]
     fn eight_ranks_send_what_the_textbook_says() {
         let sent = |library| bytes_from(&alltoall(library, 8, Bytes(10)).unwrap(), 3);
-        assert_eq!(Library::ALL.map(sent), [70, 70, 70, 120, 120]);
+        assert_eq!(LibraryAlgorithm::ALL.map(sent), [70, 70, 70, 120, 120]);
         let gathered = |library| allgather(library, 8, Bytes(10)).map(|traffic| bytes_from(&traffic, 3));
-        assert_eq!(Library::ALL.map(gathered), [Some(70), None, Some(70), Some(70), Some(70)]);
+        assert_eq!(LibraryAlgorithm::ALL.map(gathered), [Some(70), None, Some(70), Some(70), Some(70)]);
     }
 
     proptest! {
@@ -167,16 +167,16 @@ mod tests {
         fn nothing_is_lost(hosts in 1u32..40, rank in 0u32..40) {
             let rank = rank % hosts;
             let carried: u64 = (1..hosts).map(|distance| u64::from(distance.count_ones())).sum();
-            prop_assert_eq!(bytes_from(&alltoall(Library::Bruck, hosts, Bytes(7)).unwrap(), rank), 7 * carried);
-            for library in [Library::Linear, Library::Ring, Library::Bruck, Library::RecursiveDoubling] {
+            prop_assert_eq!(bytes_from(&alltoall(LibraryAlgorithm::Bruck, hosts, Bytes(7)).unwrap(), rank), 7 * carried);
+            for library in [LibraryAlgorithm::Linear, LibraryAlgorithm::Ring, LibraryAlgorithm::Bruck, LibraryAlgorithm::RecursiveDoubling] {
                 if let Some(traffic) = allgather(library, hosts, Bytes(7)) {
                     prop_assert_eq!(bytes_from(&traffic, rank), 7 * u64::from(hosts - 1), "{}", library);
                 }
             }
             let tree = star(&[hosts]);
-            for library in Library::ALL {
+            for library in LibraryAlgorithm::ALL {
                 for traffic in [alltoall(library, hosts, Bytes(7)), allgather(library, hosts, Bytes(7))].into_iter().flatten() {
-                    prop_assert!(crate::simulate::run(&tree, &traffic, &crate::simulate::Model::default()).is_ok());
+                    prop_assert!(crate::simulate::run(&tree, &traffic, &crate::simulate::SimulationModel::default()).is_ok());
                 }
             }
         }

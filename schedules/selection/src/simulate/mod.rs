@@ -15,17 +15,17 @@ pub mod libraries;
 pub mod planned;
 mod traffic;
 
-pub use traffic::{Step, Traffic, Wait};
+pub use traffic::{StepNumber, SimulatedTraffic, WaitKind};
 
-use fair::{Flow, Network};
+use fair::{ActiveFlow, FlowNetwork};
 use inventory::Tree;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use traffic::{Successors, What};
+use traffic::{StepSuccessors, TrafficStep};
 
 /// What the network and the hosts cost beside the cables' rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Model {
+pub struct SimulationModel {
     /// Seconds from the start of a message to its first octet: the papers' alpha.
     pub latency: f64,
     /// Seconds until a waiting host has a token. A barrier takes one per round of a dissemination barrier.
@@ -39,14 +39,14 @@ pub struct Model {
     pub tolerance: f64,
 }
 
-impl Default for Model {
+impl Default for SimulationModel {
     /// An ideal network: only cables take time.
     fn default() -> Self {
-        Model { latency: 0.0, token: 0.0, penalty: 0.0, tolerance: 0.01 }
+        SimulationModel { latency: 0.0, token: 0.0, penalty: 0.0, tolerance: 0.01 }
     }
 }
 
-impl Model {
+impl SimulationModel {
     /// The penalty that a measured contention ratio gamma stands for: `1 - 1 / gamma`.
     ///
     /// It assumes that gamma was measured where the bottleneck was oversubscribed all the time, that what was measured would
@@ -91,12 +91,12 @@ impl Timeline {
 ///
 /// # Errors
 /// [`Deadlock`], if steps wait for each other in a circle.
-pub fn run(tree: &Tree, traffic: &Traffic, model: &Model) -> Result<Timeline, Deadlock> {
-    let mut run = Run::new(tree, traffic, model);
+pub fn run(tree: &Tree, traffic: &SimulatedTraffic, model: &SimulationModel) -> Result<Timeline, Deadlock> {
+    let mut run = SimulationRun::new(tree, traffic, model);
     run.play();
-    let stuck = |i: &usize| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], What::Send { .. });
+    let stuck = |i: &usize| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], TrafficStep::Send { .. });
     match (0..traffic.steps.len()).find(stuck).map(|i| traffic.steps[i]) {
-        Some(What::Send { src, dst, .. }) => {
+        Some(TrafficStep::Send { src, dst, .. }) => {
             let left = run.waits_for.iter().filter(|&&n| n > 0).count();
             Err(Deadlock { src: tree.name(src).to_owned(), dst: tree.name(dst).to_owned(), left })
         }
@@ -107,31 +107,31 @@ pub fn run(tree: &Tree, traffic: &Traffic, model: &Model) -> Result<Timeline, De
 /// Ends closer than this share of a message's time are rounding errors.
 const ROUNDING: f64 = 1e-9;
 
-struct Run<'a> {
+struct SimulationRun<'a> {
     tree: &'a Tree,
-    traffic: &'a Traffic,
-    model: &'a Model,
-    network: Network,
-    successors: Successors,
+    traffic: &'a SimulatedTraffic,
+    model: &'a SimulationModel,
+    network: FlowNetwork,
+    successors: StepSuccessors,
     /// How many steps each one still waits for.
     waits_for: Vec<u32>,
     timeline: Timeline,
     now: f64,
     /// Steps that put something on the wire, or end, at a time to come.
-    timers: BinaryHeap<Reverse<(Seconds, Step)>>,
+    timers: BinaryHeap<Reverse<(SortableSeconds, StepNumber)>>,
     /// Steps that do so now.
-    due: Vec<Step>,
+    due: Vec<StepNumber>,
     /// On the wire.
-    active: Vec<Flow>,
+    active: Vec<ActiveFlow>,
 }
 
 /// A time that can be sorted: never negative, never NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Seconds(u64);
+struct SortableSeconds(u64);
 
-impl Seconds {
+impl SortableSeconds {
     fn of(seconds: f64) -> Self {
-        Seconds(seconds.max(0.0).to_bits())
+        SortableSeconds(seconds.max(0.0).to_bits())
     }
 
     fn get(self) -> f64 {
@@ -139,14 +139,14 @@ impl Seconds {
     }
 }
 
-impl<'a> Run<'a> {
-    fn new(tree: &'a Tree, traffic: &'a Traffic, model: &'a Model) -> Self {
+impl<'a> SimulationRun<'a> {
+    fn new(tree: &'a Tree, traffic: &'a SimulatedTraffic, model: &'a SimulationModel) -> Self {
         let (steps, waits_for) = (traffic.steps.len(), traffic.waits_for());
-        let mut run = Run {
+        let mut run = SimulationRun {
             tree,
             traffic,
             model,
-            network: Network::new(tree, model.penalty),
+            network: FlowNetwork::new(tree, model.penalty),
             successors: traffic.successors(),
             timeline: Timeline { begun: vec![0.0; steps], ended: vec![0.0; steps] },
             now: 0.0,
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
             active: Vec::new(),
             waits_for,
         };
-        (0..steps as Step).filter(|&s| run.waits_for[s as usize] == 0).collect::<Vec<_>>().into_iter().for_each(|s| run.begin(s));
+        (0..steps as StepNumber).filter(|&s| run.waits_for[s as usize] == 0).collect::<Vec<_>>().into_iter().for_each(|s| run.begin(s));
         run
     }
 
@@ -173,14 +173,14 @@ impl<'a> Run<'a> {
     }
 
     /// Nothing holds the step back any more.
-    fn begin(&mut self, step: Step) {
+    fn begin(&mut self, step: StepNumber) {
         let begun = self.timeline.begun[step as usize];
         let at = begun
             + match self.traffic.steps[step as usize] {
-                What::Send { .. } => self.model.latency,
-                What::Barrier => self.model.token * f64::from(self.tree.hosts().next_power_of_two().trailing_zeros()),
+                TrafficStep::Send { .. } => self.model.latency,
+                TrafficStep::Barrier => self.model.token * f64::from(self.tree.hosts().next_power_of_two().trailing_zeros()),
             };
-        if at <= self.now { self.due.push(step) } else { self.timers.push(Reverse((Seconds::of(at), step))) }
+        if at <= self.now { self.due.push(step) } else { self.timers.push(Reverse((SortableSeconds::of(at), step))) }
     }
 
     /// Puts on the wire what is due.
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
         }
         while let Some(step) = self.due.pop() {
             match self.traffic.steps[step as usize] {
-                What::Send { src, dst, bytes } if bytes > 0 && src != dst => {
+                TrafficStep::Send { src, dst, bytes } if bytes > 0 && src != dst => {
                     self.active.push(self.network.enter(self.tree, step, (src, dst), bytes as f64));
                 }
                 _ => self.end(step),
@@ -201,11 +201,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn end(&mut self, step: Step) {
+    fn end(&mut self, step: StepNumber) {
         self.timeline.ended[step as usize] = self.now;
         for i in self.successors.of(step) {
             let (next, wait) = self.successors.steps[i];
-            let known = self.now + if wait == Wait::Token { self.model.token } else { 0.0 };
+            let known = self.now + if wait == WaitKind::Token { self.model.token } else { 0.0 };
             let begun = &mut self.timeline.begun[next as usize];
             *begun = begun.max(known);
             self.waits_for[next as usize] -= 1;
@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
     /// Shares the cables anew and tells how long until messages end, or until another one starts; `None` with an idle network.
     fn until_an_end(&mut self) -> Option<f64> {
         self.network.share(&mut self.active);
-        let ends = |flow: &Flow| flow.left / flow.rate;
+        let ends = |flow: &ActiveFlow| flow.left / flow.rate;
         let first = self.active.iter().min_by(|a, b| ends(a).total_cmp(&ends(b)))?;
         let timer = self.timers.peek().map_or(f64::INFINITY, |Reverse((at, _))| at.get() - self.now);
         if timer < ends(first) {

@@ -1,34 +1,34 @@
-use super::libraries::{Library, alltoall};
+use super::libraries::{LibraryAlgorithm, alltoall};
 use super::planned;
 use super::*;
 use crate::sample::{any_tree, star, topology};
 use inventory::{Bytes, Tree};
 use proptest::prelude::*;
-use schedules::alltoall::{Algorithm, plan_as};
+use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_seconds};
-use schedules::sync::scheme::{Mechanism, Scheme};
-use schedules::sync::{Reduction, SyncKind};
+use schedules::sync::scheme::{SyncMechanism, SyncScheme};
+use schedules::sync::{SyncReduction, SyncKind};
 
 /// One second of gigabit, before the frames' own octets.
 const SECOND: Bytes = Bytes(125_000_000);
 const BLOCK: Bytes = Bytes(1 << 20);
 
-fn model(penalty: f64) -> Model {
-    Model { penalty, ..Model::default() }
+fn model(penalty: f64) -> SimulationModel {
+    SimulationModel { penalty, ..SimulationModel::default() }
 }
 
-fn exact() -> Model {
-    Model { tolerance: 0.0, ..Model::default() }
+fn exact() -> SimulationModel {
+    SimulationModel { tolerance: 0.0, ..SimulationModel::default() }
 }
 
-fn seconds(tree: &Tree, traffic: &Traffic, model: &Model) -> f64 {
+fn seconds(tree: &Tree, traffic: &SimulatedTraffic, model: &SimulationModel) -> f64 {
     run(tree, traffic, model).unwrap().seconds()
 }
 
 /// Time of the schedule over the bound.
-fn planned(tree: &Tree, algorithm: Algorithm, sync: SyncKind, model: &Model) -> f64 {
-    let plan = plan_as(tree, algorithm, sync, Reduction::Chain);
-    let scheme = Scheme::new(if sync == SyncKind::Barrier { Mechanism::Barrier } else { Mechanism::None }, None).unwrap();
+fn planned(tree: &Tree, algorithm: AlltoallAlgorithm, sync: SyncKind, model: &SimulationModel) -> f64 {
+    let plan = plan_as(tree, algorithm, sync, SyncReduction::Chain);
+    let scheme = SyncScheme::new(if sync == SyncKind::Barrier { SyncMechanism::Barrier } else { SyncMechanism::None }, None).unwrap();
     seconds(tree, &planned::alltoall(&plan, BLOCK, scheme), model) / payload_bound_seconds(tree, BLOCK)
 }
 
@@ -36,10 +36,10 @@ fn planned(tree: &Tree, algorithm: Algorithm, sync: SyncKind, model: &Model) -> 
 fn two_flows_share_and_one_goes_on_alone() {
     // x and y both send to z: half of the last cable each, then the longer one all of it.
     let tree = star(&[3]);
-    let mut traffic = Traffic::new();
+    let mut traffic = SimulatedTraffic::new();
     let short = traffic.send(0, 2, SECOND);
     let long = traffic.send(1, 2, Bytes(2 * SECOND.0));
-    let ended = |model: &Model| {
+    let ended = |model: &SimulationModel| {
         let timeline = run(&tree, &traffic, model).unwrap();
         [timeline.ended[short as usize] / WIRE_PER_PAYLOAD, timeline.ended[long as usize] / WIRE_PER_PAYLOAD]
     };
@@ -50,7 +50,7 @@ fn two_flows_share_and_one_goes_on_alone() {
     // While two hosts send over it, half of it is lost.
     near(ended(&model(0.5)), [4.0, 5.0]);
     // Both are late by the latency, once.
-    let late = run(&tree, &traffic, &Model { latency: 0.5, ..exact() }).unwrap();
+    let late = run(&tree, &traffic, &SimulationModel { latency: 0.5, ..exact() }).unwrap();
     assert!((late.seconds() - 3.0 * WIRE_PER_PAYLOAD - 0.5).abs() < 1e-9);
 }
 
@@ -60,7 +60,7 @@ fn who_is_held_elsewhere_leaves_the_rest_to_others() {
     let tree = topology(
         "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: a}}\nlinks: [{a: a, b: b, rate: 100M}]",
     );
-    let mut traffic = Traffic::new();
+    let mut traffic = SimulatedTraffic::new();
     traffic.send(0, 2, Bytes(SECOND.0 / 10));
     traffic.send(0, 3, Bytes(SECOND.0 / 10 * 9));
     let timeline = run(&tree, &traffic, &exact()).unwrap();
@@ -70,15 +70,15 @@ fn who_is_held_elsewhere_leaves_the_rest_to_others() {
 #[test]
 fn waits_tokens_and_barriers_take_their_time() {
     let tree = star(&[4]);
-    let mut traffic = Traffic::new();
+    let mut traffic = SimulatedTraffic::new();
     let first = traffic.send(0, 1, SECOND);
     let second = traffic.send(2, 3, SECOND);
     let barrier = traffic.barrier();
     let third = traffic.send(0, 1, Bytes(0));
-    traffic.wait(first, second, Wait::Token);
-    traffic.wait(second, barrier, Wait::Order);
-    traffic.wait(barrier, third, Wait::Order);
-    let timeline = run(&tree, &traffic, &Model { token: 0.25, latency: 0.125, ..exact() }).unwrap();
+    traffic.wait(first, second, WaitKind::Token);
+    traffic.wait(second, barrier, WaitKind::Order);
+    traffic.wait(barrier, third, WaitKind::Order);
+    let timeline = run(&tree, &traffic, &SimulationModel { token: 0.25, latency: 0.125, ..exact() }).unwrap();
     let w = WIRE_PER_PAYLOAD;
     let expected = [w + 0.125, 2.0 * w + 0.5, 2.0 * w + 1.0, 2.0 * w + 1.125];
     assert!(timeline.ended.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{timeline:?} {expected:?}");
@@ -86,10 +86,10 @@ fn waits_tokens_and_barriers_take_their_time() {
 
 #[test]
 fn a_circle_of_waits_is_an_error() {
-    let mut traffic = Traffic::new();
+    let mut traffic = SimulatedTraffic::new();
     let (a, b) = (traffic.send(0, 1, BLOCK), traffic.send(1, 0, BLOCK));
-    traffic.wait(a, b, Wait::Token);
-    traffic.wait(b, a, Wait::Token);
+    traffic.wait(a, b, WaitKind::Token);
+    traffic.wait(b, a, WaitKind::Token);
     let error = run(&star(&[2]), &traffic, &exact()).unwrap_err();
     assert_eq!(error.left, 2);
     assert!(error.to_string().starts_with("message \"n0\" -> \"n1\": waits for what comes after it"), "{error}");
@@ -98,7 +98,7 @@ fn a_circle_of_waits_is_an_error() {
 #[test]
 fn one_host_takes_no_time() {
     let tree = star(&[1]);
-    for library in Library::ALL {
+    for library in LibraryAlgorithm::ALL {
         for traffic in [alltoall(library, 1, BLOCK), libraries::allgather(library, 1, BLOCK)].into_iter().flatten() {
             assert_eq!(seconds(&tree, &traffic, &exact()), 0.0);
         }
@@ -110,11 +110,11 @@ fn one_host_takes_no_time() {
 fn a_measured_gamma_comes_back_from_a_direct_exchange() {
     let tree = star(&[12]);
     for gamma in [1.0, 2.0, 4.36] {
-        let model = model(Model::penalty_of_gamma(gamma));
-        let ratio = seconds(&tree, &alltoall(Library::Linear, 12, BLOCK).unwrap(), &model) / payload_bound_seconds(&tree, BLOCK);
+        let model = model(SimulationModel::penalty_of_gamma(gamma));
+        let ratio = seconds(&tree, &alltoall(LibraryAlgorithm::Linear, 12, BLOCK).unwrap(), &model) / payload_bound_seconds(&tree, BLOCK);
         assert!((ratio / gamma - 1.0).abs() < 1e-6, "{gamma}: {ratio}");
     }
-    assert_eq!(Model::penalty_of_gamma(0.9), 0.0);
+    assert_eq!(SimulationModel::penalty_of_gamma(0.9), 0.0);
 }
 
 proptest! {
@@ -122,7 +122,7 @@ proptest! {
     #[test]
     fn nothing_beats_the_bound_and_every_run_is_the_same(tree in any_tree(2..=24), penalty in 0.0..0.8f64) {
         let (n, bound) = (tree.hosts(), payload_bound_seconds(&tree, BLOCK));
-        for library in [Library::Linear, Library::Pairwise, Library::Ring] {
+        for library in [LibraryAlgorithm::Linear, LibraryAlgorithm::Pairwise, LibraryAlgorithm::Ring] {
             if let Some(traffic) = alltoall(library, n, BLOCK) {
                 let timeline = run(&tree, &traffic, &model(penalty)).unwrap();
                 prop_assert!(timeline.seconds() >= bound * (1.0 - 1e-9), "{}: {} < {bound}", library, timeline.seconds());
@@ -130,7 +130,7 @@ proptest! {
             }
         }
         let bound = allgather_bound_seconds(&tree, BLOCK);
-        for library in Library::ALL {
+        for library in LibraryAlgorithm::ALL {
             if let Some(traffic) = libraries::allgather(library, n, BLOCK) {
                 prop_assert!(seconds(&tree, &traffic, &model(penalty)) >= bound * (1.0 - 1e-9), "{}", library);
             }
@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn a_synchronized_schedule_takes_its_bound_whatever_congestion_costs(tree in any_tree(2..=24), penalty in 0.0..0.8f64) {
         for sync in [SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier] {
-            let ratio = planned(&tree, Algorithm::Aapc, sync, &model(penalty));
+            let ratio = planned(&tree, AlltoallAlgorithm::Aapc, sync, &model(penalty));
             prop_assert!((ratio - 1.0).abs() < 1e-6, "{}: {ratio}", sync);
         }
         let ring = schedules::allgather::plan(&tree).ring;
@@ -150,8 +150,8 @@ proptest! {
 
     #[test]
     fn coarser_time_is_longer_by_little(tree in any_tree(2..=16)) {
-        let traffic = alltoall(Library::Ring, tree.hosts(), BLOCK).unwrap();
-        let (fine, coarse) = (seconds(&tree, &traffic, &exact()), seconds(&tree, &traffic, &Model::default()));
+        let traffic = alltoall(LibraryAlgorithm::Ring, tree.hosts(), BLOCK).unwrap();
+        let (fine, coarse) = (seconds(&tree, &traffic, &exact()), seconds(&tree, &traffic, &SimulationModel::default()));
         prop_assert!((coarse / fine - 1.0).abs() < 0.05, "{fine} {coarse}");
     }
 }
@@ -166,13 +166,13 @@ fn groups(groups: usize, hosts: usize, trunk: &str) -> Tree {
 }
 
 /// Each host to the next one, the one after, and so on, without waiting for what it receives.
-fn rotation(hosts: u32) -> Traffic {
-    let mut traffic = Traffic::new();
+fn rotation(hosts: u32) -> SimulatedTraffic {
+    let mut traffic = SimulatedTraffic::new();
     for src in 0..hosts {
         for k in 1..hosts {
             let step = traffic.send(src, (src + k) % hosts, BLOCK);
             if k > 1 {
-                traffic.wait(step - 1, step, Wait::Order);
+                traffic.wait(step - 1, step, WaitKind::Order);
             }
         }
     }
@@ -191,22 +191,22 @@ fn congestion_is_what_rotation_loses_by_and_a_schedule_does_not() {
     within("rotation", rotated(&slow, 0.0), 1.0, 1.02);
     within("rotation, half lost", rotated(&slow, 0.5), 1.98, 2.05);
     within("rotation, three fifths lost", rotated(&slow, 0.6), 2.46, 2.56);
-    within("schedule, half lost", planned(&slow, Algorithm::Aapc, SyncKind::Receiver, &model(0.5)), 1.0 - 1e-9, 1.0 + 1e-6);
-    within("no synchronization", planned(&slow, Algorithm::Aapc, SyncKind::None, &model(0.0)), 1.08, 1.15);
-    within("no synchronization, half lost", planned(&slow, Algorithm::Aapc, SyncKind::None, &model(0.5)), 1.9, 2.3);
+    within("schedule, half lost", planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::Receiver, &model(0.5)), 1.0 - 1e-9, 1.0 + 1e-6);
+    within("no synchronization", planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::None, &model(0.0)), 1.08, 1.15);
+    within("no synchronization, half lost", planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::None, &model(0.5)), 1.9, 2.3);
     let fast = groups(4, 16, "10G");
     within("rotation, fast trunks", rotated(&fast, 0.0), 1.1, 1.2);
     within("rotation, fast trunks, half lost", rotated(&fast, 0.5), 2.1, 2.2);
     // 77 phases where 76.8 would do.
-    within("schedule, fast trunks", planned(&fast, Algorithm::Capacity, SyncKind::Receiver, &model(0.5)), 1.0, 1.003);
-    within("no synchronization, fast trunks", planned(&fast, Algorithm::Capacity, SyncKind::None, &model(0.0)), 1.0, 1.8);
+    within("schedule, fast trunks", planned(&fast, AlltoallAlgorithm::Capacity, SyncKind::Receiver, &model(0.5)), 1.0, 1.003);
+    within("no synchronization, fast trunks", planned(&fast, AlltoallAlgorithm::Capacity, SyncKind::None, &model(0.0)), 1.0, 1.8);
 }
 
 #[test]
 fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
     let tree = groups(4, 8, "1G");
     let message =
-        payload_bound_seconds(&tree, BLOCK) / schedules::bound::bound(&tree, &schedules::capacities::Capacities::unit(&tree)).phases as f64;
-    let ratio = planned(&tree, Algorithm::Aapc, SyncKind::Receiver, &Model { token: message / 10.0, ..Model::default() });
+        payload_bound_seconds(&tree, BLOCK) / schedules::bound::bound(&tree, &schedules::capacities::EdgeCapacities::unit(&tree)).phases as f64;
+    let ratio = planned(&tree, AlltoallAlgorithm::Aapc, SyncKind::Receiver, &SimulationModel { token: message / 10.0, ..SimulationModel::default() });
     assert!((1.08..1.12).contains(&ratio), "{ratio}");
 }

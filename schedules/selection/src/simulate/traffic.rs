@@ -2,11 +2,11 @@
 use inventory::Bytes;
 
 /// Number of a message or barrier in its [`Traffic`], in the order they were added.
-pub type Step = u32;
+pub type StepNumber = u32;
 
 /// How a step learns that the one it waits for is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum WaitKind {
     /// At once: both are the same host's affair, or what was sent is what is sent on.
     Order,
     /// Another host tells.
@@ -14,7 +14,7 @@ pub enum Wait {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum TrafficStep {
     Send { src: u32, dst: u32, bytes: u64 },
     Barrier,
 }
@@ -22,44 +22,44 @@ pub(super) enum What {
 /// Messages between hosts, barriers, and which of them wait for which. A message that waits for nothing starts at once; one
 /// from a host to itself, or without bytes, takes no more than its latency.
 #[derive(Debug, Clone, Default)]
-pub struct Traffic {
-    pub(super) steps: Vec<What>,
+pub struct SimulatedTraffic {
+    pub(super) steps: Vec<TrafficStep>,
     /// After, before, how.
-    waits: Vec<(Step, Step, Wait)>,
+    waits: Vec<(StepNumber, StepNumber, WaitKind)>,
 }
 
 /// For every step those that wait for it.
-pub(super) struct Successors {
+pub(super) struct StepSuccessors {
     first: Vec<u32>,
-    pub(super) steps: Vec<(Step, Wait)>,
+    pub(super) steps: Vec<(StepNumber, WaitKind)>,
 }
 
-impl Successors {
-    pub(super) fn of(&self, step: Step) -> std::ops::Range<usize> {
+impl StepSuccessors {
+    pub(super) fn of(&self, step: StepNumber) -> std::ops::Range<usize> {
         self.first[step as usize] as usize..self.first[step as usize + 1] as usize
     }
 }
 
-impl Traffic {
+impl SimulatedTraffic {
     /// Nothing yet.
     pub fn new() -> Self {
-        Traffic::default()
+        SimulatedTraffic::default()
     }
 
     /// Adds a message.
-    pub fn send(&mut self, src: u32, dst: u32, bytes: Bytes) -> Step {
-        self.steps.push(What::Send { src, dst, bytes: bytes.0 });
-        self.steps.len() as Step - 1
+    pub fn send(&mut self, src: u32, dst: u32, bytes: Bytes) -> StepNumber {
+        self.steps.push(TrafficStep::Send { src, dst, bytes: bytes.0 });
+        self.steps.len() as StepNumber - 1
     }
 
     /// Adds a barrier: it waits for what it is told to, and takes [`super::Model::token`] for each of its log2(hosts) rounds.
-    pub fn barrier(&mut self) -> Step {
-        self.steps.push(What::Barrier);
-        self.steps.len() as Step - 1
+    pub fn barrier(&mut self) -> StepNumber {
+        self.steps.push(TrafficStep::Barrier);
+        self.steps.len() as StepNumber - 1
     }
 
     /// `before` does not start until `after` is over.
-    pub fn wait(&mut self, after: Step, before: Step, how: Wait) {
+    pub fn wait(&mut self, after: StepNumber, before: StepNumber, how: WaitKind) {
         self.waits.push((after, before, how));
     }
 
@@ -74,17 +74,17 @@ impl Traffic {
         count
     }
 
-    pub(super) fn successors(&self) -> Successors {
+    pub(super) fn successors(&self) -> StepSuccessors {
         let mut first = vec![0u32; self.steps.len() + 2];
         self.waits.iter().for_each(|&(after, ..)| first[after as usize + 2] += 1);
         (1..first.len()).for_each(|i| first[i] += first[i - 1]);
-        let mut steps = vec![(0, Wait::Order); self.waits.len()];
+        let mut steps = vec![(0, WaitKind::Order); self.waits.len()];
         for &(after, before, how) in &self.waits {
             let place = &mut first[after as usize + 1];
             steps[*place as usize] = (before, how);
             *place += 1;
         }
         first.pop();
-        Successors { first, steps }
+        StepSuccessors { first, steps }
     }
 }

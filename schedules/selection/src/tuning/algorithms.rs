@@ -1,12 +1,12 @@
 //! The algorithms that MPI libraries let one force, and how.
 //!
 //! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that `mpichversion`'s MPICH 4.0 documents.
-use super::{Algorithm, Run, Timing};
+use super::{LibraryTiming, TuningRun, CallTiming};
 use crate::table::{Collective, Mpi};
 
 /// Algorithms that are forced in one launch: one of each collective.
 #[derive(Debug)]
-pub struct Algorithms {
+pub struct ForcedAlgorithms {
     alltoall: &'static str,
     allgather: &'static str,
     /// Environment that forces them.
@@ -21,44 +21,44 @@ const MPICH_ALLGATHER: &str = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM";
 
 /// What the library takes by itself: without the runtime, too, so that the forced ones are compared with their like.
 pub const OWN: &str = "own choice";
-const UNFORCED: Algorithms = Algorithms { alltoall: OWN, allgather: OWN, environment: &[] };
+const UNFORCED: ForcedAlgorithms = ForcedAlgorithms { alltoall: OWN, allgather: OWN, environment: &[] };
 
-const OPEN_MPI: [Algorithms; 5] = [
+const OPEN_MPI: [ForcedAlgorithms; 5] = [
     UNFORCED,
-    Algorithms { alltoall: "linear", allgather: "bruck", environment: &[DYNAMIC, (OPEN_ALLTOALL, "1"), (OPEN_ALLGATHER, "2")] },
-    Algorithms {
+    ForcedAlgorithms { alltoall: "linear", allgather: "bruck", environment: &[DYNAMIC, (OPEN_ALLTOALL, "1"), (OPEN_ALLGATHER, "2")] },
+    ForcedAlgorithms {
         alltoall: "pairwise",
         allgather: "recursive doubling",
         environment: &[DYNAMIC, (OPEN_ALLTOALL, "2"), (OPEN_ALLGATHER, "3")],
     },
-    Algorithms { alltoall: "modified bruck", allgather: "ring", environment: &[DYNAMIC, (OPEN_ALLTOALL, "3"), (OPEN_ALLGATHER, "4")] },
-    Algorithms {
+    ForcedAlgorithms { alltoall: "modified bruck", allgather: "ring", environment: &[DYNAMIC, (OPEN_ALLTOALL, "3"), (OPEN_ALLGATHER, "4")] },
+    ForcedAlgorithms {
         alltoall: "linear with sync",
         allgather: "neighbor exchange",
         environment: &[DYNAMIC, (OPEN_ALLTOALL, "4"), (OPEN_ALLGATHER, "5")],
     },
 ];
 
-const MPICH: [Algorithms; 4] = [
+const MPICH: [ForcedAlgorithms; 4] = [
     UNFORCED,
-    Algorithms { alltoall: "brucks", allgather: "brucks", environment: &[(MPICH_ALLTOALL, "brucks"), (MPICH_ALLGATHER, "brucks")] },
-    Algorithms {
+    ForcedAlgorithms { alltoall: "brucks", allgather: "brucks", environment: &[(MPICH_ALLTOALL, "brucks"), (MPICH_ALLGATHER, "brucks")] },
+    ForcedAlgorithms {
         alltoall: "scattered",
         allgather: "recursive_doubling",
         environment: &[(MPICH_ALLTOALL, "scattered"), (MPICH_ALLGATHER, "recursive_doubling")],
     },
-    Algorithms { alltoall: "pairwise", allgather: "ring", environment: &[(MPICH_ALLTOALL, "pairwise"), (MPICH_ALLGATHER, "ring")] },
+    ForcedAlgorithms { alltoall: "pairwise", allgather: "ring", environment: &[(MPICH_ALLTOALL, "pairwise"), (MPICH_ALLGATHER, "ring")] },
 ];
 
 /// Those of a library.
-pub fn of(mpi: Mpi) -> &'static [Algorithms] {
+pub fn of(mpi: Mpi) -> &'static [ForcedAlgorithms] {
     match mpi {
         Mpi::OpenMpi => &OPEN_MPI,
         Mpi::Mpich => &MPICH,
     }
 }
 
-impl Algorithms {
+impl ForcedAlgorithms {
     /// The algorithm of a collective, as the library calls it.
     pub fn name(&self, collective: Collective) -> &'static str {
         match collective {
@@ -88,7 +88,7 @@ pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
 
 /// At each size where another algorithm of the library beats the one it takes by itself by more than the noise, launched in the same way: the
 /// fastest such algorithm, and the time of the library's own choice.
-pub fn better(run: &Run, collective: Collective) -> Vec<(&Algorithm, &Timing)> {
+pub fn better(run: &TuningRun, collective: Collective) -> Vec<(&LibraryTiming, &CallTiming)> {
     let at = |block| {
         let here = || run.algorithms.iter().filter(move |a| a.collective == collective && a.timing.block == block);
         let own = here().find(|a| a.name == OWN).map(|a| &a.timing)?;

@@ -1,5 +1,5 @@
 //! From the times of calls that took turns to figures.
-use super::{Figure, Timing};
+use super::{WayTiming, CallTiming};
 use crate::table::{Collective, Way};
 use inventory::Bytes;
 
@@ -20,18 +20,18 @@ pub fn row(block: Bytes) -> u64 {
 
 /// Times of rows of calls, gathered over several launches.
 #[derive(Debug, Clone, Default)]
-pub struct Calls(Vec<Kind>);
+pub struct TimedCalls(Vec<CallTimes>);
 
 /// Calls of one collective with blocks of one size that went one way.
 #[derive(Debug, Clone)]
-struct Kind {
+struct CallTimes {
     collective: Collective,
     block: Bytes,
     way: Way,
     seconds: Vec<f64>,
 }
 
-impl Calls {
+impl TimedCalls {
     /// Adds the seconds a call of successive rows that went `ways` in turn. The first round does not count: connections are made then. Nor does
     /// a last round that is not whole, so that each way was measured as often, beside each other one.
     pub fn add(&mut self, collective: Collective, block: Bytes, ways: &[Way], seconds: &[f64]) {
@@ -40,16 +40,16 @@ impl Calls {
             if let Some(way) = turn(row, ways.len()).map(|turn| ways[turn]) {
                 match self.0.iter_mut().find(|kind| (kind.collective, kind.block, kind.way) == (collective, block, way)) {
                     Some(kind) => kind.seconds.push(seconds),
-                    None => self.0.push(Kind { collective, block, way, seconds: vec![seconds] }),
+                    None => self.0.push(CallTimes { collective, block, way, seconds: vec![seconds] }),
                 }
             }
         }
     }
 
     /// The figures, in the order they were first measured in; what was measured too rarely is left out.
-    pub fn figures(&self) -> Vec<Figure> {
+    pub fn figures(&self) -> Vec<WayTiming> {
         let figure =
-            |kind: &Kind| Some(Figure { collective: kind.collective, way: kind.way, timing: Timing::of(kind.block, &kind.seconds)? });
+            |kind: &CallTimes| Some(WayTiming { collective: kind.collective, way: kind.way, timing: CallTiming::of(kind.block, &kind.seconds)? });
         self.0.iter().filter_map(figure).collect()
     }
 }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn calls_are_sorted_by_turn_without_the_first_round_and_the_last_piece() {
         let ways = [Way::Native, "aapc".parse().unwrap()];
-        let mut calls = Calls::default();
+        let mut calls = TimedCalls::default();
         calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 2.0, 1.0, 1.0, 2.0, 7.0]);
         assert_eq!(calls.figures(), [], "two times are too few");
         calls.add(Collective::Alltoall, Bytes(8), &ways, &[90.0, 90.0, 2.0, 1.0]);

@@ -4,7 +4,7 @@
 //! falls on both, and a drift between pairs does not count as noise.
 //! Guarantee: [`Verdict::Holds`] and [`Verdict::Slower`] are said only where the ratio is on that side of the margin by twice its standard
 //! error.
-use super::{REPETITIONS, Timing, center};
+use super::{REPETITIONS, CallTiming, center};
 use crate::table::Collective;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ pub const MARGIN: f64 = 1.02;
 /// Calls with blocks of one size as they are tuned, against the library's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Comparison {
+pub struct TunedComparison {
     /// Which collective.
     pub collective: Collective,
     /// The library's own routine.
-    pub own: Timing,
+    pub own: CallTiming,
     /// The call as the runtime serves it.
-    pub tuned: Timing,
+    pub tuned: CallTiming,
     /// Median of how many times its partner each tuned call took, in millionths.
     pub ratio_ppm: u64,
     /// Standard error of that median, in millionths.
@@ -30,7 +30,7 @@ pub struct Comparison {
 
 /// What a comparison shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The tuned call was faster, by more than the noise.
     Faster,
     /// It is within the margin.
@@ -41,14 +41,14 @@ pub enum Verdict {
     Slower,
 }
 
-impl Comparison {
+impl TunedComparison {
     /// Of pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`] or times that are none.
-    pub fn of(collective: Collective, block: Bytes, pairs: &[(f64, f64)]) -> Option<Comparison> {
-        let side = |pick: fn(&(f64, f64)) -> f64| Timing::of(block, &pairs.iter().map(pick).collect::<Vec<_>>());
+    pub fn of(collective: Collective, block: Bytes, pairs: &[(f64, f64)]) -> Option<TunedComparison> {
+        let side = |pick: fn(&(f64, f64)) -> f64| CallTiming::of(block, &pairs.iter().map(pick).collect::<Vec<_>>());
         let (own, tuned) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
         let (ratio, error) = center(&pairs.iter().map(|(own, tuned)| tuned / own).collect::<Vec<_>>());
         let ppm = |ratio: f64| (ratio * 1e6).round() as u64;
-        (pairs.len() >= REPETITIONS).then_some(Comparison { collective, own, tuned, ratio_ppm: ppm(ratio), error_ppm: ppm(error) })
+        (pairs.len() >= REPETITIONS).then_some(TunedComparison { collective, own, tuned, ratio_ppm: ppm(ratio), error_ppm: ppm(error) })
     }
 
     /// How many times its partner a tuned call took.
@@ -62,13 +62,13 @@ impl Comparison {
     }
 
     /// What it shows.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> ComparisonVerdict {
         let noise = self.noise();
         match self.ratio() {
-            ratio if ratio + noise < 1.0 => Verdict::Faster,
-            ratio if ratio + noise <= MARGIN => Verdict::Holds,
-            ratio if ratio - noise > MARGIN => Verdict::Slower,
-            _ => Verdict::Open,
+            ratio if ratio + noise < 1.0 => ComparisonVerdict::Faster,
+            ratio if ratio + noise <= MARGIN => ComparisonVerdict::Holds,
+            ratio if ratio - noise > MARGIN => ComparisonVerdict::Slower,
+            _ => ComparisonVerdict::Open,
         }
     }
 }
@@ -77,33 +77,33 @@ impl Comparison {
 mod tests {
     use super::*;
 
-    fn verdict(ratios: &[f64]) -> Verdict {
+    fn verdict(ratios: &[f64]) -> ComparisonVerdict {
         // The machine slows down meanwhile: both calls of a pair alike.
         let pairs: Vec<(f64, f64)> = (1..).zip(ratios).map(|(i, ratio)| (f64::from(i), f64::from(i) * ratio)).collect();
-        Comparison::of(Collective::Alltoall, Bytes(8), &pairs).unwrap().verdict()
+        TunedComparison::of(Collective::Alltoall, Bytes(8), &pairs).unwrap().verdict()
     }
 
     #[test]
     fn what_is_beyond_the_noise_is_told_and_nothing_else() {
-        assert_eq!(verdict(&[0.9, 0.91, 0.89, 0.9, 0.9, 0.9]), Verdict::Faster);
-        assert_eq!(verdict(&[1.001, 1.0, 1.002, 0.999, 1.0, 1.001]), Verdict::Holds);
-        assert_eq!(verdict(&[1.05, 1.051, 1.049, 1.05, 1.05, 1.05]), Verdict::Slower);
-        assert_eq!(verdict(&[0.8, 1.3, 1.0, 0.7, 1.4]), Verdict::Open);
-        assert_eq!(verdict(&[1.02, 1.03, 1.01, 1.05, 0.99]), Verdict::Open, "at the margin");
-        assert!(Verdict::Holds < Verdict::Open && Verdict::Open < Verdict::Slower);
+        assert_eq!(verdict(&[0.9, 0.91, 0.89, 0.9, 0.9, 0.9]), ComparisonVerdict::Faster);
+        assert_eq!(verdict(&[1.001, 1.0, 1.002, 0.999, 1.0, 1.001]), ComparisonVerdict::Holds);
+        assert_eq!(verdict(&[1.05, 1.051, 1.049, 1.05, 1.05, 1.05]), ComparisonVerdict::Slower);
+        assert_eq!(verdict(&[0.8, 1.3, 1.0, 0.7, 1.4]), ComparisonVerdict::Open);
+        assert_eq!(verdict(&[1.02, 1.03, 1.01, 1.05, 0.99]), ComparisonVerdict::Open, "at the margin");
+        assert!(ComparisonVerdict::Holds < ComparisonVerdict::Open && ComparisonVerdict::Open < ComparisonVerdict::Slower);
     }
 
     #[test]
     fn one_call_that_was_held_up_changes_nothing() {
-        assert_eq!(verdict(&[1.0, 1.001, 40.0, 0.999, 1.0, 1.0, 1.0]), Verdict::Holds);
+        assert_eq!(verdict(&[1.0, 1.001, 40.0, 0.999, 1.0, 1.0, 1.0]), ComparisonVerdict::Holds);
     }
 
     #[test]
     fn medians_are_those_of_each_side() {
         let pairs = [(1.0, 2.0), (3.0, 3.0), (2.0, 2.0)];
-        let comparison = Comparison::of(Collective::Allgather, Bytes(8), &pairs).unwrap();
+        let comparison = TunedComparison::of(Collective::Allgather, Bytes(8), &pairs).unwrap();
         assert_eq!((comparison.own.seconds(), comparison.tuned.seconds(), comparison.ratio()), (2.0, 2.0, 1.0));
-        assert_eq!(Comparison::of(Collective::Allgather, Bytes(8), &pairs[..2]), None);
-        assert_eq!(Comparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]), None);
+        assert_eq!(TunedComparison::of(Collective::Allgather, Bytes(8), &pairs[..2]), None);
+        assert_eq!(TunedComparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]), None);
     }
 }

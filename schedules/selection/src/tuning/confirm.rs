@@ -6,10 +6,10 @@
 //! ([`Verdict::Faster`]), and between two tried sizes only where it did at both. Elsewhere the library's own routine is back.
 //! Why: a way that takes turns with others follows other calls than in a job, and the fastest of many ways that are measured at once looks
 //! faster than it is.
-use super::Run;
-use super::comparison::{Comparison, Verdict};
-use super::ranges::Ranges;
-use crate::table::{Collective, Entry, Grounds, Table, Way};
+use super::TuningRun;
+use super::comparison::{TunedComparison, ComparisonVerdict};
+use super::ranges::DecisionRanges;
+use crate::table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -17,23 +17,23 @@ use std::collections::BTreeSet;
 /// A way of the table that was tried again at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trial {
+pub struct WayTrial {
     /// What the table took there.
     pub way: Way,
     /// How it did.
-    pub comparison: Comparison,
+    pub comparison: TunedComparison,
 }
 
-impl Trial {
+impl WayTrial {
     /// Whether the way may stay.
     pub fn confirms(&self) -> bool {
-        self.comparison.verdict() == Verdict::Faster
+        self.comparison.verdict() == ComparisonVerdict::Faster
     }
 }
 
 /// The sizes at which a table, reduced by [`Table::under`], goes another way than the library's own: those measured, and those from which
 /// on it says something new.
-pub fn sizes(run: &Run, table: &Table) -> BTreeSet<Bytes> {
+pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
     let of = |collective: Collective| {
         let from = table.entries(collective).iter().map(|entry| entry.from);
         let sizes = from.chain(run.sizes(collective));
@@ -43,19 +43,19 @@ pub fn sizes(run: &Run, table: &Table) -> BTreeSet<Bytes> {
 }
 
 /// What was compared of a table's calls, without those that were the library's own anyway.
-pub fn trials(compared: &[Comparison], table: &Table) -> Vec<Trial> {
-    let trial = |comparison: &Comparison| Trial { way: table.choose(comparison.collective, comparison.own.block), comparison: *comparison };
+pub fn trials(compared: &[TunedComparison], table: &DecisionTable) -> Vec<WayTrial> {
+    let trial = |comparison: &TunedComparison| WayTrial { way: table.choose(comparison.collective, comparison.own.block), comparison: *comparison };
     compared.iter().map(trial).filter(|trial| trial.way != Way::Native).collect()
 }
 
 /// A collective's entries as its trials leave them. What nobody tried stays as it is.
-pub(super) fn entries(entries: &[Entry], collective: Collective, trials: &[Trial]) -> Vec<Entry> {
-    let mut trials: Vec<&Trial> = trials.iter().filter(|trial| trial.comparison.collective == collective).collect();
+pub(super) fn entries(entries: &[DecisionEntry], collective: Collective, trials: &[WayTrial]) -> Vec<DecisionEntry> {
+    let mut trials: Vec<&WayTrial> = trials.iter().filter(|trial| trial.comparison.collective == collective).collect();
     trials.sort_by_key(|trial| trial.comparison.own.block);
     let refuted = |at: Bytes| trials.iter().any(|trial| trial.comparison.own.block == at && !trial.confirms());
     let confirmed =
         |at: Bytes, way: Way| trials.iter().any(|trial| trial.comparison.own.block == at && trial.way == way && trial.confirms());
-    let mut ranges = Ranges(Vec::new());
+    let mut ranges = DecisionRanges(Vec::new());
     for (entry, next) in entries.iter().zip(entries.iter().skip(1).map(Some).chain([None])) {
         let tried = trials.iter().map(|trial| trial.comparison.own.block);
         let within = tried.filter(|block| *block > entry.from && next.is_none_or(|next| *block < next.from));
@@ -64,13 +64,13 @@ pub(super) fn entries(entries: &[Entry], collective: Collective, trials: &[Trial
             let end = points.get(at + 1).copied().or(next.map(|next| next.from));
             let (way, grounds) = match (entry.way, entry.grounds) {
                 (Way::Native, grounds) => (Way::Native, grounds),
-                _ if refuted(from) => (Way::Native, Grounds::Unconfirmed),
-                (way, Grounds::Measured | Grounds::Modelled) if confirmed(from, way) => (way, Grounds::Confirmed),
+                _ if refuted(from) => (Way::Native, DecisionGrounds::Unconfirmed),
+                (way, DecisionGrounds::Measured | DecisionGrounds::Modelled) if confirmed(from, way) => (way, DecisionGrounds::Confirmed),
                 other => other,
             };
             ranges.add(from, way, grounds);
             if way != Way::Native && end.is_some_and(&refuted) {
-                ranges.add(Bytes(from.0.saturating_add(1)), Way::Native, Grounds::Unconfirmed);
+                ranges.add(Bytes(from.0.saturating_add(1)), Way::Native, DecisionGrounds::Unconfirmed);
             }
         }
     }
@@ -80,23 +80,23 @@ pub(super) fn entries(entries: &[Entry], collective: Collective, trials: &[Trial
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Grounds::{Confirmed, Elsewhere, Measured, Modelled, Stale, Unconfirmed};
+    use DecisionGrounds::{Confirmed, Elsewhere, Measured, Modelled, Stale, Unconfirmed};
 
-    fn trial(block: u64, way: &str, ratio: f64) -> Trial {
+    fn trial(block: u64, way: &str, ratio: f64) -> WayTrial {
         let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();
-        Trial { way: way.parse().unwrap(), comparison: Comparison::of(Collective::Alltoall, Bytes(block), &pairs).unwrap() }
+        WayTrial { way: way.parse().unwrap(), comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &pairs).unwrap() }
     }
 
-    fn table(list: &[(u64, &str, Grounds)]) -> Vec<Entry> {
-        list.iter().map(|&(from, way, grounds)| Entry { from: Bytes(from), way: way.parse().unwrap(), mpi: None, grounds }).collect()
+    fn table(list: &[(u64, &str, DecisionGrounds)]) -> Vec<DecisionEntry> {
+        list.iter().map(|&(from, way, grounds)| DecisionEntry { from: Bytes(from), way: way.parse().unwrap(), mpi: None, grounds }).collect()
     }
 
-    fn left(list: &[(u64, &str, Grounds)], trials: &[Trial]) -> Vec<(u64, String, Grounds)> {
+    fn left(list: &[(u64, &str, DecisionGrounds)], trials: &[WayTrial]) -> Vec<(u64, String, DecisionGrounds)> {
         let left = entries(&table(list), Collective::Alltoall, trials);
         left.iter().map(|entry| (entry.from.0, entry.way.to_string(), entry.grounds)).collect()
     }
 
-    fn said(list: &[(u64, &str, Grounds)]) -> Vec<(u64, String, Grounds)> {
+    fn said(list: &[(u64, &str, DecisionGrounds)]) -> Vec<(u64, String, DecisionGrounds)> {
         list.iter().map(|&(from, way, grounds)| (from, way.to_owned(), grounds)).collect()
     }
 
@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn what_the_noise_hides_is_not_confirmed() {
         let pairs = [(1.0, 0.6), (1.0, 1.4), (1.0, 0.9), (1.0, 0.7), (1.0, 1.2)];
-        let comparison = Comparison::of(Collective::Alltoall, Bytes(10), &pairs).unwrap();
-        let noisy = Trial { comparison, ..trial(10, "aapc", 1.0) };
+        let comparison = TunedComparison::of(Collective::Alltoall, Bytes(10), &pairs).unwrap();
+        let noisy = WayTrial { comparison, ..trial(10, "aapc", 1.0) };
         assert!(comparison.ratio() < 1.0 && !noisy.confirms());
         assert_eq!(left(&[(10, "aapc", Measured)], &[noisy]), said(&[(10, "native", Unconfirmed)]));
     }
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn only_what_is_not_the_librarys_own_is_tried() {
         let table =
-            Table { alltoall: table(&[(0, "native", Elsewhere), (20, "aapc", Measured), (40, "native", Measured)]), ..Table::default() }
-                .under(crate::table::Mpi::Mpich);
+            DecisionTable { alltoall: table(&[(0, "native", Elsewhere), (20, "aapc", Measured), (40, "native", Measured)]), ..DecisionTable::default() }
+                .for_mpi(crate::table::Mpi::Mpich);
         let compared = [10, 20, 40].map(|block| trial(block, "native", 0.9).comparison);
         let trials = trials(&compared, &table);
         assert_eq!(

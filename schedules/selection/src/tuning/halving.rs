@@ -7,19 +7,19 @@
 //! by how close they came to the fastest where they came closest, and at least [`LEAST`].
 //! Cost: O(figures²).
 //! Deviations: there, one best arm is sought; here, one for each size, so more than half may stay.
-use super::Figure;
+use super::WayTiming;
 use crate::table::{Collective, Way};
 
 /// Fewer ways of a collective are all measured on.
 pub const LEAST: usize = 3;
 
 /// Those of `ways` that are measured on, in their order.
-pub fn kept(figures: &[Figure], ways: &[Way]) -> Vec<Way> {
+pub fn kept(figures: &[WayTiming], ways: &[Way]) -> Vec<Way> {
     let stay: Vec<Way> = [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(|c| best(figures, ways, c)).collect();
     ways.iter().copied().filter(|way| *way == Way::Native || stay.contains(way)).collect()
 }
 
-fn best(figures: &[Figure], ways: &[Way], collective: Collective) -> Vec<Way> {
+fn best(figures: &[WayTiming], ways: &[Way], collective: Collective) -> Vec<Way> {
     let own = |way: &&Way| **way != Way::Native && way.serves(collective);
     let mut shares: Vec<(Way, f64)> = ways.iter().filter(own).map(|&way| (way, share(figures, ways, collective, way))).collect();
     shares.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -29,8 +29,8 @@ fn best(figures: &[Figure], ways: &[Way], collective: Collective) -> Vec<Way> {
 }
 
 /// The least multiple of the fastest way's time that a way took, over all sizes; without limit where it was not measured.
-fn share(figures: &[Figure], ways: &[Way], collective: Collective, way: Way) -> f64 {
-    let of = |f: &&Figure| f.collective == collective && f.way != Way::Native && ways.contains(&f.way);
+fn share(figures: &[WayTiming], ways: &[Way], collective: Collective, way: Way) -> f64 {
+    let of = |f: &&WayTiming| f.collective == collective && f.way != Way::Native && ways.contains(&f.way);
     let own = figures.iter().filter(of).filter(|f| f.way == way);
     let shares = own.filter_map(|own| {
         let there = figures.iter().filter(of).filter(|f| f.timing.block == own.timing.block);
@@ -42,7 +42,7 @@ fn share(figures: &[Figure], ways: &[Way], collective: Collective, way: Way) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::Timing;
+    use crate::tuning::CallTiming;
     use inventory::Bytes;
 
     fn ways(names: &[&str]) -> Vec<Way> {
@@ -50,11 +50,11 @@ mod tests {
     }
 
     /// Each way's medians at 1, 2, 3... octets.
-    fn figures(medians: &[(&str, &[u64])]) -> Vec<Figure> {
+    fn figures(medians: &[(&str, &[u64])]) -> Vec<WayTiming> {
         let figure = |name: &str, block: u64, median_ns: u64| {
             let way: Way = name.parse().unwrap();
             let collective = if way.serves(Collective::Alltoall) { Collective::Alltoall } else { Collective::Allgather };
-            Figure { collective, way, timing: Timing { block: Bytes(block), median_ns, error_ns: 1, times: 9 } }
+            WayTiming { collective, way, timing: CallTiming { block: Bytes(block), median_ns, error_ns: 1, times: 9 } }
         };
         medians.iter().flat_map(|&(name, medians)| (1..).zip(medians).map(move |(block, &ns)| figure(name, block, ns))).collect()
     }

@@ -23,10 +23,10 @@ pub mod session;
 #[cfg(test)]
 mod tests;
 
-pub use collect::{Calls, row, turn};
-pub use place::{Bounds, Place};
+pub use collect::{TimedCalls, row, turn};
+pub use place::{PayloadBounds, MeasuredPlace};
 
-use crate::table::{Collective, Entry, Grounds, Mpi, Table, Way};
+use crate::table::{Collective, DecisionEntry, DecisionGrounds, Mpi, DecisionTable, Way};
 use inventory::tree::Tree;
 use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};
@@ -41,15 +41,15 @@ const MOST_FIGURES: usize = 4096;
 /// What was measured, the last run for each MPI library. Empty where nobody has.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tuning {
+pub struct TuningRuns {
     /// At most one for each library.
-    pub runs: Vec<Run>,
+    pub runs: Vec<TuningRun>,
 }
 
 /// One run of `heddle tune`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub struct TuningRun {
     /// When it ended.
     pub at: Millis,
     /// Under which library.
@@ -59,26 +59,26 @@ pub struct Run {
     /// The epoch whose schedules were measured.
     pub epoch: u64,
     /// Where.
-    pub place: Place,
+    pub place: MeasuredPlace,
     /// Messages between two hosts, one way.
-    pub pingpong: Vec<Timing>,
+    pub pingpong: Vec<CallTiming>,
     /// Every way at every size.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<WayTiming>,
     /// What ways took that were left out of later launches, because others were faster at every size. The table asks for none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub early: Vec<Figure>,
+    pub early: Vec<WayTiming>,
     /// How the ways of the table did that follows from these figures, each call beside one of the library's own; empty where it was not tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trials: Vec<confirm::Trial>,
+    pub trials: Vec<confirm::WayTrial>,
     /// What the library's own algorithms took, each forced. No table asks for them: an operator may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub algorithms: Vec<Algorithm>,
+    pub algorithms: Vec<LibraryTiming>,
 }
 
 /// How long calls with blocks of one size took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Timing {
+pub struct CallTiming {
     /// Bytes a rank sends to each other one, or contributes.
     pub block: Bytes,
     /// Median, in nanoseconds.
@@ -93,25 +93,25 @@ pub struct Timing {
 /// The calls of a collective that went one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Figure {
+pub struct WayTiming {
     /// Which collective.
     pub collective: Collective,
     /// How it went.
     pub way: Way,
     /// How long it took.
-    pub timing: Timing,
+    pub timing: CallTiming,
 }
 
 /// The calls of a collective by an algorithm of the library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Algorithm {
+pub struct LibraryTiming {
     /// Which collective.
     pub collective: Collective,
     /// The algorithm, as the library calls it.
     pub name: String,
     /// How long it took.
-    pub timing: Timing,
+    pub timing: CallTiming,
 }
 
 /// A file that says nothing usable.
@@ -119,15 +119,15 @@ pub struct Algorithm {
 #[error("no measurements of heddle tune: {0}; run it again")]
 pub struct TuningError(pub String);
 
-impl Timing {
+impl CallTiming {
     /// Of the seconds of each call; `None` for fewer than [`REPETITIONS`] or a time that is none.
-    pub fn of(block: Bytes, seconds: &[f64]) -> Option<Timing> {
+    pub fn of(block: Bytes, seconds: &[f64]) -> Option<CallTiming> {
         if seconds.len() < REPETITIONS || seconds.iter().any(|s| !(s.is_finite() && *s > 0.0)) {
             return None;
         }
         let (center, error) = center(seconds);
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
-        Some(Timing { block, median_ns: ns(center), error_ns: ns(error), times: seconds.len() as u32 })
+        Some(CallTiming { block, median_ns: ns(center), error_ns: ns(error), times: seconds.len() as u32 })
     }
 
     /// Median, in seconds.
@@ -136,7 +136,7 @@ impl Timing {
     }
 
     /// Whether this took less time than the other, by more than twice the standard error of the difference.
-    pub fn is_faster_than(&self, other: &Timing) -> bool {
+    pub fn is_faster_than(&self, other: &CallTiming) -> bool {
         let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
         other.median_ns as f64 - self.median_ns as f64 > noise
     }
@@ -155,10 +155,10 @@ fn median(values: &mut [f64]) -> f64 {
     if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
 }
 
-impl Tuning {
+impl TuningRuns {
     /// The same with this run instead of the one under the same library.
     #[must_use]
-    pub fn with(mut self, run: Run) -> Tuning {
+    pub fn with(mut self, run: TuningRun) -> TuningRuns {
         self.runs.retain(|other| other.mpi != run.mpi);
         self.runs.push(run);
         self
@@ -166,14 +166,14 @@ impl Tuning {
 
     /// The decision table for a tree: what was measured there, or before harmless recabling; what the model says where the tree differs;
     /// [`Table::default`] under a library that was not measured.
-    pub fn table(&self, tree: &Tree) -> Table {
-        let mut table = Table::default();
+    pub fn table(&self, tree: &Tree) -> DecisionTable {
+        let mut table = DecisionTable::default();
         for run in &self.runs {
-            let ground = ranges::Ground::of(run, tree);
+            let ground = ranges::RunGrounds::of(run, tree);
             for (collective, entries) in [(Collective::Alltoall, &mut table.alltoall), (Collective::Allgather, &mut table.allgather)] {
                 *entries = leave_to_others(entries, run.mpi);
                 let measured = confirm::entries(&ranges::entries(run, collective, &ground), collective, &run.trials);
-                entries.extend(measured.into_iter().map(|range| Entry { mpi: Some(run.mpi), ..range }));
+                entries.extend(measured.into_iter().map(|range| DecisionEntry { mpi: Some(run.mpi), ..range }));
                 entries.sort_by_key(|entry| (entry.from, entry.mpi));
             }
         }
@@ -189,11 +189,11 @@ impl Tuning {
     ///
     /// # Errors
     /// [`TuningError`] if it is anything else.
-    pub fn from_json(text: &[u8]) -> Result<Tuning, TuningError> {
+    pub fn from_json(text: &[u8]) -> Result<TuningRuns, TuningError> {
         if text.len() as u64 > MOST_BYTES {
             return Err(TuningError(format!("more than {MOST_BYTES} octets")));
         }
-        let tuning: Tuning = serde_json::from_slice(text).map_err(|e| TuningError(e.to_string()))?;
+        let tuning: TuningRuns = serde_json::from_slice(text).map_err(|e| TuningError(e.to_string()))?;
         let mut seen = Vec::new();
         for run in &tuning.runs {
             if seen.contains(&run.mpi) {
@@ -207,13 +207,13 @@ impl Tuning {
 }
 
 /// The entries without those under one library: each that holds under both becomes one of the other library, but the first.
-fn leave_to_others(entries: &[Entry], mpi: Mpi) -> Vec<Entry> {
+fn leave_to_others(entries: &[DecisionEntry], mpi: Mpi) -> Vec<DecisionEntry> {
     let other = if mpi == Mpi::OpenMpi { Mpi::Mpich } else { Mpi::OpenMpi };
     let kept = entries.iter().filter(|entry| entry.mpi != Some(mpi));
-    kept.map(|entry| Entry { mpi: if entry.from == Bytes(0) { None } else { Some(other) }, ..*entry }).collect()
+    kept.map(|entry| DecisionEntry { mpi: if entry.from == Bytes(0) { None } else { Some(other) }, ..*entry }).collect()
 }
 
-impl Run {
+impl TuningRun {
     fn check(&self) -> Result<(), String> {
         if self.figures.len() + self.early.len() + self.algorithms.len() + self.pingpong.len() + self.trials.len() > MOST_FIGURES {
             return Err(format!("more than {MOST_FIGURES} figures"));
@@ -233,13 +233,13 @@ impl Run {
     }
 
     /// A way's timing at a measured size.
-    pub fn timing(&self, collective: Collective, way: Way, block: Bytes) -> Option<&Timing> {
-        let of = |f: &&Figure| f.collective == collective && f.way == way && f.timing.block == block;
+    pub fn timing(&self, collective: Collective, way: Way, block: Bytes) -> Option<&CallTiming> {
+        let of = |f: &&WayTiming| f.collective == collective && f.way == way && f.timing.block == block;
         self.figures.iter().find(of).map(|f| &f.timing)
     }
 
     /// What applies to a tree: the measurements as they are, or what the model makes of them.
-    pub fn grounds(&self, tree: &Tree) -> Grounds {
-        ranges::Ground::of(self, tree).grounds
+    pub fn grounds(&self, tree: &Tree) -> DecisionGrounds {
+        ranges::RunGrounds::of(self, tree).grounds
     }
 }

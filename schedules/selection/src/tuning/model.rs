@@ -2,29 +2,29 @@
 //!
 //! Source: [`crate::signature`], with the bottleneck edge in the place of its link: an octet takes what it takes at the payload bound, and
 //! gamma says how many times that a way needs. So a signature can be carried to another tree, whose bound is known.
-use super::{Place, Run, Timing};
-use crate::signature::{self, Estimate, PingPong, Refusal, Sample, Signature};
+use super::{MeasuredPlace, TuningRun, CallTiming};
+use crate::signature::{self, ParameterEstimate, PingPongFit, FitRefusal, TimeSample, ContentionSignature};
 use crate::table::{Collective, Way};
 use inventory::Bytes;
 
 /// Every way's signature.
-pub(super) struct Model {
+pub(super) struct ContentionModel {
     ranks: u64,
-    ways: Vec<(Way, Signature, f64)>,
+    ways: Vec<(Way, ContentionSignature, f64)>,
 }
 
-impl Model {
+impl ContentionModel {
     /// Fitted to a run, and carried to `place`.
     ///
     /// # Errors
     /// [`Refusal`] where the messages between two hosts, or the library's own routine, cannot be fitted; a way that cannot is left out.
-    pub(super) fn fit(run: &Run, collective: Collective, place: &Place) -> Result<Model, Refusal> {
+    pub(super) fn fit(run: &TuningRun, collective: Collective, place: &MeasuredPlace) -> Result<ContentionModel, FitRefusal> {
         let link = signature::ping_pong(&samples(run.pingpong.iter()))?;
-        let octet = |place: &Place| {
+        let octet = |place: &MeasuredPlace| {
             let peers = place.hosts.len().saturating_sub(1).max(1) as f64;
             place.bounds.seconds_per_octet(collective) / peers
         };
-        let link = PingPong { alpha: link.alpha, beta: Estimate::exact(octet(&run.place)), covariance: 0.0 };
+        let link = PingPongFit { alpha: link.alpha, beta: ParameterEstimate::exact(octet(&run.place)), covariance: 0.0 };
         let mut found: Vec<Way> = run.figures.iter().filter(|f| f.collective == collective).map(|f| f.way).collect();
         found.sort_by_key(|way| way.to_string());
         found.dedup();
@@ -32,12 +32,12 @@ impl Model {
         for way in found {
             let of = run.figures.iter().filter(|f| f.collective == collective && f.way == way).map(|f| &f.timing);
             match signature::fit(run.place.hosts.len() as u64, &link, &samples(of)) {
-                Ok(fit) => ways.push((way, Signature { beta: octet(place), ..fit.signature }, fit.worst)),
+                Ok(fit) => ways.push((way, ContentionSignature { beta: octet(place), ..fit.signature }, fit.worst)),
                 Err(refusal) if way == Way::Native => return Err(refusal),
                 Err(_) => {}
             }
         }
-        Ok(Model { ranks: place.hosts.len() as u64, ways })
+        Ok(ContentionModel { ranks: place.hosts.len() as u64, ways })
     }
 
     /// The fastest of these ways that beats the library's own by more than the model was wrong where it could be checked.
@@ -55,8 +55,8 @@ impl Model {
     }
 }
 
-fn samples<'a>(timings: impl Iterator<Item = &'a Timing>) -> Vec<Sample> {
+fn samples<'a>(timings: impl Iterator<Item = &'a CallTiming>) -> Vec<TimeSample> {
     // Calls that agree to the clock's last digit are not certain without limit.
-    let error = |t: &Timing| (t.error_ns as f64 / 1e9).max(1e-3 * t.seconds());
-    timings.map(|t| Sample { size: t.block, seconds: t.seconds(), error: error(t) }).collect()
+    let error = |t: &CallTiming| (t.error_ns as f64 / 1e9).max(1e-3 * t.seconds());
+    timings.map(|t| TimeSample { size: t.block, seconds: t.seconds(), error: error(t) }).collect()
 }

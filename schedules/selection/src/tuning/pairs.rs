@@ -1,6 +1,6 @@
 //! Calls beside the library's own: gathered over launches in which every other row of calls goes past the runtime.
-use super::comparison::{Comparison, Verdict};
-use crate::table::{Collective, Table};
+use super::comparison::{TunedComparison, ComparisonVerdict};
+use crate::table::{Collective, DecisionTable};
 use inventory::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,13 @@ impl CallPairs {
     }
 
     /// A comparison for each collective and size with enough pairs.
-    pub fn compared(&self) -> Vec<Comparison> {
-        self.0.iter().filter_map(|((collective, block), pairs)| Comparison::of(*collective, *block, pairs)).collect()
+    pub fn compared(&self) -> Vec<TunedComparison> {
+        self.0.iter().filter_map(|((collective, block), pairs)| TunedComparison::of(*collective, *block, pairs)).collect()
     }
 }
 
 /// The sizes at which a table's promise is checked: those asked for, those from which on the table goes another way, and a small one.
-pub fn sizes(asked: &[Bytes], table: &Table) -> BTreeSet<Bytes> {
+pub fn sizes(asked: &[Bytes], table: &DecisionTable) -> BTreeSet<Bytes> {
     let entries = [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(|collective| table.entries(collective));
     asked.iter().copied().chain(entries.map(|entry| entry.from).filter(|from| from.0 > 0)).chain([SMALL]).collect()
 }
@@ -45,9 +45,9 @@ pub enum PromiseCheck {
 
 impl PromiseCheck {
     /// What the comparisons come to.
-    pub fn of(compared: &[Comparison]) -> PromiseCheck {
+    pub fn of(compared: &[TunedComparison]) -> PromiseCheck {
         let count = |verdict| compared.iter().filter(|comparison| comparison.verdict() == verdict).count();
-        match (count(Verdict::Slower), count(Verdict::Open)) {
+        match (count(ComparisonVerdict::Slower), count(ComparisonVerdict::Open)) {
             (0, 0) => PromiseCheck::Kept,
             (0, open) => PromiseCheck::Open(open),
             (slower, _) => PromiseCheck::Broken(slower),
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_promise_is_checked_where_the_table_turns_and_where_blocks_are_small() {
-        let sizes = sizes(&[Bytes(1024)], &Table::default());
+        let sizes = sizes(&[Bytes(1024)], &DecisionTable::default());
         assert!(sizes.contains(&Bytes(8)) && sizes.contains(&Bytes(1024)) && !sizes.contains(&Bytes(0)), "{sizes:?}");
     }
 }

@@ -15,27 +15,27 @@ const BLOCK: Bytes = Bytes(1 << 20);
 /// Hosts, and the part of the tree between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct MeasuredPlace {
     /// The host of each rank, as the topology names it.
     pub hosts: Vec<String>,
     /// A digest of which hosts each cable separates from which, and at what rate: the same for two trees that no schedule can tell
     /// apart, whatever their switches are called.
     pub shape: String,
     /// What no call can stay below.
-    pub bounds: Bounds,
+    pub bounds: PayloadBounds,
 }
 
 /// Nanoseconds at the payload bound with blocks of 1 MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bounds {
+pub struct PayloadBounds {
     /// Of an all-to-all.
     pub alltoall_ns: u64,
     /// Of an allgather.
     pub allgather_ns: u64,
 }
 
-impl Bounds {
+impl PayloadBounds {
     /// Seconds at the bound that each octet of a block takes.
     pub fn seconds_per_octet(&self, collective: Collective) -> f64 {
         let ns = match collective {
@@ -46,18 +46,18 @@ impl Bounds {
     }
 
     /// Whether both are the same but for rounding.
-    fn are(&self, other: &Bounds) -> bool {
+    fn are(&self, other: &PayloadBounds) -> bool {
         let near = |a: u64, b: u64| a.abs_diff(b) <= a.max(b) / 1000;
         near(self.alltoall_ns, other.alltoall_ns) && near(self.allgather_ns, other.allgather_ns)
     }
 }
 
-impl Place {
+impl MeasuredPlace {
     /// Of ranks on these hosts of a tree; a domain after a host's name is left out, as MPI may say one.
     ///
     /// # Errors
     /// [`TreeError::Unknown`] for a host that is not in the tree.
-    pub fn of<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Place, TreeError> {
+    pub fn of<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<MeasuredPlace, TreeError> {
         let known = |name: &str| tree.host(name).or_else(|| tree.host(name.split('.').next().unwrap_or(name)));
         let number = |name: &S| known(name.as_ref()).ok_or_else(|| TreeError::Unknown(name.as_ref().to_owned()));
         let hosts = ranks.iter().map(|name| number(name).map(|n| tree.name(n).to_owned())).collect::<Result<Vec<_>, _>>()?;
@@ -67,21 +67,21 @@ impl Place {
         let between = tree.restrict(&distinct)?;
         let ranks: Vec<u32> = distinct.iter().map(|host| hosts.iter().filter(|h| *h == host).count() as u32).collect();
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
-        let bounds = Bounds {
+        let bounds = PayloadBounds {
             alltoall_ns: ns(bound::alltoall_seconds(&between, &ranks, BLOCK)),
             allgather_ns: ns(bound::allgather_seconds(&between, &ranks, BLOCK)),
         };
-        Ok(Place { shape: shape(&between, &ranks), hosts, bounds })
+        Ok(MeasuredPlace { shape: shape(&between, &ranks), hosts, bounds })
     }
 
     /// Whether a place has the same hosts, ranks and cables.
-    pub fn is(&self, other: &Place) -> bool {
+    pub fn is_same(&self, other: &MeasuredPlace) -> bool {
         self.shape == other.shape
     }
 
     /// Whether it has the same hosts, and other cables that change no bound.
-    pub fn is_like(&self, other: &Place) -> bool {
-        let sorted = |place: &Place| {
+    pub fn has_same_bounds(&self, other: &MeasuredPlace) -> bool {
+        let sorted = |place: &MeasuredPlace| {
             let mut hosts = place.hosts.clone();
             hosts.sort_unstable();
             hosts

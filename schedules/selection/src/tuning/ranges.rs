@@ -1,43 +1,43 @@
 //! From the figures of a run to the sizes at which each way is taken.
-use super::model::Model;
-use super::{Place, Run, Timing};
-use crate::table::{Carrier, Collective, Entry, Grounds, Way};
+use super::model::ContentionModel;
+use super::{MeasuredPlace, TuningRun, CallTiming};
+use crate::table::{DataCarrier, Collective, DecisionEntry, DecisionGrounds, Way};
 use inventory::Bytes;
 use inventory::tree::Tree;
-use schedules::sync::scheme::Scheme;
+use schedules::sync::scheme::SyncScheme;
 
 /// Into how many parts the model divides what lies between two sizes.
 const STEPS: u32 = 8;
 
 /// What a run is worth on a tree.
-pub(super) struct Ground {
-    pub(super) grounds: Grounds,
+pub(super) struct RunGrounds {
+    pub(super) grounds: DecisionGrounds,
     /// The run's ranks there; `None` if fewer than two of their hosts are left.
-    place: Option<Place>,
+    place: Option<MeasuredPlace>,
 }
 
-impl Ground {
-    pub(super) fn of(run: &Run, tree: &Tree) -> Ground {
+impl RunGrounds {
+    pub(super) fn of(run: &TuningRun, tree: &Tree) -> RunGrounds {
         let known: Vec<&String> = run.place.hosts.iter().filter(|host| tree.host(host).is_some()).collect();
-        let place = Place::of(tree, &known).ok().filter(|place| place.hosts.iter().any(|host| *host != place.hosts[0]));
+        let place = MeasuredPlace::of(tree, &known).ok().filter(|place| place.hosts.iter().any(|host| *host != place.hosts[0]));
         let grounds = match &place {
-            Some(place) if place.is(&run.place) => Grounds::Measured,
-            Some(place) if place.is_like(&run.place) => Grounds::Kept,
-            _ => Grounds::Stale,
+            Some(place) if place.is_same(&run.place) => DecisionGrounds::Measured,
+            Some(place) if place.has_same_bounds(&run.place) => DecisionGrounds::Kept,
+            _ => DecisionGrounds::Stale,
         };
-        Ground { grounds, place }
+        RunGrounds { grounds, place }
     }
 }
 
 /// A collective's entries, from the smallest measured size on; below it, and where there are none, the library's own routine runs.
-pub(super) fn entries(run: &Run, collective: Collective, ground: &Ground) -> Vec<Entry> {
+pub(super) fn entries(run: &TuningRun, collective: Collective, ground: &RunGrounds) -> Vec<DecisionEntry> {
     let sizes = run.sizes(collective);
-    let model = ground.place.as_ref().and_then(|place| Model::fit(run, collective, place).ok());
-    let choice = Choice { run, collective, model };
-    let mut ranges = Ranges(Vec::new());
+    let model = ground.place.as_ref().and_then(|place| ContentionModel::fit(run, collective, place).ok());
+    let choice = WayChoice { run, collective, model };
+    let mut ranges = DecisionRanges(Vec::new());
     for (at, &size) in sizes.iter().enumerate() {
         let next = sizes.get(at + 1).copied();
-        if ground.grounds == Grounds::Stale {
+        if ground.grounds == DecisionGrounds::Stale {
             choice.predicted(size, next, &mut ranges);
         } else {
             choice.measured(size, next, ground.grounds, &mut ranges);
@@ -46,15 +46,15 @@ pub(super) fn entries(run: &Run, collective: Collective, ground: &Ground) -> Vec
     ranges.0
 }
 
-struct Choice<'a> {
-    run: &'a Run,
+struct WayChoice<'a> {
+    run: &'a TuningRun,
     collective: Collective,
-    model: Option<Model>,
+    model: Option<ContentionModel>,
 }
 
-impl Choice<'_> {
+impl WayChoice<'_> {
     /// As measured at `size`, and from there to `next`.
-    fn measured(&self, size: Bytes, next: Option<Bytes>, grounds: Grounds, ranges: &mut Ranges) {
+    fn measured(&self, size: Bytes, next: Option<Bytes>, grounds: DecisionGrounds, ranges: &mut DecisionRanges) {
         let here = self.best(size);
         ranges.add(size, here, grounds);
         let Some(next) = next else { return };
@@ -66,7 +66,7 @@ impl Choice<'_> {
             return;
         }
         let Some(model) = &self.model else {
-            return ranges.add(Bytes(size.0 + 1), Way::Native, Grounds::Elsewhere);
+            return ranges.add(Bytes(size.0 + 1), Way::Native, DecisionGrounds::Elsewhere);
         };
         let best = |point: u32| match point {
             0 => here,
@@ -80,19 +80,19 @@ impl Choice<'_> {
         };
         for point in 0..STEPS {
             let from = if point == 0 { Bytes(size.0 + 1) } else { between(size, next, point) };
-            ranges.add(from, throughout([point, point + 1], best, gains), Grounds::Modelled);
+            ranges.add(from, throughout([point, point + 1], best, gains), DecisionGrounds::Modelled);
         }
     }
 
     /// As the model says, from `size` to `next`.
-    fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut Ranges) {
+    fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut DecisionRanges) {
         let ways = self.ways();
         let among = |ways: &[Way], block| self.model.as_ref().map_or(Way::Native, |model| model.best(ways, block));
-        let Some(next) = next else { return ranges.add(size, among(&ways, size), Grounds::Stale) };
+        let Some(next) = next else { return ranges.add(size, among(&ways, size), DecisionGrounds::Stale) };
         for point in 0..STEPS {
             let ends = [between(size, next, point), between(size, next, point + 1)];
             let gains = |way, block| way != Way::Native && among(&[way], block) == way;
-            ranges.add(ends[0], throughout(ends, |block| among(&ways, block), gains), Grounds::Stale);
+            ranges.add(ends[0], throughout(ends, |block| among(&ways, block), gains), DecisionGrounds::Stale);
         }
     }
 
@@ -103,7 +103,7 @@ impl Choice<'_> {
         ways
     }
 
-    fn timing(&self, way: Way, block: Bytes) -> Option<&Timing> {
+    fn timing(&self, way: Way, block: Bytes) -> Option<&CallTiming> {
         self.run.timing(self.collective, way, block)
     }
 
@@ -118,7 +118,7 @@ impl Choice<'_> {
     fn at_both(&self, size: Bytes, next: Bytes) -> Option<Way> {
         let both = |way: &Way| [size, next].iter().all(|&block| self.gains(*way, block));
         let share = |way: Way, block| {
-            let seconds = |way| self.timing(way, block).map_or(f64::INFINITY, Timing::seconds);
+            let seconds = |way| self.timing(way, block).map_or(f64::INFINITY, CallTiming::seconds);
             seconds(way) / seconds(Way::Native)
         };
         let most = |way: &Way| share(*way, size).max(share(*way, next));
@@ -142,7 +142,7 @@ fn throughout<At: Copy>(ends: [At; 2], best: impl Fn(At) -> Way, gains: impl Fn(
 }
 
 /// What needs the least: no connections of its own, then no copies on the way, then no tokens.
-fn simplicity(way: Way) -> (Option<Carrier>, bool, Option<Scheme>) {
+fn simplicity(way: Way) -> (Option<DataCarrier>, bool, Option<SyncScheme>) {
     let sync = if let Way::Aapc { sync, .. } = way { Some(sync) } else { None };
     (way.carrier(), way == Way::Bundled, sync)
 }
@@ -158,16 +158,16 @@ fn between(size: Bytes, next: Bytes, point: u32) -> Bytes {
 }
 
 /// Entries in ascending order of which each says something new.
-pub(super) struct Ranges(pub(super) Vec<Entry>);
+pub(super) struct DecisionRanges(pub(super) Vec<DecisionEntry>);
 
-impl Ranges {
-    pub(super) fn add(&mut self, from: Bytes, way: Way, grounds: Grounds) {
+impl DecisionRanges {
+    pub(super) fn add(&mut self, from: Bytes, way: Way, grounds: DecisionGrounds) {
         let from = Bytes(from.0.max(1)); // From 0 on every table begins with the library's own.
         if self.0.last().is_some_and(|last| last.from >= from) {
             self.0.pop();
         }
         if self.0.last().is_none_or(|last| last.way != way || last.grounds != grounds) {
-            self.0.push(Entry { from, way, mpi: None, grounds });
+            self.0.push(DecisionEntry { from, way, mpi: None, grounds });
         }
     }
 }

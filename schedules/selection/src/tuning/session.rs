@@ -3,13 +3,13 @@
 //! Input: what each launch of the benchmark program reports.
 //! Guarantee: all launches that are put together ran on the same hosts and followed the same epoch. A way that a launch asked for and no
 //! call went is neither asked for again nor part of the figures. After each launch the slower ways are left out ([`halving`]).
-use super::algorithms::Algorithms;
-use super::{Algorithm, Calls, Place, Run, Timing, halving};
-use crate::table::{Carrier, Collective, Mpi, Way};
+use super::algorithms::ForcedAlgorithms;
+use super::{LibraryTiming, TimedCalls, MeasuredPlace, TuningRun, CallTiming, halving};
+use crate::table::{DataCarrier, Collective, Mpi, Way};
 use inventory::tree::{Tree, TreeError};
 use inventory::{Bytes, Millis, TopologyFile};
-use schedules::lg::Clusters;
-use schedules::sync::scheme::Scheme;
+use schedules::lg::ClusterPartition;
+use schedules::sync::scheme::SyncScheme;
 use std::collections::BTreeMap;
 
 /// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are more phases.
@@ -24,11 +24,11 @@ pub fn contenders(asked: &[Way], topology: &TopologyFile, phases: u64) -> Result
     let mut ways = vec![Way::Native];
     if asked.is_empty() {
         let blocks: Vec<u32> = BLOCKS.into_iter().filter(|&block| u64::from(block) < phases).collect();
-        let schemes = Scheme::table_5(&blocks).into_iter();
-        let aapc = schemes.flat_map(|sync| [Carrier::Mpi, Carrier::Tcp].map(|over| Way::Aapc { sync, over }));
+        let schemes = SyncScheme::table_5(&blocks).into_iter();
+        let aapc = schemes.flat_map(|sync| [DataCarrier::Mpi, DataCarrier::Tcp].map(|over| Way::Aapc { sync, over }));
         ways.extend(aapc.filter(|way| way.serves(Collective::Alltoall)));
-        ways.extend([Way::Bundled, Way::Ring { over: Carrier::Mpi }, Way::Ring { over: Carrier::Tcp }]);
-        let clusters = Clusters::of(&topology.tree()?, topology);
+        ways.extend([Way::Bundled, Way::Ring { over: DataCarrier::Mpi }, Way::Ring { over: DataCarrier::Tcp }]);
+        let clusters = ClusterPartition::of(&topology.tree()?, topology);
         ways.extend(clusters.is_ok_and(|clusters| clusters.list().len() > 1).then_some(Way::Lg));
     }
     ways.extend(asked.iter().filter(|way| **way != Way::Native));
@@ -82,8 +82,8 @@ pub struct TuningSession<'a> {
     turns: Vec<Way>,
     /// Ways that were asked for and no call went.
     not_gone: Vec<Way>,
-    place: Option<(String, Place)>,
-    calls: Calls,
+    place: Option<(String, MeasuredPlace)>,
+    calls: TimedCalls,
     pings: BTreeMap<Bytes, Vec<f64>>,
     forced: BTreeMap<(Collective, &'static str, Bytes), Vec<f64>>,
 }
@@ -91,7 +91,7 @@ pub struct TuningSession<'a> {
 impl<'a> TuningSession<'a> {
     /// Begins with these ways, on the tree of an epoch.
     pub fn new(tree: &'a Tree, epoch: u64, ways: Vec<Way>) -> TuningSession<'a> {
-        let (calls, pings, forced) = (Calls::default(), BTreeMap::new(), BTreeMap::new());
+        let (calls, pings, forced) = (TimedCalls::default(), BTreeMap::new(), BTreeMap::new());
         TuningSession { tree, epoch, launch: 0, turns: ways, not_gone: Vec::new(), place: None, calls, pings, forced }
     }
 
@@ -109,7 +109,7 @@ impl<'a> TuningSession<'a> {
         if job.epoch != self.epoch {
             return Err(SessionError::OtherEpoch { found: job.epoch, measured: self.epoch });
         }
-        let here = Place::of(self.tree, job.hosts)?;
+        let here = MeasuredPlace::of(self.tree, job.hosts)?;
         if self.place.as_ref().is_some_and(|(_, first)| *first != here) {
             return Err(SessionError::OtherHosts { launch: self.launch });
         }
@@ -132,7 +132,7 @@ impl<'a> TuningSession<'a> {
     }
 
     /// Adds the times of calls that the library made by an algorithm it was forced to. The first one does not count.
-    pub fn add_forced(&mut self, algorithms: &Algorithms, collective: Collective, block: Bytes, seconds: &[f64]) {
+    pub fn add_forced(&mut self, algorithms: &ForcedAlgorithms, collective: Collective, block: Bytes, seconds: &[f64]) {
         let times = self.forced.entry((collective, algorithms.name(collective), block)).or_default();
         times.extend(seconds.iter().skip(1));
     }
@@ -152,20 +152,20 @@ impl<'a> TuningSession<'a> {
     ///
     /// # Errors
     /// [`SessionError::NoLaunch`].
-    pub fn finish(self, at: Millis, mpi: Mpi) -> Result<Run, SessionError> {
+    pub fn finish(self, at: Millis, mpi: Mpi) -> Result<TuningRun, SessionError> {
         let (library, place) = self.place.ok_or(SessionError::NoLaunch)?;
         let gone = self.calls.figures().into_iter().filter(|figure| !self.not_gone.contains(&figure.way));
         let (figures, early) = gone.partition(|figure| self.turns.contains(&figure.way));
         let forced = self.forced.into_iter().filter_map(|((collective, name, block), seconds)| {
-            Some(Algorithm { collective, name: name.to_owned(), timing: Timing::of(block, &seconds)? })
+            Some(LibraryTiming { collective, name: name.to_owned(), timing: CallTiming::of(block, &seconds)? })
         });
-        Ok(Run {
+        Ok(TuningRun {
             at,
             mpi,
             library,
             epoch: self.epoch,
             place,
-            pingpong: self.pings.iter().filter_map(|(&block, seconds)| Timing::of(block, seconds)).collect(),
+            pingpong: self.pings.iter().filter_map(|(&block, seconds)| CallTiming::of(block, seconds)).collect(),
             figures,
             early,
             trials: Vec::new(),
@@ -179,8 +179,8 @@ mod tests {
     use super::*;
 
     const FILE: &str = "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}";
-    const OVER_TCP: Way = Way::Ring { over: Carrier::Tcp };
-    const OVER_MPI: Way = Way::Ring { over: Carrier::Mpi };
+    const OVER_TCP: Way = Way::Ring { over: DataCarrier::Tcp };
+    const OVER_MPI: Way = Way::Ring { over: DataCarrier::Mpi };
 
     fn job<'a>(hosts: &'a [String], epoch: u64) -> LaunchedJob<'a> {
         LaunchedJob { library: "L 1", hosts, epoch, gone: &[Way::Native, OVER_MPI] }

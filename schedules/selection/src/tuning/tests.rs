@@ -10,20 +10,20 @@ fn way(name: &str) -> Way {
     name.parse().unwrap()
 }
 
-fn timing(block: u64, seconds: f64, error: f64) -> Timing {
-    Timing { block: Bytes(block), median_ns: (seconds * 1e9) as u64, error_ns: (error * 1e9) as u64, times: 9 }
+fn timing(block: u64, seconds: f64, error: f64) -> CallTiming {
+    CallTiming { block: Bytes(block), median_ns: (seconds * 1e9) as u64, error_ns: (error * 1e9) as u64, times: 9 }
 }
 
 /// A run of all-to-alls on the pair of switches: each way starts up in so many seconds and takes so many times the bound.
-fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> Run {
+fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> TuningRun {
     let tree = topology(PAIR);
-    let place = Place::of(&tree, &["w", "x", "y", "z"]).unwrap();
+    let place = MeasuredPlace::of(&tree, &["w", "x", "y", "z"]).unwrap();
     let octet = place.bounds.seconds_per_octet(Collective::Alltoall);
     let figure = |name: &str, block: u64, start: f64, gamma: f64| {
         let seconds = start + gamma * octet * block as f64;
-        Figure { collective: Collective::Alltoall, way: way(name), timing: timing(block, seconds, 0.002 * seconds) }
+        WayTiming { collective: Collective::Alltoall, way: way(name), timing: timing(block, seconds, 0.002 * seconds) }
     };
-    Run {
+    TuningRun {
         at: Millis(1),
         mpi: Mpi::Mpich,
         library: "MPICH 4".into(),
@@ -44,24 +44,24 @@ fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> Run {
 const SIZES: [u64; 6] = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// The library starts fast and contends; tokens cost a start.
-fn usual() -> Run {
+fn usual() -> TuningRun {
     run(&[("native", 0.0002, 1.6), ("aapc", 0.006, 1.1), ("aapc tcp", 0.006, 1.1), ("aapc sender", 0.02, 1.5)], &SIZES)
 }
 
-fn table(run: Run, tree: &Tree) -> Table {
-    let table = Tuning::default().with(run).table(tree);
+fn table(run: TuningRun, tree: &Tree) -> DecisionTable {
+    let table = TuningRuns::default().with(run).table(tree);
     table.check().unwrap();
-    table.under(Mpi::Mpich)
+    table.for_mpi(Mpi::Mpich)
 }
 
 #[test]
 fn a_median_and_its_error_come_from_the_calls_and_an_outlier_moves_neither_far() {
-    let timing = Timing::of(Bytes(8), &[1.0, 1.0, 1.02, 0.98, 9.9]).unwrap();
+    let timing = CallTiming::of(Bytes(8), &[1.0, 1.0, 1.02, 0.98, 9.9]).unwrap();
     assert_eq!((timing.median_ns, timing.times), (1_000_000_000, 5));
     assert!((timing.error_ns as f64 / 1e9 - 1.2533 * 1.4826 * 0.02 / 5f64.sqrt()).abs() < 1e-9);
-    assert_eq!(Timing::of(Bytes(8), &[1.0, 1.0]), None);
-    assert_eq!(Timing::of(Bytes(8), &[1.0, 1.0, f64::NAN]), None);
-    assert_eq!(Timing::of(Bytes(8), &[1.0, 1.0, 0.0]), None);
+    assert_eq!(CallTiming::of(Bytes(8), &[1.0, 1.0]), None);
+    assert_eq!(CallTiming::of(Bytes(8), &[1.0, 1.0, f64::NAN]), None);
+    assert_eq!(CallTiming::of(Bytes(8), &[1.0, 1.0, 0.0]), None);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_way_is_taken_where_it_was_faster_and_of_equals_the_simplest() {
     for large in [64 << 10, 200 << 10, 1 << 20, 1 << 30] {
         assert_eq!(choose(large), way("aapc"), "{large}");
     }
-    assert_eq!(table.entry(Collective::Alltoall, Bytes(1 << 20)).unwrap().grounds, Grounds::Measured);
+    assert_eq!(table.entry(Collective::Alltoall, Bytes(1 << 20)).unwrap().grounds, DecisionGrounds::Measured);
 }
 
 #[test]
@@ -91,36 +91,36 @@ fn the_model_finds_where_ways_cross_between_measured_sizes_and_says_so() {
     assert!(4096.0 < crossing && crossing < 65536.0, "{crossing}");
     let table = table(run, &topology(PAIR));
     let first = table.alltoall.iter().find(|entry| entry.way != Way::Native).unwrap();
-    assert_eq!((first.way, first.grounds), (way("aapc"), Grounds::Modelled), "{table:?}");
+    assert_eq!((first.way, first.grounds), (way("aapc"), DecisionGrounds::Modelled), "{table:?}");
     assert!((crossing..crossing * 1.6).contains(&(first.from.0 as f64)), "{} at {crossing}", first.from.0);
 }
 
 #[test]
 fn without_a_model_a_gap_stays_the_librarys() {
-    let run = Run { pingpong: Vec::new(), ..usual() };
+    let run = TuningRun { pingpong: Vec::new(), ..usual() };
     let table = table(run, &topology(PAIR));
     let first = table.alltoall.iter().find(|entry| entry.way != Way::Native).unwrap();
     assert!(SIZES.contains(&first.from.0), "{table:?}");
-    assert_eq!(first.grounds, Grounds::Measured);
+    assert_eq!(first.grounds, DecisionGrounds::Measured);
 }
 
 #[test]
 fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word() {
     let grounds = |text: &str| usual().grounds(&topology(text));
-    assert_eq!(grounds(&PAIR.replace("[a, b]", "[b, a]")), Grounds::Measured);
-    assert_eq!(grounds(&PAIR.replace("a: a, b: b,", "a: b, b: a,")), Grounds::Measured);
+    assert_eq!(grounds(&PAIR.replace("[a, b]", "[b, a]")), DecisionGrounds::Measured);
+    assert_eq!(grounds(&PAIR.replace("a: a, b: b,", "a: b, b: a,")), DecisionGrounds::Measured);
     let swapped =
         PAIR.replace("x: {switch: a", "x: {switch: B").replace("y: {switch: b", "y: {switch: a").replace("switch: B", "switch: b");
-    assert_eq!(grounds(&swapped), Grounds::Kept);
-    assert_eq!(grounds(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M")), Grounds::Stale);
-    assert_eq!(grounds(&PAIR.replace(", z: {switch: b, rate: 100M}", "")), Grounds::Stale);
-    assert_eq!(grounds("switches: [a]\nhosts: {q: {switch: a}}"), Grounds::Stale);
+    assert_eq!(grounds(&swapped), DecisionGrounds::Kept);
+    assert_eq!(grounds(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M")), DecisionGrounds::Stale);
+    assert_eq!(grounds(&PAIR.replace(", z: {switch: b, rate: 100M}", "")), DecisionGrounds::Stale);
+    assert_eq!(grounds("switches: [a]\nhosts: {q: {switch: a}}"), DecisionGrounds::Stale);
 
     // Ten times the load: the schedule pays from a tenth of the size on, as the library loses as much as it did there.
     let slower = topology(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M"));
-    let from = |table: Table| table.alltoall.iter().find(|entry| entry.way != Way::Native).map(|e| (e.from.0, e.grounds)).unwrap();
+    let from = |table: DecisionTable| table.alltoall.iter().find(|entry| entry.way != Way::Native).map(|e| (e.from.0, e.grounds)).unwrap();
     let ((before, _), (after, stale)) = (from(table(usual(), &topology(PAIR))), from(table(usual(), &slower)));
-    assert!(after < before && stale == Grounds::Stale, "{after} {before}");
+    assert!(after < before && stale == DecisionGrounds::Stale, "{after} {before}");
     let alone = table(usual(), &topology("switches: [a]\nhosts: {q: {switch: a}}"));
     assert!(alone.alltoall.iter().all(|entry| entry.way == Way::Native));
 }
@@ -128,42 +128,42 @@ fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word
 #[test]
 fn a_library_that_was_not_measured_keeps_the_default() {
     let tree = topology(PAIR);
-    let tuned = Tuning::default().with(usual()).table(&tree);
-    assert_eq!(tuned.clone().under(Mpi::OpenMpi).choose(Collective::Allgather, Bytes(1 << 18)), way("ring"));
-    assert_eq!(tuned.under(Mpi::Mpich).choose(Collective::Allgather, Bytes(1 << 18)), Way::Native, "not measured");
-    let both = Tuning::default().with(Run { mpi: Mpi::OpenMpi, ..usual() }).with(usual());
+    let tuned = TuningRuns::default().with(usual()).table(&tree);
+    assert_eq!(tuned.clone().for_mpi(Mpi::OpenMpi).choose(Collective::Allgather, Bytes(1 << 18)), way("ring"));
+    assert_eq!(tuned.for_mpi(Mpi::Mpich).choose(Collective::Allgather, Bytes(1 << 18)), Way::Native, "not measured");
+    let both = TuningRuns::default().with(TuningRun { mpi: Mpi::OpenMpi, ..usual() }).with(usual());
     both.table(&tree).check().unwrap();
-    assert_eq!(both.clone().with(Run { at: Millis(9), ..usual() }).runs.len(), 2);
-    assert_eq!(Tuning::from_json(both.to_json().as_bytes()), Ok(both));
+    assert_eq!(both.clone().with(TuningRun { at: Millis(9), ..usual() }).runs.len(), 2);
+    assert_eq!(TuningRuns::from_json(both.to_json().as_bytes()), Ok(both));
 }
 
 #[test]
 fn a_way_that_was_not_faster_again_is_not_taken_and_the_file_says_why() {
     let tree = topology(PAIR);
     let tried = |ratio: f64| {
-        let trial = |&block: &u64| confirm::Trial {
+        let trial = |&block: &u64| confirm::WayTrial {
             way: way("aapc"),
-            comparison: comparison::Comparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio); 5]).unwrap(),
+            comparison: comparison::TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio); 5]).unwrap(),
         };
-        Run { trials: SIZES[3..].iter().map(trial).collect(), ..usual() }
+        TuningRun { trials: SIZES[3..].iter().map(trial).collect(), ..usual() }
     };
     let last = |ratio| *table(tried(ratio), &tree).entry(Collective::Alltoall, Bytes(1 << 21)).unwrap();
-    assert_eq!((last(0.9).way, last(0.9).grounds), (way("aapc"), Grounds::Confirmed));
-    assert_eq!((last(1.067).way, last(1.067).grounds), (Way::Native, Grounds::Unconfirmed));
-    let tuning = Tuning::default().with(tried(1.067));
+    assert_eq!((last(0.9).way, last(0.9).grounds), (way("aapc"), DecisionGrounds::Confirmed));
+    assert_eq!((last(1.067).way, last(1.067).grounds), (Way::Native, DecisionGrounds::Unconfirmed));
+    let tuning = TuningRuns::default().with(tried(1.067));
     assert!(tuning.table(&tree).summary().contains("measured, not confirmed"), "{}", tuning.table(&tree).summary());
-    assert_eq!(Tuning::from_json(tuning.to_json().as_bytes()), Ok(tuning));
+    assert_eq!(TuningRuns::from_json(tuning.to_json().as_bytes()), Ok(tuning));
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let refused = |tuning: &Tuning| Tuning::from_json(tuning.to_json().as_bytes()).unwrap_err().to_string();
-    let twice = Tuning { runs: vec![usual(), usual()] };
+    let refused = |tuning: &TuningRuns| TuningRuns::from_json(tuning.to_json().as_bytes()).unwrap_err().to_string();
+    let twice = TuningRuns { runs: vec![usual(), usual()] };
     assert!(refused(&twice).contains("two runs under one"));
     let mut wrong = usual();
     wrong.figures[0].way = way("ring");
-    assert!(refused(&Tuning { runs: vec![wrong] }).contains("alltoall by ring"));
-    assert!(Tuning::from_json(b"{}").unwrap_err().to_string().contains("missing field `runs`"));
+    assert!(refused(&TuningRuns { runs: vec![wrong] }).contains("alltoall by ring"));
+    assert!(TuningRuns::from_json(b"{}").unwrap_err().to_string().contains("missing field `runs`"));
 }
 
 proptest! {
@@ -181,19 +181,19 @@ proptest! {
             .into_iter()
             .flat_map(|name| sizes.iter().map(move |&block| (name, block)))
             .zip(medians.iter().zip(&errors))
-            .map(|((name, block), (&median_ns, &error_ns))| Figure {
+            .map(|((name, block), (&median_ns, &error_ns))| WayTiming {
                 collective: Collective::Alltoall,
                 way: way(name),
-                timing: Timing { block: Bytes(block), median_ns, error_ns, times: 3 },
+                timing: CallTiming { block: Bytes(block), median_ns, error_ns, times: 3 },
             })
             .collect();
-        run.pingpong = (0..).zip(&pings).map(|(i, &ns)| Timing { block: Bytes(64 << i), median_ns: ns, error_ns: 1, times: 3 }).collect();
+        run.pingpong = (0..).zip(&pings).map(|(i, &ns)| CallTiming { block: Bytes(64 << i), median_ns: ns, error_ns: 1, times: 3 }).collect();
         let tree = topology(&PAIR.replace("b: b, rate: 100M", &format!("b: b, rate: {rate}M")));
-        Tuning::default().with(run).table(&tree).check().unwrap();
+        TuningRuns::default().with(run).table(&tree).check().unwrap();
     }
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        let _ = Tuning::from_json(&bytes);
+        let _ = TuningRuns::from_json(&bytes);
     }
 }

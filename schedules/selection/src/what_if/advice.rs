@@ -1,5 +1,5 @@
 //! Which single change would help most.
-use super::{Change, outlook, ranks_of};
+use super::{CablingChange, outlook, ranks_of};
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
@@ -13,9 +13,9 @@ const GAIN: f64 = 0.01;
 
 /// A change and what it would come to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Advice {
+pub struct CablingAdvice {
     /// What to do.
-    pub change: Change,
+    pub change: CablingChange,
     /// Seconds the all-to-all takes at least then.
     pub alltoall: f64,
     /// Links that carry nothing then.
@@ -29,24 +29,24 @@ pub struct Advice {
 ///
 /// # Errors
 /// [`TreeError`] where the file's links are no tree now.
-pub fn advice(file: &TopologyFile, block: Bytes) -> Result<Vec<Advice>, TreeError> {
+pub fn advice(file: &TopologyFile, block: Bytes) -> Result<Vec<CablingAdvice>, TreeError> {
     let now = outlook(file, block)?.alltoall;
-    let mut found: Vec<Advice> = candidates(file).into_iter().filter_map(|change| weigh(file, change, block)).collect();
+    let mut found: Vec<CablingAdvice> = candidates(file).into_iter().filter_map(|change| weigh(file, change, block)).collect();
     found.retain(|a| a.alltoall < now * (1.0 - GAIN));
     found.sort_by(|x, y| x.alltoall.total_cmp(&y.alltoall).then_with(|| x.change.cmp(&y.change)));
     Ok(found)
 }
 
 /// `None` where the change cannot be made, or leaves no tree.
-fn weigh(file: &TopologyFile, change: Change, block: Bytes) -> Option<Advice> {
+fn weigh(file: &TopologyFile, change: CablingChange, block: Bytes) -> Option<CablingAdvice> {
     let after = change.apply(file).ok()?;
     let tree = after.tree().ok()?;
     let alltoall = alltoall_seconds(&tree, &ranks_of(&tree), block);
     let blocked = after.links.into_iter().filter(|l| l.state == Some(LinkState::Blocked)).map(|l| (l.a, l.b)).collect();
-    Some(Advice { change, alltoall, blocked })
+    Some(CablingAdvice { change, alltoall, blocked })
 }
 
-fn candidates(file: &TopologyFile) -> BTreeSet<Change> {
+fn candidates(file: &TopologyFile) -> BTreeSet<CablingChange> {
     let mut ranks: BTreeMap<&str, u64> = file.switches.iter().map(|s| (s.as_str(), 0)).collect();
     // Hosts that differ in name only gain the same.
     let mut kinds = BTreeMap::new();
@@ -54,18 +54,18 @@ fn candidates(file: &TopologyFile) -> BTreeSet<Change> {
         *ranks.entry(&host.switch).or_default() += u64::from(host.ranks);
         kinds.entry((&host.switch, host.rate, host.ranks)).or_insert(name);
     }
-    let mut candidates: BTreeSet<Change> = file.switches.iter().skip(1).cloned().map(Change::RootBridge).collect();
+    let mut candidates: BTreeSet<CablingChange> = file.switches.iter().skip(1).cloned().map(CablingChange::RootBridge).collect();
     for ((at, ..), host) in kinds {
-        let moved = |switch: &String| Change::Move { host: host.clone(), switch: switch.clone() };
+        let moved = |switch: &String| CablingChange::Move { host: host.clone(), switch: switch.clone() };
         candidates.extend(file.switches.iter().filter(|s| *s != at).map(moved));
     }
-    candidates.extend(file.links.iter().map(|l| Change::Link { a: l.a.clone(), b: l.b.clone(), rate: next_rate(l.rate) }));
+    candidates.extend(file.links.iter().map(|l| CablingChange::Link { a: l.a.clone(), b: l.b.clone(), rate: next_rate(l.rate) }));
     candidates.extend(cables(file, &ranks));
     candidates
 }
 
 /// New cables between switches that have none, at the rate of the fastest trunk.
-fn cables(file: &TopologyFile, ranks: &BTreeMap<&str, u64>) -> Vec<Change> {
+fn cables(file: &TopologyFile, ranks: &BTreeMap<&str, u64>) -> Vec<CablingChange> {
     let Some(rate) = file.links.iter().map(|l| l.rate).max() else { return Vec::new() };
     let joined: BTreeSet<(&str, &str)> =
         file.links.iter().flat_map(|l| [(l.a.as_str(), l.b.as_str()), (l.b.as_str(), l.a.as_str())]).collect();
@@ -73,7 +73,7 @@ fn cables(file: &TopologyFile, ranks: &BTreeMap<&str, u64>) -> Vec<Change> {
     switches.sort_by_key(|s| std::cmp::Reverse(ranks[s]));
     switches.truncate(SWITCHES);
     let pairs = switches.iter().enumerate().flat_map(|(i, a)| switches[i + 1..].iter().map(move |b| (*a, *b)));
-    pairs.filter(|pair| !joined.contains(pair)).map(|(a, b)| Change::Link { a: a.to_owned(), b: b.to_owned(), rate }).collect()
+    pairs.filter(|pair| !joined.contains(pair)).map(|(a, b)| CablingChange::Link { a: a.to_owned(), b: b.to_owned(), rate }).collect()
 }
 
 /// The next faster rate that Ethernet is sold with (IEEE 802.3-2022, clause 1.1); beyond, and below its slowest, twice the rate.

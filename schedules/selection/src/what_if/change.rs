@@ -1,13 +1,13 @@
 //! One change to the cables, and the network after it.
 use inventory::spanning_tree;
-use inventory::topology_file::Link;
+use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, TopologyFile};
 use std::fmt;
 use std::time::Duration;
 
 /// What somebody might do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum CablingChange {
     /// Give a switch the best bridge priority. No cable moves.
     RootBridge(String),
     /// Plug a host into another switch.
@@ -30,7 +30,7 @@ pub enum Change {
 
 /// A change that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeError {
+pub enum CablingChangeError {
     /// A name that is none of the topology's hosts.
     #[error("host \"{0}\" is not in the topology; nothing was computed")]
     Host(String),
@@ -52,17 +52,17 @@ pub enum ChangeError {
     },
 }
 
-impl Change {
+impl CablingChange {
     /// `a-b` with a rate as a change of this topology's links. Names may hold hyphens.
     ///
     /// # Errors
     /// [`ChangeError::Ends`] where `a-b` does not name two nodes.
-    pub fn link(file: &TopologyFile, ends: &str, rate: BitsPerSec) -> Result<Change, ChangeError> {
+    pub fn link(file: &TopologyFile, ends: &str, rate: BitsPerSec) -> Result<CablingChange, CablingChangeError> {
         let known = |name: &str| is_inner(file, name) || file.hosts.contains_key(name);
         let mut splits = ends.match_indices('-').map(|(i, _)| (&ends[..i], &ends[i + 1..])).filter(|(a, b)| known(a) && known(b) && a != b);
         match (splits.next(), splits.next()) {
-            (Some((a, b)), None) => Ok(Change::Link { a: a.to_owned(), b: b.to_owned(), rate }),
-            _ => Err(ChangeError::Ends(ends.to_owned())),
+            (Some((a, b)), None) => Ok(CablingChange::Link { a: a.to_owned(), b: b.to_owned(), rate }),
+            _ => Err(CablingChangeError::Ends(ends.to_owned())),
         }
     }
 
@@ -70,23 +70,23 @@ impl Change {
     ///
     /// # Errors
     /// [`ChangeError`] for names the topology does not have and for what cannot be plugged.
-    pub fn apply(&self, file: &TopologyFile) -> Result<TopologyFile, ChangeError> {
+    pub fn apply(&self, file: &TopologyFile) -> Result<TopologyFile, CablingChangeError> {
         let mut file = file.clone();
         match self {
-            Change::RootBridge(root) => {
-                let at = file.switches.iter().position(|s| s == root).ok_or_else(|| ChangeError::Switch(root.clone()))?;
+            CablingChange::RootBridge(root) => {
+                let at = file.switches.iter().position(|s| s == root).ok_or_else(|| CablingChangeError::Switch(root.clone()))?;
                 file.switches[..=at].rotate_right(1);
             }
-            Change::Move { host, switch } => {
+            CablingChange::Move { host, switch } => {
                 if !file.switches.contains(switch) {
-                    return Err(ChangeError::Switch(switch.clone()));
+                    return Err(CablingChangeError::Switch(switch.clone()));
                 }
-                file.hosts.get_mut(host).ok_or_else(|| ChangeError::Host(host.clone()))?.switch.clone_from(switch);
+                file.hosts.get_mut(host).ok_or_else(|| CablingChangeError::Host(host.clone()))?.switch.clone_from(switch);
             }
-            Change::Link { a, b, rate } => link(&mut file, a, b, *rate)?,
+            CablingChange::Link { a, b, rate } => link(&mut file, a, b, *rate)?,
         }
         let root = file.switches.first().cloned();
-        Ok(root.and_then(|root| spanning_tree::settled(&file, &root)).unwrap_or(file))
+        Ok(root.and_then(|root| spanning_tree::with_spanning_tree(&file, &root)).unwrap_or(file))
     }
 }
 
@@ -94,34 +94,34 @@ fn is_inner(file: &TopologyFile, name: &str) -> bool {
     file.switches.iter().chain(&file.routers).any(|inner| inner == name)
 }
 
-fn link(file: &mut TopologyFile, a: &str, b: &str, rate: BitsPerSec) -> Result<(), ChangeError> {
+fn link(file: &mut TopologyFile, a: &str, b: &str, rate: BitsPerSec) -> Result<(), CablingChangeError> {
     for (host, switch) in [(a, b), (b, a)] {
         if let Some(found) = file.hosts.get_mut(host) {
             if found.switch != switch {
                 let (host, switch, at) = (host.to_owned(), switch.to_owned(), found.switch.clone());
-                return Err(ChangeError::SecondCable { host, switch, at });
+                return Err(CablingChangeError::SecondCable { host, switch, at });
             }
             found.rate = rate;
             return Ok(());
         }
     }
     if let Some(unknown) = [a, b].into_iter().find(|name| !is_inner(file, name)) {
-        return Err(ChangeError::Switch(unknown.to_owned()));
+        return Err(CablingChangeError::Switch(unknown.to_owned()));
     }
-    let there = |l: &&mut Link| (l.a == a && l.b == b) || (l.a == b && l.b == a);
+    let there = |l: &&mut TopologyCable| (l.a == a && l.b == b) || (l.a == b && l.b == a);
     match file.links.iter_mut().filter(there).max_by_key(|l| l.rate) {
         Some(cable) => cable.rate = rate,
-        None => file.links.push(Link { a: a.to_owned(), b: b.to_owned(), rate, delay: Duration::ZERO, state: None }),
+        None => file.links.push(TopologyCable { a: a.to_owned(), b: b.to_owned(), rate, delay: Duration::ZERO, state: None }),
     }
     Ok(())
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for CablingChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::RootBridge(switch) => write!(f, "root bridge {switch}"),
-            Change::Move { host, switch } => write!(f, "move {host} to {switch}"),
-            Change::Link { a, b, rate } => write!(f, "link {a}-{b} at {rate}"),
+            CablingChange::RootBridge(switch) => write!(f, "root bridge {switch}"),
+            CablingChange::Move { host, switch } => write!(f, "move {host} to {switch}"),
+            CablingChange::Link { a, b, rate } => write!(f, "link {a}-{b} at {rate}"),
         }
     }
 }

@@ -8,20 +8,20 @@
 mod advice;
 mod change;
 
-pub use advice::{Advice, advice};
-pub use change::{Change, ChangeError};
+pub use advice::{CablingAdvice, advice};
+pub use change::{CablingChange, CablingChangeError};
 
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
 use inventory::{Bytes, TopologyFile, Tree, ranks, spanning_tree};
-use schedules::bound::{self, Bound};
-use schedules::capacities::Capacities;
+use schedules::bound::{self, PhaseBound};
+use schedules::capacities::EdgeCapacities;
 
 /// What a network can do at best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outlook {
+pub struct NetworkOutlook {
     /// Phases and bottleneck edge of the all-to-all among all ranks.
-    pub bound: Bound,
+    pub bound: PhaseBound,
     /// Seconds it takes at least.
     pub alltoall: f64,
     /// Seconds the allgather takes at least.
@@ -34,13 +34,13 @@ pub struct Outlook {
 ///
 /// # Errors
 /// [`TreeError`] where its forwarding links are no tree.
-pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<Outlook, TreeError> {
+pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<NetworkOutlook, TreeError> {
     let tree = file.tree()?;
     let ranks_of = ranks_of(&tree);
     let ranked = if ranks_of.iter().all(|r| *r == 1) { tree.clone() } else { ranks::tree(&tree, &ranks::names(&tree))? };
     let blocked = file.links.iter().filter(|l| l.state == Some(LinkState::Blocked)).map(|l| (l.a.clone(), l.b.clone()));
-    Ok(Outlook {
-        bound: bound::bound(&ranked, &Capacities::of(&ranked)),
+    Ok(NetworkOutlook {
+        bound: bound::bound(&ranked, &EdgeCapacities::of(&ranked)),
         alltoall: bound::alltoall_seconds(&tree, &ranks_of, block),
         allgather: bound::allgather_seconds(&tree, &ranks_of, block),
         blocked: blocked.collect(),
@@ -49,10 +49,10 @@ pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<Outlook, TreeError> 
 
 /// Whether the file's own states are those that spanning tree would give: if not, its network knows priorities that the file
 /// does not say, and after a change it may block other links than shown.
-pub fn is_as_settled(file: &TopologyFile) -> bool {
+pub fn matches_spanning_tree(file: &TopologyFile) -> bool {
     let forwards =
         |file: &TopologyFile| file.links.iter().map(|l| matches!(l.state, None | Some(LinkState::Forwarding))).collect::<Vec<_>>();
-    let settled = file.switches.first().and_then(|root| spanning_tree::settled(file, root));
+    let settled = file.switches.first().and_then(|root| spanning_tree::with_spanning_tree(file, root));
     settled.is_none_or(|settled| forwards(&settled) == forwards(file))
 }
 

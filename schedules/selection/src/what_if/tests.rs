@@ -21,33 +21,33 @@ fn phases(file: &TopologyFile) -> u64 {
 fn changes_do_what_they_say() {
     let row = file(ROW);
     assert_eq!(phases(&row), 36);
-    let moved = Change::Move { host: "n0".into(), switch: "s3".into() }.apply(&row).unwrap();
+    let moved = CablingChange::Move { host: "n0".into(), switch: "s3".into() }.apply(&row).unwrap();
     assert_eq!((moved.hosts["n0"].switch.as_str(), phases(&moved)), ("s3", 35));
-    let faster = Change::link(&row, "s2-s1", G(10)).unwrap().apply(&row).unwrap();
+    let faster = CablingChange::link(&row, "s2-s1", G(10)).unwrap().apply(&row).unwrap();
     assert_eq!((faster.links.len(), phases(&faster)), (3, 27), "now the outer ones count");
-    let host = Change::link(&row, "n3-s1", G(2)).unwrap().apply(&row).unwrap();
+    let host = CablingChange::link(&row, "n3-s1", G(2)).unwrap().apply(&row).unwrap();
     assert_eq!(host.hosts["n3"].rate, G(2));
-    let redundant = Change::link(&row, "s0-s3", G(1)).unwrap().apply(&row).unwrap();
+    let redundant = CablingChange::link(&row, "s0-s3", G(1)).unwrap().apply(&row).unwrap();
     let outlook = outlook(&redundant, BLOCK).unwrap();
     assert_eq!((outlook.bound.phases, outlook.blocked), (36, vec![("s2".into(), "s3".into())]), "still a row");
-    let rooted = Change::RootBridge("s1".into()).apply(&redundant).unwrap();
+    let rooted = CablingChange::RootBridge("s1".into()).apply(&redundant).unwrap();
     assert_eq!(rooted.switches, ["s1", "s0", "s2", "s3"]);
 }
 
 #[test]
 fn what_cannot_be_done_is_said() {
     let row = file(ROW);
-    let refused = |change: Change| change.apply(&row).unwrap_err().to_string();
-    assert!(refused(Change::RootBridge("s9".into())).contains("switch \"s9\" is not in the topology"));
-    assert!(refused(Change::Move { host: "n99".into(), switch: "s0".into() }).contains("host \"n99\""));
-    assert!(refused(Change::Move { host: "n0".into(), switch: "n1".into() }).contains("switch \"n1\""));
-    assert!(refused(Change::link(&row, "n0-s1", G(1)).unwrap()).contains("--move n0=s1"));
-    assert!(refused(Change::link(&row, "n0-n1", G(1)).unwrap()).contains("hangs on \"s0\""));
+    let refused = |change: CablingChange| change.apply(&row).unwrap_err().to_string();
+    assert!(refused(CablingChange::RootBridge("s9".into())).contains("switch \"s9\" is not in the topology"));
+    assert!(refused(CablingChange::Move { host: "n99".into(), switch: "s0".into() }).contains("host \"n99\""));
+    assert!(refused(CablingChange::Move { host: "n0".into(), switch: "n1".into() }).contains("switch \"n1\""));
+    assert!(refused(CablingChange::link(&row, "n0-s1", G(1)).unwrap()).contains("--move n0=s1"));
+    assert!(refused(CablingChange::link(&row, "n0-n1", G(1)).unwrap()).contains("hangs on \"s0\""));
     for ends in ["s0", "s0-s9", "s0-s0", ""] {
-        assert_eq!(Change::link(&row, ends, G(1)), Err(ChangeError::Ends(ends.into())));
+        assert_eq!(CablingChange::link(&row, ends, G(1)), Err(CablingChangeError::Ends(ends.into())));
     }
     let hyphens = file("switches: [a, a-b, b-c, c]\nhosts: {n: {switch: a}}");
-    assert!(Change::link(&hyphens, "a-b-c", G(1)).is_err(), "a to b-c, or a-b to c");
+    assert!(CablingChange::link(&hyphens, "a-b-c", G(1)).is_err(), "a to b-c, or a-b to c");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn the_best_advice_comes_first_and_holds() {
     let row = file(ROW);
     let now = outlook(&row, BLOCK).unwrap().alltoall;
     let advice = advice(&row, BLOCK).unwrap();
-    assert_eq!(advice[0].change, Change::Link { a: "s1".into(), b: "s2".into(), rate: BitsPerSec::mega(2_500) }, "{advice:?}");
+    assert_eq!(advice[0].change, CablingChange::Link { a: "s1".into(), b: "s2".into(), rate: BitsPerSec::mega(2_500) }, "{advice:?}");
     for a in &advice {
         assert!(a.alltoall < now);
         let after = outlook(&a.change.apply(&row).unwrap(), BLOCK).unwrap();
@@ -67,9 +67,9 @@ fn the_best_advice_comes_first_and_holds() {
 #[test]
 fn a_root_bridge_in_the_middle_of_a_ring_with_a_slow_side_is_advised() {
     let ring = file(&ROW.replace("{a: s2, b: s3}]", "{a: s2, b: s3, state: blocked}, {a: s3, b: s0}]"));
-    assert!(is_as_settled(&ring));
-    assert!(!is_as_settled(&file(&ROW.replace("{a: s0, b: s1}", "{a: s0, b: s1, state: blocked}, {a: s0, b: s2}"))));
-    let rooted = Change::RootBridge("s2".into()).apply(&ring).unwrap();
+    assert!(matches_spanning_tree(&ring));
+    assert!(!matches_spanning_tree(&file(&ROW.replace("{a: s0, b: s1}", "{a: s0, b: s1, state: blocked}, {a: s0, b: s2}"))));
+    let rooted = CablingChange::RootBridge("s2".into()).apply(&ring).unwrap();
     assert_eq!(outlook(&rooted, BLOCK).unwrap().blocked, [("s3".into(), "s0".into())]);
 }
 

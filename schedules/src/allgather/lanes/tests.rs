@@ -48,7 +48,7 @@ fn a_slow_trunk_carries_each_block_once() {
     assert_eq!((ring.busiest.load, ring.reached()), (7, 4.0 / 7.0));
     let plan = plan(&tree);
     assert_eq!((plan.groups.as_slice(), plan.parts), ([vec![0, 1, 2, 3], vec![4, 5, 6, 7]].as_slice(), 4));
-    assert_eq!(plan.lanes, (0..4).map(|i| Lane { share: 1, gateways: vec![i, 4 + i] }).collect::<Vec<_>>());
+    assert_eq!(plan.lanes, (0..4).map(|i| DataLane { share: 1, gateways: vec![i, 4 + i] }).collect::<Vec<_>>());
     assert_eq!((plan.busiest.load, plan.bound.load, plan.reached()), (16, 16, 1.0));
     // Four blocks of an eighth of a second each over a trunk of 1 Gbit/s.
     assert!((plan.seconds(Bytes(15_625_000)) - 4.0 / 8.0 * crate::bound::WIRE_PER_PAYLOAD).abs() < 1e-12);
@@ -69,7 +69,7 @@ fn unequal_groups_share_the_work_equally() {
 fn a_group_between_passes_on_where_its_hosts_have_time() {
     // The head node on the core switch: in one circle the trunk from the last leaf switch back to it would carry 20 blocks.
     let tree = star(&[1, 10, 10], "10G", "1G");
-    let cut = Cut::new(&tree, &lr1::ring(&Branches::new(&tree)), BitsPerSec::GIGABIT);
+    let cut = TreeCut::new(&tree, &lr1::ring(&RingBranches::new(&tree)), BitsPerSec::GIGABIT);
     let one_circle = cut.lanes(&tree, &[false; 3], 10);
     assert_eq!((one_circle.circles.as_slice(), one_circle.busiest.load), ([vec![0, 1, 2]].as_slice(), 200));
     let plan = plan(&tree);
@@ -78,7 +78,7 @@ fn a_group_between_passes_on_where_its_hosts_have_time() {
     // To send 22 blocks it takes twice as long as the trunks for their 11, were it as slow as they.
     assert_eq!(cut.with_time(&tree), [true, true, true]);
     let slower = star(&[1, 10, 10], "1500M", "1G");
-    assert!(!Cut::new(&slower, &lr1::ring(&Branches::new(&slower)), BitsPerSec::GIGABIT).with_time(&slower)[0]);
+    assert!(!TreeCut::new(&slower, &lr1::ring(&RingBranches::new(&slower)), BitsPerSec::GIGABIT).with_time(&slower)[0]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn groups_without_a_common_measure_stay_one_ring() {
 fn the_verifier_names_what_is_wrong() {
     let tree = star(&[0, 2, 3], "10G", "1G");
     let good = plan(&tree);
-    let with = |change: fn(&mut Lanes)| {
+    let with = |change: fn(&mut LaneAllgather)| {
         let mut plan = good.clone();
         change(&mut plan);
         verify::lanes(&tree, &plan).unwrap_err().to_string()
@@ -129,14 +129,14 @@ fn the_verifier_names_what_is_wrong() {
     assert_eq!(with(|p| p.parts = 0), "lanes: 0 parts: expected 1 to 16777216");
     assert!(with(|p| p.busiest.load = 5).starts_with("lanes: busiest edge: says load 5"));
     assert!(
-        with(|p| p.bound = Load { edge: ("n0".into(), "s1".into()), load: 6, rate: p.bound.rate }).starts_with("lanes: bound: says load 6")
+        with(|p| p.bound = LaneLoad { edge: ("n0".into(), "s1".into()), load: 6, rate: p.bound.rate }).starts_with("lanes: bound: says load 6")
     );
     assert!(with(|p| p.hosts.swap(0, 1)).starts_with("hosts: "));
 }
 
 /// Plays the plan: who has which parts of whose data at the end. On each circle everybody passes on until all have the same, from
 /// circle to circle as often as there are circles; then the rings inside.
-fn everybody_has_everything(plan: &Lanes) -> bool {
+fn everybody_has_everything(plan: &LaneAllgather) -> bool {
     let all: usize = plan.groups.iter().map(Vec::len).sum();
     let mut has: Vec<HashSet<(usize, u64)>> = vec![HashSet::new(); all];
     for (g, group) in plan.groups.iter().enumerate() {

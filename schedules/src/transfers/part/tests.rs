@@ -4,7 +4,7 @@ use crate::lg::tests::{any_sites, runs};
 use crate::sample::{any_tree, star, topology};
 use crate::slice;
 use crate::sync::SyncKind;
-use crate::sync::scheme::Scheme;
+use crate::sync::scheme::SyncScheme;
 use crate::{allgather, alltoall, lg};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ fn parts(schedule: &TransferSchedule) -> Vec<RankPart> {
 
 /// What all parts together have sent, by each receiver, when none can go on: a transfer goes when its tokens and blocks have come, a
 /// streamed block when it has come.
-fn run(parts: &[RankPart]) -> HashSet<(Node, Message)> {
+fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
     let mut came: Vec<Vec<usize>> = parts.iter().map(|part| vec![0; part.receives.len()]).collect();
     let mut sent: Vec<(usize, usize)> = vec![(0, 0); parts.len()];
     let mut tokens = HashSet::new();
@@ -65,7 +65,7 @@ fn run(parts: &[RankPart]) -> HashSet<(Node, Message)> {
     parts.iter().flat_map(arrived).collect()
 }
 
-fn delivered(hosts: u32, arrived: &HashSet<(Node, Message)>) -> bool {
+fn delivered(hosts: u32, arrived: &HashSet<(NodeNumber, Message)>) -> bool {
     let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
     pairs.filter(|pair| pair.src != pair.dst).all(|pair| arrived.contains(&(pair.dst, pair)))
 }
@@ -90,7 +90,7 @@ fn around_a_ring_each_block_comes_from_the_host_before() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 1_000 }))]
     #[test]
-    fn parts_of_an_alltoall_are_its_slices(tree in any_tree(1..=24), scheme in prop::sample::select(Scheme::table_5(&[2, 3]))) {
+    fn parts_of_an_alltoall_are_its_slices(tree in any_tree(1..=24), scheme in prop::sample::select(SyncScheme::table_5(&[2, 3]))) {
         let plan = alltoall::plan(&tree, scheme);
         let schedule = TransferSchedule::try_from(&plan).unwrap();
         for part in parts(&schedule) {
@@ -117,8 +117,8 @@ proptest! {
             let own = |send: &OutgoingTransfer| (send.phase, send.peer, send.blocks.iter().map(|b| b.block).collect::<Vec<_>>());
             prop_assert!(part.sends.iter().map(own).eq(sends));
             let source = |origin| match origin {
-                BlockOrigin::Own => passed_on::Source::Own,
-                BlockOrigin::Received { transfer, block } => passed_on::Source::Received { parcel: transfer, block },
+                BlockOrigin::Own => passed_on::BlockSource::Own,
+                BlockOrigin::Received { transfer, block } => passed_on::BlockSource::Received { parcel: transfer, block },
             };
             let sources = part.sends.iter().flat_map(|send| &send.blocks).map(|block| source(block.origin));
             prop_assert!(sources.eq(slice.sends.iter().flat_map(|send| send.sources.iter().copied())));

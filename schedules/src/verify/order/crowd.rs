@@ -9,33 +9,33 @@
 //! well, O(width). Only if not, which a good guess of the chain to continue makes rare, the fewest chains are found: the order
 //! among those in question by going through the messages since the first of them, then a maximum matching.
 use super::super::delivery::NOWHERE;
-use super::tokens::Tokens;
-use super::{Known, User};
+use super::tokens::TokensByMessage;
+use super::{FinishedBefore, EdgeUser};
 use crate::transfers::TransferSchedule;
 use std::cell::OnceCell;
 
 /// The users of one edge.
-pub(super) struct Crowd {
+pub(super) struct EdgeCrowd {
     width: u64,
-    users: Vec<Link>,
+    users: Vec<ChainLink>,
     /// The last user of each chain.
     ends: Vec<u32>,
 }
 
 /// A user and the one before it on its chain.
-struct Link {
-    user: User,
+struct ChainLink {
+    user: EdgeUser,
     former: Option<u32>,
 }
 
-impl Crowd {
-    pub(super) fn new(width: u64) -> Crowd {
-        Crowd { width, users: Vec::new(), ends: Vec::new() }
+impl EdgeCrowd {
+    pub(super) fn new(width: u64) -> EdgeCrowd {
+        EdgeCrowd { width, users: Vec::new(), ends: Vec::new() }
     }
 
     /// Adds a user; gives the position of a former one if the edge may carry too many then. `known` is what is over
     /// before it starts.
-    pub(super) fn admit(&mut self, user: User, known: Known<'_>, history: &History<'_>) -> Option<u32> {
+    pub(super) fn admit(&mut self, user: EdgeUser, known: FinishedBefore<'_>, history: &MessageHistory<'_>) -> Option<u32> {
         let over = |end: u32| self.users[end as usize].user.is_over(known);
         if self.ends.iter().filter(|&&end| !over(end)).count() as u64 >= self.width {
             let in_question = self.not_over(known);
@@ -46,7 +46,7 @@ impl Crowd {
         let continued = self.best_to_continue(user, known);
         let former = continued.map(|chain| self.ends[chain]);
         let number = self.users.len() as u32;
-        self.users.push(Link { user, former });
+        self.users.push(ChainLink { user, former });
         match continued {
             Some(chain) => self.ends[chain] = number,
             None => self.ends.push(number),
@@ -56,7 +56,7 @@ impl Crowd {
 
     /// The chain that a user should continue, if one can be: its sender's own, else, if there are as many as the width, the one
     /// that was not continued for longest.
-    fn best_to_continue(&self, user: User, known: Known<'_>) -> Option<usize> {
+    fn best_to_continue(&self, user: EdgeUser, known: FinishedBefore<'_>) -> Option<usize> {
         let end = |chain: &usize| self.users[self.ends[*chain] as usize].user;
         let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(known));
         let own = over().find(|chain| end(chain).src == user.src);
@@ -65,7 +65,7 @@ impl Crowd {
     }
 
     /// The positions of all users that are not over, in order.
-    fn not_over(&self, known: Known<'_>) -> Vec<u32> {
+    fn not_over(&self, known: FinishedBefore<'_>) -> Vec<u32> {
         let mut found = Vec::new();
         for &end in &self.ends {
             let mut at = Some(end);
@@ -80,16 +80,16 @@ impl Crowd {
 }
 
 /// What follows what directly, for the questions that chains leave open.
-pub(super) struct History<'a> {
+pub(super) struct MessageHistory<'a> {
     schedule: &'a TransferSchedule,
-    tokens: &'a Tokens,
+    tokens: &'a TokensByMessage,
     /// By position: that of the sender's message before. Mostly nobody asks.
     former: OnceCell<Vec<u32>>,
 }
 
-impl<'a> History<'a> {
-    pub(super) fn new(schedule: &'a TransferSchedule, tokens: &'a Tokens) -> History<'a> {
-        History { schedule, tokens, former: OnceCell::new() }
+impl<'a> MessageHistory<'a> {
+    pub(super) fn new(schedule: &'a TransferSchedule, tokens: &'a TokensByMessage) -> MessageHistory<'a> {
+        MessageHistory { schedule, tokens, former: OnceCell::new() }
     }
 
     fn former(&self, position: u32) -> u32 {

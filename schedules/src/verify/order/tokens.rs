@@ -1,18 +1,18 @@
 //! Synchronizations by message, and the clocks they carry.
 use super::super::delivery::NOWHERE;
-use super::{Count, join};
+use super::{SenderPhaseCount, join};
 use crate::transfers::TransferWait;
 
 /// The synchronizations by message.
-pub(super) struct Tokens {
+pub(super) struct TokensByMessage {
     /// Where each message's entries in `awaited` begin; one more at the end.
     first: Vec<u32>,
     awaited: Vec<u32>,
     out: Vec<u32>,
 }
 
-impl Tokens {
-    pub(super) fn new(messages: usize, waits: &[TransferWait]) -> Tokens {
+impl TokensByMessage {
+    pub(super) fn new(messages: usize, waits: &[TransferWait]) -> TokensByMessage {
         let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
         for &TransferWait { after, before, .. } in waits {
             first[before as usize + 1] += 1;
@@ -26,7 +26,7 @@ impl Tokens {
             awaited[next[before as usize] as usize] = after;
             next[before as usize] += 1;
         }
-        Tokens { first, awaited, out }
+        TokensByMessage { first, awaited, out }
     }
 
     /// The messages whose tokens this one awaits.
@@ -41,20 +41,20 @@ impl Tokens {
 }
 
 /// Clocks of messages that have tokens under way, in rows that are used again.
-pub(super) struct Carried {
+pub(super) struct TokenClocks {
     width: usize,
     slot: Vec<u32>,
-    values: Vec<Count>,
+    values: Vec<SenderPhaseCount>,
     under_way: Vec<u32>,
     free: Vec<u32>,
 }
 
-impl Carried {
-    pub(super) fn new(width: usize, messages: usize) -> Carried {
-        Carried { width, slot: vec![NOWHERE; messages], values: Vec::new(), under_way: Vec::new(), free: Vec::new() }
+impl TokenClocks {
+    pub(super) fn new(width: usize, messages: usize) -> TokenClocks {
+        TokenClocks { width, slot: vec![NOWHERE; messages], values: Vec::new(), under_way: Vec::new(), free: Vec::new() }
     }
 
-    pub(super) fn take(&mut self, position: u32, tokens: u32, clock: &[Count]) {
+    pub(super) fn take(&mut self, position: u32, tokens: u32, clock: &[SenderPhaseCount]) {
         if tokens == 0 {
             return;
         }
@@ -68,7 +68,7 @@ impl Carried {
         self.values[slot as usize * self.width..][..self.width].copy_from_slice(clock);
     }
 
-    pub(super) fn deliver(&mut self, after: u32, clock: &mut [Count]) {
+    pub(super) fn deliver(&mut self, after: u32, clock: &mut [SenderPhaseCount]) {
         let slot = self.slot[after as usize];
         let source = &self.values[slot as usize * self.width..][..self.width];
         join(clock, source);

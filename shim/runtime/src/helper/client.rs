@@ -1,8 +1,8 @@
 //! The rank's end. Nothing here waits for a file: what the helper has said is taken, what it is asked for it answers later.
-use super::orphan::{Orphan, above_standard_streams};
+use super::orphan::{OrphanProcess, above_standard_streams};
 use super::service::STALLED;
-use super::wire::{self, Incoming};
-use super::{Report, Request};
+use super::wire::{self, IncomingOctets};
+use super::{HelperReport, HelperRequest};
 use crate::signals;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// What is known of the epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum EpochNews {
     /// The current one, as [`directory::epoch::Lean`] in bytes.
     Epoch(Arc<[u8]>),
     /// There is none that could be used, and why.
@@ -32,7 +32,7 @@ pub enum News {
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
+pub struct DirectoryProblem {
     /// For people.
     pub text: String,
     /// Whether the job hears of no new epoch because of it, or only the controller of no job record.
@@ -46,15 +46,15 @@ pub struct SharedDirectory {
     helper: Option<UnixStream>,
     /// Why the helper could not be started, once that is known.
     failed: Arc<OnceLock<String>>,
-    incoming: Incoming,
+    incoming: IncomingOctets,
     asked: Option<Instant>,
     /// Grows with each piece of news.
     version: u64,
-    news: Option<News>,
+    news: Option<EpochNews>,
     sent: u64,
     written: u64,
     stalled: bool,
-    complaints: Vec<Complaint>,
+    complaints: Vec<DirectoryProblem>,
 }
 
 /// The one of this process, opened by the first call. It touches no file itself, and returns before the helper runs.
@@ -74,7 +74,7 @@ impl SharedDirectory {
             path: path.to_owned(),
             helper: None,
             failed: Arc::default(),
-            incoming: Incoming::default(),
+            incoming: IncomingOctets::default(),
             asked: None,
             version: 0,
             news: None,
@@ -91,11 +91,11 @@ impl SharedDirectory {
     }
 
     /// What is new since version `seen`, with its version. Has the helper look on.
-    pub fn look(&mut self, seen: u64) -> Option<(u64, News)> {
+    pub fn look(&mut self, seen: u64) -> Option<(u64, EpochNews)> {
         self.hear();
         if self.asked.is_none_or(|at| at.elapsed() >= ASK) {
             self.asked = Some(Instant::now());
-            self.ask(&Request::Look);
+            self.ask(&HelperRequest::Look);
         }
         self.news.clone().filter(|_| self.version != seen).map(|news| (self.version, news))
     }
@@ -108,7 +108,7 @@ impl SharedDirectory {
     /// Has a job record written.
     pub fn write(&mut self, name: &str, json: Vec<u8>) {
         self.hear();
-        if self.ask(&Request::Record { name: name.to_owned(), json }) {
+        if self.ask(&HelperRequest::Record { name: name.to_owned(), json }) {
             self.sent += 1;
         }
     }
@@ -119,7 +119,7 @@ impl SharedDirectory {
     }
 
     /// What went wrong, each thing once.
-    pub fn complaints(&mut self) -> Vec<Complaint> {
+    pub fn complaints(&mut self) -> Vec<DirectoryProblem> {
         std::mem::take(&mut self.complaints)
     }
 
@@ -132,7 +132,7 @@ impl SharedDirectory {
         }
     }
 
-    fn ask(&mut self, request: &Request) -> bool {
+    fn ask(&mut self, request: &HelperRequest) -> bool {
         let Some(helper) = &self.helper else { return false };
         match wire::send(helper, request) {
             Ok(()) => true,
@@ -171,15 +171,15 @@ impl SharedDirectory {
         }
     }
 
-    fn heard(&mut self, report: Report) {
+    fn heard(&mut self, report: HelperReport) {
         match report {
-            Report::Epoch(lean) => self.is_news(News::Epoch(lean.into())),
-            Report::Unusable(problem) => self.is_news(News::Unusable(problem)),
-            Report::Written { records, problem } => {
+            HelperReport::Epoch(lean) => self.is_news(EpochNews::Epoch(lean.into())),
+            HelperReport::Unusable(problem) => self.is_news(EpochNews::Unusable(problem)),
+            HelperReport::Written { records, problem } => {
                 self.written = records;
-                self.complaints.extend(problem.map(|text| Complaint { text, concerns_epochs: false }));
+                self.complaints.extend(problem.map(|text| DirectoryProblem { text, concerns_epochs: false }));
             }
-            Report::Stalled => {
+            HelperReport::Stalled => {
                 self.stalled = true;
                 self.complain(format!(
                     "{}: the shared directory does not answer for {} s; the job goes on without it, and hears of no new epoch until it does",
@@ -187,15 +187,15 @@ impl SharedDirectory {
                     STALLED.as_secs()
                 ));
             }
-            Report::GoesOn => self.stalled = false,
+            HelperReport::GoesOn => self.stalled = false,
         }
     }
 
     fn complain(&mut self, text: String) {
-        self.complaints.push(Complaint { text, concerns_epochs: true });
+        self.complaints.push(DirectoryProblem { text, concerns_epochs: true });
     }
 
-    fn is_news(&mut self, news: News) {
+    fn is_news(&mut self, news: EpochNews) {
         self.version += 1;
         self.news = Some(news);
     }
@@ -206,7 +206,7 @@ impl SharedDirectory {
         let how = self.failed.get().map_or(how, String::as_str);
         let problem = format!("{}: the process that reads it for this job is lost ({how})", self.path.display());
         if self.news.is_none() {
-            self.is_news(News::Unusable(problem));
+            self.is_news(EpochNews::Unusable(problem));
         } else {
             self.complain(format!("{problem}; the epoch stays, and the controller hears no more of this job"));
         }
@@ -220,7 +220,7 @@ fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Resul
     let ours = UnixStream::from(above_standard_streams(ours)?);
     ours.set_write_timeout(Some(PATIENCE))?;
     // Relative to where the rank is now; its helper goes elsewhere.
-    let mut orphan = Orphan::new(helper.as_os_str(), std::path::absolute(path)?.as_os_str(), its)?;
+    let mut orphan = OrphanProcess::new(helper.as_os_str(), std::path::absolute(path)?.as_os_str(), its)?;
     let name = helper.display().to_string();
     let run = move || {
         // Before the socket is closed: then it is heard of.
@@ -229,6 +229,6 @@ fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Resul
         }
         drop(orphan);
     };
-    signals::without(|| thread::Builder::new().name("heddle-start".into()).spawn(run))?;
+    signals::with_signals_blocked(|| thread::Builder::new().name("heddle-start".into()).spawn(run))?;
     Ok(ours)
 }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a rank asks of its helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Request {
+enum HelperRequest {
     /// Look for epochs for a while.
     Look,
     /// Write this job record, in place of an older one of the same name.
@@ -34,7 +34,7 @@ enum Request {
 
 /// What the helper tells its rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Report {
+enum HelperReport {
     /// A new epoch, as [`directory::epoch::Lean`] in bytes.
     Epoch(Vec<u8>),
     /// There is no epoch that could be used, and why.

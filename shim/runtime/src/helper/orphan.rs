@@ -20,7 +20,7 @@ const STACK: usize = 64 << 10;
 
 /// A program, ready to start.
 #[derive(Debug)]
-pub(super) struct Orphan {
+pub(super) struct OrphanProcess {
     program: CString,
     argument: CString,
     stdin: OwnedFd,
@@ -31,11 +31,11 @@ pub(super) struct Orphan {
     failed: Option<Errno>,
 }
 
-impl Orphan {
+impl OrphanProcess {
     /// `program` with one argument, this standard input and no environment; it says nothing.
-    pub(super) fn new(program: &OsStr, argument: &OsStr, stdin: impl AsFd) -> io::Result<Orphan> {
+    pub(super) fn new(program: &OsStr, argument: &OsStr, stdin: impl AsFd) -> io::Result<OrphanProcess> {
         let null = open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty())?;
-        Ok(Orphan {
+        Ok(OrphanProcess {
             program: CString::new(program.as_bytes())?,
             argument: CString::new(argument.as_bytes())?,
             stdin: above_standard_streams(stdin)?,
@@ -56,7 +56,7 @@ impl Orphan {
 }
 
 /// Runs `body` in a new process, which shares the memory of this one; this thread goes on when that has ended or runs a program.
-fn share_memory(body: extern "C" fn(*mut c_void) -> c_int, stack: usize, orphan: &mut Orphan) -> Result<c_int, Errno> {
+fn share_memory(body: extern "C" fn(*mut c_void) -> c_int, stack: usize, orphan: &mut OrphanProcess) -> Result<c_int, Errno> {
     // SAFETY: the end of its own vector; `clone` aligns it.
     let top = unsafe { orphan.stacks[stack].as_mut_ptr().add(STACK) };
     // SAFETY: this thread stands still while the other uses the stack and the orphan.
@@ -65,7 +65,7 @@ fn share_memory(body: extern "C" fn(*mut c_void) -> c_int, stack: usize, orphan:
 
 extern "C" fn between(orphan: *mut c_void) -> c_int {
     // SAFETY: `share_memory` gave it, and whoever called that stands still.
-    let orphan = unsafe { &mut *orphan.cast::<Orphan>() };
+    let orphan = unsafe { &mut *orphan.cast::<OrphanProcess>() };
     if let Err(e) = share_memory(become_program, 1, orphan) {
         orphan.failed = Some(e);
     }
@@ -74,7 +74,7 @@ extern "C" fn between(orphan: *mut c_void) -> c_int {
 
 extern "C" fn become_program(orphan: *mut c_void) -> c_int {
     // SAFETY: as above.
-    let orphan = unsafe { &mut *orphan.cast::<Orphan>() };
+    let orphan = unsafe { &mut *orphan.cast::<OrphanProcess>() };
     let arguments = [orphan.program.as_ptr(), orphan.argument.as_ptr(), ptr::null()];
     let streams = [&orphan.stdin, &orphan.null, &orphan.null].map(AsRawFd::as_raw_fd);
     // SAFETY: descriptors of this process's own table, and strings that end with a zero.
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn it_holds_its_input_until_it_ends() {
         let (mut ours, its) = UnixStream::pair().unwrap();
-        let mut orphan = Orphan::new("/bin/cat".as_ref(), "-".as_ref(), its).unwrap();
+        let mut orphan = OrphanProcess::new("/bin/cat".as_ref(), "-".as_ref(), its).unwrap();
         orphan.start().unwrap();
         ours.set_nonblocking(true).unwrap();
         drop(orphan);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_told() {
-        let mut orphan = Orphan::new("/nowhere/heddle".as_ref(), "".as_ref(), UnixStream::pair().unwrap().1).unwrap();
+        let mut orphan = OrphanProcess::new("/nowhere/heddle".as_ref(), "".as_ref(), UnixStream::pair().unwrap().1).unwrap();
         assert_eq!(orphan.start().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

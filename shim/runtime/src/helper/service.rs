@@ -1,8 +1,8 @@
 //! The helper's end: one thread reads epochs, one writes job records, and the main one hears the rank, which it can do however long the
 //! file system leaves the other two waiting.
-use super::wire::{self, Incoming};
-use super::{Report, Request};
-use directory::following::{EpochFollower, Look};
+use super::wire::{self, IncomingOctets};
+use super::{HelperReport, HelperRequest};
+use directory::following::{EpochFollower, ReaderOutcome};
 use directory::job_record::writing::replace;
 use directory::layout::JOBS;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const LAST_WORDS: Duration = Duration::from_secs(600);
 
 /// What the threads share.
 #[derive(Debug, Default)]
-struct Desk {
+struct HelperQueue {
     /// When the rank last asked for epochs.
     asked: Option<Instant>,
     /// Records to be written, by name.
@@ -40,23 +40,23 @@ struct Desk {
 }
 
 #[derive(Debug)]
-struct Shared {
-    desk: Mutex<Desk>,
+struct HelperShared {
+    desk: Mutex<HelperQueue>,
     changed: Condvar,
     rank: Mutex<UnixStream>,
 }
 
-impl Shared {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+impl HelperShared {
+    fn desk(&self) -> MutexGuard<'_, HelperQueue> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, desk: MutexGuard<'a, Desk>, at_most: Duration) -> MutexGuard<'a, Desk> {
+    fn wait<'a>(&self, desk: MutexGuard<'a, HelperQueue>, at_most: Duration) -> MutexGuard<'a, HelperQueue> {
         self.changed.wait_timeout(desk, at_most).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// A rank that does not hear any more has ended: the main thread notices.
-    fn tell(&self, report: &Report) {
+    fn tell(&self, report: &HelperReport) {
         let _ = wire::send(&*self.rank.lock().unwrap_or_else(PoisonError::into_inner), report);
     }
 }
@@ -66,8 +66,8 @@ impl Shared {
 /// # Errors
 /// The system gives no thread or no second descriptor of the socket.
 pub fn serve(dir: &Path, rank: UnixStream) -> io::Result<()> {
-    let shared = Arc::new(Shared { desk: Mutex::default(), changed: Condvar::new(), rank: Mutex::new(rank.try_clone()?) });
-    for (name, work) in [("epochs", look as fn(&Shared, &Path)), ("records", write)] {
+    let shared = Arc::new(HelperShared { desk: Mutex::default(), changed: Condvar::new(), rank: Mutex::new(rank.try_clone()?) });
+    for (name, work) in [("epochs", look as fn(&HelperShared, &Path)), ("records", write)] {
         let (shared, dir) = (Arc::clone(&shared), dir.to_owned());
         thread::Builder::new().name(name.into()).spawn(move || work(&shared, &dir))?;
     }
@@ -82,9 +82,9 @@ pub fn serve(dir: &Path, rank: UnixStream) -> io::Result<()> {
 }
 
 /// Takes the rank's requests until it ends.
-fn hear(shared: &Shared, mut rank: UnixStream) -> io::Result<()> {
+fn hear(shared: &HelperShared, mut rank: UnixStream) -> io::Result<()> {
     rank.set_read_timeout(Some(CHECK))?;
-    let (mut incoming, mut octets, mut stalled) = (Incoming::default(), vec![0; 64 << 10], false);
+    let (mut incoming, mut octets, mut stalled) = (IncomingOctets::default(), vec![0; 64 << 10], false);
     loop {
         match rank.read(&mut octets) {
             Ok(0) => return Ok(()),
@@ -95,8 +95,8 @@ fn hear(shared: &Shared, mut rank: UnixStream) -> io::Result<()> {
         while let Some(request) = incoming.next()? {
             let mut desk = shared.desk();
             match request {
-                Request::Look => desk.asked = Some(Instant::now()),
-                Request::Record { name, json } => {
+                HelperRequest::Look => desk.asked = Some(Instant::now()),
+                HelperRequest::Record { name, json } => {
                     desk.came += 1;
                     desk.done += u64::from(desk.records.insert(name, json).is_some());
                 }
@@ -109,13 +109,13 @@ fn hear(shared: &Shared, mut rank: UnixStream) -> io::Result<()> {
         };
         if waits != stalled {
             stalled = waits;
-            shared.tell(if stalled { &Report::Stalled } else { &Report::GoesOn });
+            shared.tell(if stalled { &HelperReport::Stalled } else { &HelperReport::GoesOn });
         }
     }
 }
 
 /// Looks for epochs while the rank asks for them.
-fn look(shared: &Shared, dir: &Path) {
+fn look(shared: &HelperShared, dir: &Path) {
     let (mut follower, mut unusable) = (EpochFollower::new(dir), None);
     loop {
         let mut desk = shared.desk();
@@ -127,14 +127,14 @@ fn look(shared: &Shared, dir: &Path) {
         let look = follower.look();
         shared.desk().reading = None;
         match look {
-            Look::Same => {}
-            Look::New(lean) => {
+            ReaderOutcome::Same => {}
+            ReaderOutcome::New(lean) => {
                 unusable = None;
-                shared.tell(&Report::Epoch(lean.to_bytes()));
+                shared.tell(&HelperReport::Epoch(lean.to_bytes()));
             }
-            Look::Unusable(problem) if unusable.as_ref() == Some(&problem) => {}
-            Look::Unusable(problem) => {
-                shared.tell(&Report::Unusable(problem.clone()));
+            ReaderOutcome::Unusable(problem) if unusable.as_ref() == Some(&problem) => {}
+            ReaderOutcome::Unusable(problem) => {
+                shared.tell(&HelperReport::Unusable(problem.clone()));
                 unusable = Some(problem);
             }
         }
@@ -143,7 +143,7 @@ fn look(shared: &Shared, dir: &Path) {
 }
 
 /// Writes job records as they come.
-fn write(shared: &Shared, dir: &Path) {
+fn write(shared: &HelperShared, dir: &Path) {
     let jobs = dir.join(JOBS);
     loop {
         let mut desk = shared.desk();
@@ -162,7 +162,7 @@ fn write(shared: &Shared, dir: &Path) {
         let records = desk.done;
         shared.changed.notify_all();
         drop(desk);
-        shared.tell(&Report::Written { records, problem });
+        shared.tell(&HelperReport::Written { records, problem });
     }
 }
 

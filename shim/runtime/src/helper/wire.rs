@@ -15,11 +15,11 @@ pub(super) fn send(mut to: impl Write, message: &impl Serialize) -> io::Result<(
 
 /// Octets that have come, up to any point of a message.
 #[derive(Debug, Default)]
-pub(super) struct Incoming {
+pub(super) struct IncomingOctets {
     octets: Vec<u8>,
 }
 
-impl Incoming {
+impl IncomingOctets {
     pub(super) fn add(&mut self, octets: &[u8]) {
         self.octets.extend_from_slice(octets);
     }
@@ -45,20 +45,20 @@ impl Incoming {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Request;
+    use super::super::HelperRequest;
     use super::*;
     use proptest::prelude::*;
 
     #[test]
     fn messages_arrive_whole_however_they_are_cut() {
-        let messages = [Request::Look, Request::Record { name: "a.json".into(), json: vec![7; 300] }, Request::Look];
+        let messages = [HelperRequest::Look, HelperRequest::Record { name: "a.json".into(), json: vec![7; 300] }, HelperRequest::Look];
         let mut sent = Vec::new();
         messages.iter().for_each(|message| send(&mut sent, message).unwrap());
         for size in [1, 3, 5, sent.len()] {
-            let (mut incoming, mut came) = (Incoming::default(), Vec::new());
+            let (mut incoming, mut came) = (IncomingOctets::default(), Vec::new());
             for octets in sent.chunks(size) {
                 incoming.add(octets);
-                while let Some(message) = incoming.next::<Request>().unwrap() {
+                while let Some(message) = incoming.next::<HelperRequest>().unwrap() {
                     came.push(message);
                 }
             }
@@ -68,17 +68,17 @@ mod tests {
 
     #[test]
     fn absurd_lengths_are_refused() {
-        let mut incoming = Incoming::default();
+        let mut incoming = IncomingOctets::default();
         incoming.add(&[255; 4]);
-        assert!(incoming.next::<Request>().is_err());
+        assert!(incoming.next::<HelperRequest>().is_err());
     }
 
     proptest! {
         #[test]
         fn any_octets_are_read_or_refused(octets in prop::collection::vec(any::<u8>(), 0..64)) {
-            let mut incoming = Incoming::default();
+            let mut incoming = IncomingOctets::default();
             incoming.add(&octets);
-            let _ = incoming.next::<Request>();
+            let _ = incoming.next::<HelperRequest>();
         }
     }
 }

@@ -3,13 +3,13 @@
 //! A rank sends one block at a time, in the order of its steps, each as soon as its tokens have come; it receives whatever comes.
 //! Blocks have one length in a call, so a connection's stream needs no frames: what comes after a whole block belongs to the next call,
 //! and stays in the kernel until then.
-use super::Broken;
-use super::mesh::{Mesh, Ready, Token};
+use super::MeshError;
+use super::mesh::{TcpMesh, ReadyPeer, MeshToken};
 use crate::watch;
-use schedules::slice::{self, Step};
+use schedules::slice::{self, HostStep};
 use std::collections::HashSet;
 
-impl Mesh {
+impl TcpMesh {
     /// Sends `outgoing[rank]` to each other rank and fills `incoming[rank]` from it; a rank's own entries are not looked at.
     /// `steps` are this rank's of a plan that all ranks share. `progress` is called while nothing comes.
     ///
@@ -17,11 +17,11 @@ impl Mesh {
     /// [`Broken`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
     pub fn alltoall(
         &mut self,
-        steps: &[Step],
+        steps: &[HostStep],
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), MeshError> {
         let outcome = self.exchange(steps, outgoing, incoming, progress);
         if outcome.is_err() {
             self.close();
@@ -31,13 +31,13 @@ impl Mesh {
 
     fn exchange(
         &mut self,
-        steps: &[Step],
+        steps: &[HostStep],
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), MeshError> {
         let early = self.begin();
-        let mut exchange = Exchange::new(self, steps, outgoing, incoming);
+        let mut exchange = TcpExchange::new(self, steps, outgoing, incoming);
         exchange.take(early);
         // What came between two calls made its noise then.
         for step in steps {
@@ -48,11 +48,11 @@ impl Mesh {
         exchange.go_on()?;
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
         while !exchange.is_over() {
-            watch::waits(|| exchange.waits_for());
+            watch::begin_wait(|| exchange.waits_for());
             exchange.mesh.wait(&mut ready, &mut tokens, progress)?;
             exchange.take(std::mem::take(&mut tokens));
             for event in ready.drain(..) {
-                if let Ready::Readable(rank) = event {
+                if let ReadyPeer::Readable(rank) = event {
                     exchange.receive(rank)?;
                 }
             }
@@ -67,9 +67,9 @@ impl Mesh {
 const LEAD: usize = 8 * 1024;
 
 /// A call under way.
-struct Exchange<'a, 'o, 'i> {
-    mesh: &'a mut Mesh,
-    steps: &'a [Step],
+struct TcpExchange<'a, 'o, 'i> {
+    mesh: &'a mut TcpMesh,
+    steps: &'a [HostStep],
     outgoing: &'a [&'o [u8]],
     incoming: &'a mut [&'i mut [u8]],
     /// Octets received, by rank, and the step that waits for the block.
@@ -80,11 +80,11 @@ struct Exchange<'a, 'o, 'i> {
     /// The step that sends or waits to, and how much of its block has gone.
     sending: usize,
     sent: usize,
-    tokens: HashSet<slice::Token>,
+    tokens: HashSet<slice::SyncToken>,
 }
 
-impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
-    fn new(mesh: &'a mut Mesh, steps: &'a [Step], outgoing: &'a [&'o [u8]], incoming: &'a mut [&'i mut [u8]]) -> Exchange<'a, 'o, 'i> {
+impl<'a, 'o, 'i> TcpExchange<'a, 'o, 'i> {
+    fn new(mesh: &'a mut TcpMesh, steps: &'a [HostStep], outgoing: &'a [&'o [u8]], incoming: &'a mut [&'i mut [u8]]) -> TcpExchange<'a, 'o, 'i> {
         let mut step_from = vec![None; incoming.len()];
         for (at, step) in steps.iter().enumerate() {
             if let Some(place) = step.receive_from.and_then(|rank| step_from.get_mut(rank as usize)) {
@@ -93,7 +93,7 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
         }
         let missing = step_from.iter().flatten().count();
         let received = vec![0; incoming.len()];
-        Exchange { mesh, steps, outgoing, incoming, received, step_from, missing, sending: 0, sent: 0, tokens: HashSet::new() }
+        TcpExchange { mesh, steps, outgoing, incoming, received, step_from, missing, sending: 0, sent: 0, tokens: HashSet::new() }
     }
 
     fn is_over(&self) -> bool {
@@ -112,15 +112,15 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
         let next = self.step_from.iter().flatten().min().map(|&at| &self.steps[at]);
         awaited.extend(next.map(|step| (step.phase, format!("the block of rank {}", step.receive_from.unwrap_or_default()))));
         let phases = self.steps.last().map_or(0, |step| step.phase + 1);
-        watch::in_phases(&format!("rank {} in alltoall over tcp", self.mesh.me), &awaited, phases)
+        watch::describe_wait(&format!("rank {} in alltoall over tcp", self.mesh.me), &awaited, phases)
     }
 
-    fn take(&mut self, tokens: Vec<Token>) {
-        self.tokens.extend(tokens.into_iter().map(|t| slice::Token { peer: t.peer, id: t.id }));
+    fn take(&mut self, tokens: Vec<MeshToken>) {
+        self.tokens.extend(tokens.into_iter().map(|t| slice::SyncToken { peer: t.peer, id: t.id }));
     }
 
     /// Takes what has come from a rank of its block of this call.
-    fn receive(&mut self, rank: u32) -> Result<(), Broken> {
+    fn receive(&mut self, rank: u32) -> Result<(), MeshError> {
         let at = rank as usize;
         let Some(step) = self.step_from.get(at).copied().flatten() else { return Ok(()) };
         let length = self.incoming[at].len();
@@ -149,15 +149,15 @@ impl<'a, 'o, 'i> Exchange<'a, 'o, 'i> {
     }
 
     /// Sends on as far as tokens and connections allow.
-    fn go_on(&mut self) -> Result<(), Broken> {
+    fn go_on(&mut self) -> Result<(), MeshError> {
         while let Some(step) = self.steps.get(self.sending) {
             if let Some(to) = step.send_to {
                 if let Some(awaited) = step.wait.iter().find(|token| self.sent == 0 && !self.tokens.contains(token)) {
-                    return if self.mesh.peer(awaited.peer)?.ended { Err(Broken::ended(awaited.peer)) } else { Ok(()) };
+                    return if self.mesh.peer(awaited.peer)?.ended { Err(MeshError::ended(awaited.peer)) } else { Ok(()) };
                 }
                 let block = self.outgoing[to as usize];
                 self.sent += self.mesh.peer(to)?.send(to, &block[self.sent..])?;
-                if self.sent < block.len() || !self.mesh.has_gone(to)? {
+                if self.sent < block.len() || !self.mesh.is_mostly_sent(to)? {
                     return Ok(());
                 }
                 for token in &step.give_after_send {

@@ -1,10 +1,10 @@
 //! A part of a schedule over TCP. Blocks have one length in a call, so a connection's stream needs no frames: what comes after the last
 //! piece belongs to the next call, and stays in the kernel until then.
-use super::Broken;
-use super::mesh::{Mesh, Ready, Token as MeshToken};
+use super::MeshError;
+use super::mesh::{TcpMesh, ReadyPeer, MeshToken as MeshToken};
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
-use schedules::slice::Token;
+use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart};
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -15,7 +15,7 @@ const LEAD: usize = 8 * 1024;
 /// 0.96 of the bound where whole blocks of 64 kB reached 0.90.
 const CHUNK: usize = 16 * 1024;
 
-impl Mesh {
+impl TcpMesh {
     /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`, this rank's block for each other one, and
     /// fills `incoming[rank]` from it. Where blocks stream around a ring, this rank's own lies in `incoming`, too. `progress` is called while
     /// nothing comes.
@@ -28,10 +28,10 @@ impl Mesh {
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), MeshError> {
         let window = ExchangeWindow { receives: usize::MAX, sends: if part.streams { usize::MAX } else { 1 } };
         let call = if part.streams { "allgather over tcp" } else { "alltoall over tcp" };
-        let tokens = self.begin().into_iter().map(|token| Token { peer: token.peer, id: token.id }).collect();
+        let tokens = self.begin().into_iter().map(|token| SyncToken { peer: token.peer, id: token.id }).collect();
         let length = incoming.first().map_or(0, |block| block.len());
         let streams = incoming.iter().map(|_| IncomingStream::default()).collect();
         let blocks = BlockStore { part, length, outgoing, incoming, aside: HashMap::new() };
@@ -96,22 +96,22 @@ struct PiecePlace {
 
 /// A mesh during one call.
 struct MeshCarrier<'a, 'o, 'i> {
-    mesh: &'a mut Mesh,
+    mesh: &'a mut TcpMesh,
     blocks: BlockStore<'a, 'o, 'i>,
     /// By rank.
     streams: Vec<IncomingStream>,
     /// The pieces to send, in their order, and how much of each has gone.
     sending: VecDeque<(TransferPiece, PiecePlace)>,
     /// Tokens that have come and are not expected yet.
-    tokens: HashSet<Token>,
-    expected: Vec<Token>,
+    tokens: HashSet<SyncToken>,
+    expected: Vec<SyncToken>,
     events: Vec<CarrierEvent>,
     progress: &'a mut dyn FnMut() -> bool,
 }
 
 impl MeshCarrier<'_, '_, '_> {
     /// Takes what has come from a rank.
-    fn take(&mut self, rank: u32) -> Result<(), Broken> {
+    fn take(&mut self, rank: u32) -> Result<(), MeshError> {
         let (part, length) = (self.blocks.part, self.blocks.length);
         let Some(stream) = self.streams.get_mut(rank as usize) else { return Ok(()) };
         while let Some(&piece) = stream.pieces.front() {
@@ -160,7 +160,7 @@ impl MeshCarrier<'_, '_, '_> {
     }
 
     /// Sends on as far as connections allow.
-    fn send_on(&mut self) -> Result<(), Broken> {
+    fn send_on(&mut self) -> Result<(), MeshError> {
         let part = self.blocks.part;
         while let Some(&(piece, mut at)) = self.sending.front() {
             let send = &part.sends[piece.transfer];
@@ -176,7 +176,7 @@ impl MeshCarrier<'_, '_, '_> {
                 }
                 at = PiecePlace { blocks: at.blocks + 1, octets: 0 };
             }
-            if at.blocks < blocks || !part.streams && !self.mesh.has_gone(send.peer)? {
+            if at.blocks < blocks || !part.streams && !self.mesh.is_mostly_sent(send.peer)? {
                 self.sending[0].1 = at;
                 return Ok(());
             }
@@ -188,10 +188,10 @@ impl MeshCarrier<'_, '_, '_> {
 }
 
 impl TransferCarrier for MeshCarrier<'_, '_, '_> {
-    type Failure = Broken;
+    type Failure = MeshError;
     const PASSES_ON_PARTS: bool = true;
 
-    fn receive(&mut self, piece: TransferPiece) -> Result<(), Broken> {
+    fn receive(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
         let peer = self.blocks.part.receives[piece.transfer].peer;
         self.mesh.peer(peer)?;
         let stream = &mut self.streams[peer as usize];
@@ -200,23 +200,23 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         if stream.pieces.len() == 1 { self.take(peer) } else { Ok(()) }
     }
 
-    fn send(&mut self, piece: TransferPiece) -> Result<(), Broken> {
+    fn send(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
         self.sending.push_back((piece, PiecePlace::default()));
         if self.sending.len() == 1 { self.send_on() } else { Ok(()) }
     }
 
-    fn expect(&mut self, token: Token) -> Result<(), Broken> {
+    fn expect(&mut self, token: SyncToken) -> Result<(), MeshError> {
         if self.tokens.remove(&token) {
             self.events.push(CarrierEvent::Taken(token));
         } else if self.mesh.peer(token.peer)?.ended {
-            return Err(Broken::ended(token.peer));
+            return Err(MeshError::ended(token.peer));
         } else {
             self.expected.push(token);
         }
         Ok(())
     }
 
-    fn give(&mut self, token: Token) -> Result<(), Broken> {
+    fn give(&mut self, token: SyncToken) -> Result<(), MeshError> {
         self.mesh.give(token.peer, token.id)
     }
 
@@ -224,25 +224,25 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         self.sending.is_empty() && self.events.is_empty() && self.mesh.is_flushed()
     }
 
-    fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), Broken> {
+    fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), MeshError> {
         if self.events.is_empty() {
             let (mut ready, mut tokens) = (Vec::new(), Vec::new());
             self.mesh.wait(&mut ready, &mut tokens, self.progress)?;
             for MeshToken { peer, id, .. } in tokens {
-                let token = Token { peer, id };
+                let token = SyncToken { peer, id };
                 match self.expected.iter().position(|expected| *expected == token) {
                     Some(at) => self.events.push(CarrierEvent::Taken(self.expected.swap_remove(at))),
                     None => drop(self.tokens.insert(token)),
                 }
             }
             for event in ready {
-                if let Ready::Readable(rank) = event {
+                if let ReadyPeer::Readable(rank) = event {
                     self.take(rank)?;
                 }
             }
             for token in &self.expected {
                 if self.mesh.peer(token.peer)?.ended {
-                    return Err(Broken::ended(token.peer));
+                    return Err(MeshError::ended(token.peer));
                 }
             }
             self.send_on()?;

@@ -6,7 +6,7 @@ use nix::sys::resource::{Resource, getrlimit};
 ///
 /// # Errors
 /// What is missing and which limit to raise.
-pub fn enough(wanted: u64) -> Result<(), String> {
+pub fn check_descriptors(wanted: u64) -> Result<(), String> {
     let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| format!("limit of open files: {e}"))?;
     // The iterator's own descriptor is among them; a /proc that is not there says that none is open.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
@@ -31,6 +31,6 @@ mod tests {
         assert!(fits(701, 68, 1024).unwrap_err().contains("more than 768"));
         assert_eq!(fits(1 << 20, 0, u64::MAX), Ok(()));
         assert!(fits(u64::MAX, 1, u64::MAX).is_err());
-        assert_eq!(enough(1), Ok(()));
+        assert_eq!(check_descriptors(1), Ok(()));
     }
 }

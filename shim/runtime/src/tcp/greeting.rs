@@ -15,16 +15,16 @@ const VERSION: u16 = 1;
 
 /// What the ranks of one communicator know and strangers do not; exchanged through MPI.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Secret(pub [u8; 32]);
+pub struct MeshSecret(pub [u8; 32]);
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for MeshSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
 /// The greeting of `rank`.
-pub fn write(rank: u32, secret: &Secret) -> [u8; LENGTH] {
+pub fn write(rank: u32, secret: &MeshSecret) -> [u8; LENGTH] {
     let mut octets = [0; LENGTH];
     octets[..6].copy_from_slice(NAME);
     octets[6..8].copy_from_slice(&VERSION.to_ne_bytes());
@@ -34,7 +34,7 @@ pub fn write(rank: u32, secret: &Secret) -> [u8; LENGTH] {
 }
 
 /// The rank that calls; `None` for a stranger.
-pub fn read(octets: &[u8; LENGTH], secret: &Secret) -> Option<u32> {
+pub fn read(octets: &[u8; LENGTH], secret: &MeshSecret) -> Option<u32> {
     // Every octet is looked at, so that the time it takes says nothing of the secret.
     let different = octets[12..].iter().zip(&secret.0).fold(0, |all, (a, b)| all | (a ^ b));
     let known = octets[..6] == *NAME && octets[6..8] == VERSION.to_ne_bytes() && different == 0;
@@ -46,7 +46,7 @@ pub fn read(octets: &[u8; LENGTH], secret: &Secret) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const SECRET: Secret = Secret([7; 32]);
+    const SECRET: MeshSecret = MeshSecret([7; 32]);
 
     #[test]
     fn a_member_is_known_by_rank() {

@@ -1,8 +1,8 @@
 //! Connections between all ranks of a communicator: for each ordered pair one, whose caller sends blocks and whose callee
 //! acknowledges them and sends tokens against the stream. So what is urgent never queues behind what is long.
-use super::Broken;
-use super::greeting::{self, LENGTH, Secret};
-use super::peer::Peer;
+use super::MeshError;
+use super::greeting::{self, LENGTH, MeshSecret};
+use super::peer::MeshPeer;
 use inventory::BitsPerSec;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
@@ -27,22 +27,22 @@ const LONGEST_NAP: Duration = Duration::from_millis(16);
 
 /// A listening socket, before anybody knows of it.
 #[derive(Debug)]
-pub struct Door {
+pub struct MeshListener {
     listener: TcpListener,
     address: SocketAddr,
 }
 
-impl Door {
+impl MeshListener {
     /// Listens on a free port of this machine's address.
     ///
     /// # Errors
     /// The system's: no such address here, no more sockets.
-    pub fn open(address: IpAddr) -> io::Result<Door> {
+    pub fn open(address: IpAddr) -> io::Result<MeshListener> {
         let listener = TcpListener::bind((address, 0))?;
         listen(&listener, Backlog::MAXALLOWABLE)?; // All other ranks may call before this one comes to answer.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        Ok(Door { listener, address })
+        Ok(MeshListener { listener, address })
     }
 
     /// Where to call.
@@ -60,12 +60,12 @@ impl Door {
         self,
         me: u32,
         doors: &[SocketAddr],
-        secret: &Secret,
+        secret: &MeshSecret,
         patience: Duration,
         mut progress: impl FnMut() -> bool,
-    ) -> io::Result<Mesh> {
+    ) -> io::Result<TcpMesh> {
         let began = Instant::now();
-        let mut making = Making::call(self.listener, me, doors, secret)?;
+        let mut making = MeshSetup::call(self.listener, me, doors, secret)?;
         loop {
             // What is there is looked at before the clock: this process may have stood still.
             making.step()?;
@@ -84,32 +84,32 @@ impl Door {
 }
 
 /// A connection in the making by this rank.
-struct Calling {
+struct OutgoingConnection {
     stream: TcpStream,
     /// Octets of the greeting that have gone.
     said: usize,
 }
 
 /// Somebody who calls and has not said who it is.
-struct Caller {
+struct IncomingConnection {
     stream: TcpStream,
     heard: [u8; LENGTH],
     length: usize,
 }
 
-struct Making {
+struct MeshSetup {
     listener: TcpListener,
     me: u32,
-    secret: Secret,
+    secret: MeshSecret,
     greeting: [u8; LENGTH],
-    calling: Vec<Option<Calling>>,
-    callers: Vec<Caller>,
+    calling: Vec<Option<OutgoingConnection>>,
+    callers: Vec<IncomingConnection>,
     called: Vec<Option<TcpStream>>,
     epoll: Epoll,
 }
 
-impl Making {
-    fn call(listener: TcpListener, me: u32, doors: &[SocketAddr], secret: &Secret) -> io::Result<Making> {
+impl MeshSetup {
+    fn call(listener: TcpListener, me: u32, doors: &[SocketAddr], secret: &MeshSecret) -> io::Result<MeshSetup> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
         let mut calling = Vec::with_capacity(doors.len());
@@ -119,10 +119,10 @@ impl Making {
                 let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
                 epoll.add(stream, EpollEvent::new(flags, u64::from(rank)))?;
             }
-            calling.push(stream.map(|stream| Calling { stream, said: 0 }));
+            calling.push(stream.map(|stream| OutgoingConnection { stream, said: 0 }));
         }
         let called = doors.iter().map(|_| None).collect();
-        Ok(Making { listener, me, secret: *secret, greeting: greeting::write(me, secret), calling, callers: Vec::new(), called, epoll })
+        Ok(MeshSetup { listener, me, secret: *secret, greeting: greeting::write(me, secret), calling, callers: Vec::new(), called, epoll })
     }
 
     fn is_complete(&self) -> bool {
@@ -157,7 +157,7 @@ impl Making {
                 Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
                     stream.set_nonblocking(true)?;
                     self.epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
-                    self.callers.push(Caller { stream, heard: [0; LENGTH], length: 0 });
+                    self.callers.push(IncomingConnection { stream, heard: [0; LENGTH], length: 0 });
                 }
                 Ok(_) => {} // Hung up on: a rank would have been heard by now.
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
@@ -201,19 +201,19 @@ impl Making {
         }
     }
 
-    fn finish(self) -> io::Result<Mesh> {
+    fn finish(self) -> io::Result<TcpMesh> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut peers = Vec::with_capacity(self.called.len());
         for (rank, ends) in (0u64..).zip(self.calling.into_iter().zip(self.called)) {
-            let (Some(Calling { stream: out, .. }), Some(back)) = ends else {
+            let (Some(OutgoingConnection { stream: out, .. }), Some(back)) = ends else {
                 peers.push(None); // Itself.
                 continue;
             };
             epoll.add(&out, EpollEvent::new(FLAGS, rank << 1))?;
             epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
-            peers.push(Some(Peer::new(out, back)?));
+            peers.push(Some(MeshPeer::new(out, back)?));
         }
-        Ok(Mesh { me: self.me, peers, epoll, calls: 0, nap: NAP, early: Vec::new(), is_closed: false })
+        Ok(TcpMesh { me: self.me, peers, epoll, calls: 0, nap: NAP, early: Vec::new(), is_closed: false })
     }
 }
 
@@ -243,16 +243,16 @@ fn wait<'e>(epoll: &Epoll, events: &'e mut [EpollEvent], nap: Duration) -> io::R
 
 /// Every connection of a rank.
 #[derive(Debug)]
-pub struct Mesh {
+pub struct TcpMesh {
     pub(super) me: u32,
-    peers: Vec<Option<Peer>>,
+    peers: Vec<Option<MeshPeer>>,
     epoll: Epoll,
     /// Calls made over these connections: the same number on every rank within a call.
     calls: u32,
     /// How long this rank waits until it calls `progress`.
     nap: Duration,
     /// Tokens of a call that this rank has not begun: their giver was faster.
-    early: Vec<Token>,
+    early: Vec<MeshToken>,
     /// A call failed.
     is_closed: bool,
 }
@@ -260,7 +260,7 @@ pub struct Mesh {
 /// A token as it travels: four octets that number the call, four that number the token among those of its pair; in the byte order that
 /// the greeting has shown to be common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token {
+pub(super) struct MeshToken {
     pub(super) call: u32,
     pub(super) peer: u32,
     pub(super) id: u32,
@@ -268,14 +268,14 @@ pub(super) struct Token {
 
 /// What can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ready {
+pub(super) enum ReadyPeer {
     /// Blocks may come from this rank.
     Readable(u32),
     /// There may be room for blocks to this rank.
     Writable(u32),
 }
 
-impl Mesh {
+impl TcpMesh {
     /// Closes every connection, so that each rank that waits for this one hears of the failure, too.
     pub(super) fn close(&mut self) {
         self.peers.iter_mut().for_each(|peer| *peer = None);
@@ -305,7 +305,7 @@ impl Mesh {
     }
 
     /// Begins a call and gives the tokens that came too early, if they are of it.
-    pub(super) fn begin(&mut self) -> Vec<Token> {
+    pub(super) fn begin(&mut self) -> Vec<MeshToken> {
         self.calls = self.calls.wrapping_add(1);
         self.nap = NAP;
         let (now, later) = std::mem::take(&mut self.early).into_iter().partition(|t| t.call == self.calls);
@@ -313,16 +313,16 @@ impl Mesh {
         now
     }
 
-    pub(super) fn peer(&mut self, rank: u32) -> Result<&mut Peer, Broken> {
+    pub(super) fn peer(&mut self, rank: u32) -> Result<&mut MeshPeer, MeshError> {
         if self.is_closed {
-            return Err(Broken::Closed);
+            return Err(MeshError::Closed);
         }
-        let unknown = Broken::Nonsense { rank, problem: "there is no such rank" };
+        let unknown = MeshError::Nonsense { rank, problem: "there is no such rank" };
         self.peers.get_mut(rank as usize).and_then(Option::as_mut).ok_or(unknown)
     }
 
     /// Gives a token of this call.
-    pub(super) fn give(&mut self, rank: u32, id: u32) -> Result<(), Broken> {
+    pub(super) fn give(&mut self, rank: u32, id: u32) -> Result<(), MeshError> {
         let call = self.calls;
         let peer = self.peer(rank)?;
         peer.unsent.extend(call.to_ne_bytes());
@@ -336,13 +336,13 @@ impl Mesh {
     }
 
     /// Whether all but a few of the octets for a rank have gone on the wire; if not, it will be ready to be written to when they have.
-    pub(super) fn has_gone(&mut self, rank: u32) -> Result<bool, Broken> {
-        if self.peer(rank)?.has_gone()? {
+    pub(super) fn is_mostly_sent(&mut self, rank: u32) -> Result<bool, MeshError> {
+        if self.peer(rank)?.is_mostly_sent()? {
             return Ok(true);
         }
         // The kernel looks anew, and will tell when there is room.
         let mut event = EpollEvent::new(FLAGS, u64::from(rank) << 1);
-        let Mesh { epoll, peers, .. } = self;
+        let TcpMesh { epoll, peers, .. } = self;
         if let Some(Some(peer)) = peers.get(rank as usize) {
             epoll.modify(&peer.out, &mut event).map_err(io::Error::from)?;
         }
@@ -353,10 +353,10 @@ impl Mesh {
     /// waiting ends.
     pub(super) fn wait(
         &mut self,
-        ready: &mut Vec<Ready>,
-        tokens: &mut Vec<Token>,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), MeshError> {
         let mut events = [EpollEvent::empty(); 64];
         loop {
             let happened = wait(&self.epoll, &mut events, self.nap)?;
@@ -368,7 +368,7 @@ impl Mesh {
                 match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
                     (true, readable, writable) => {
                         if readable {
-                            ready.push(Ready::Readable(rank));
+                            ready.push(ReadyPeer::Readable(rank));
                         }
                         if writable {
                             self.peer(rank)?.flush(rank)?;
@@ -379,7 +379,7 @@ impl Mesh {
                             self.take_tokens(rank, tokens)?;
                         }
                         if writable {
-                            ready.push(Ready::Writable(rank));
+                            ready.push(ReadyPeer::Writable(rank));
                         }
                     }
                 }
@@ -389,12 +389,12 @@ impl Mesh {
             }
             self.nap = (self.nap * 2).min(LONGEST_NAP);
             if !progress() {
-                return Err(Broken::Wait(io::Error::new(ErrorKind::Interrupted, "the MPI library failed meanwhile")));
+                return Err(MeshError::Wait(io::Error::new(ErrorKind::Interrupted, "the MPI library failed meanwhile")));
             }
         }
     }
 
-    fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<Token>) -> Result<(), Broken> {
+    fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<MeshToken>) -> Result<(), MeshError> {
         let calls = self.calls;
         let peer = self.peer(rank)?;
         let mut early = Vec::new();
@@ -408,17 +408,17 @@ impl Mesh {
                 Ok(n) => peer.partial.extend(&octets[..n]),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
+                Err(cause) => return Err(MeshError::Lost { rank, cause }),
             }
         }
         let whole = peer.partial.len() / 8 * 8;
         for octets in peer.partial[..whole].chunks_exact(8) {
             let number = |at: usize| u32::from_ne_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]]);
-            let token = Token { call: number(0), peer: rank, id: number(4) };
+            let token = MeshToken { call: number(0), peer: rank, id: number(4) };
             match token.call.wrapping_sub(calls) {
                 0 => tokens.push(token),
                 1 => early.push(token),
-                _ => return Err(Broken::Nonsense { rank, problem: "a token of another call came" }),
+                _ => return Err(MeshError::Nonsense { rank, problem: "a token of another call came" }),
             }
         }
         peer.partial.drain(..whole);

@@ -28,13 +28,13 @@ mod peer;
 pub mod ring;
 mod socket;
 
-pub use mesh::{Door, Mesh};
+pub use mesh::{MeshListener, TcpMesh};
 
 use std::io;
 
 /// Why a call over these connections cannot end. Nothing can be repeated: parts of it have been sent.
 #[derive(Debug, thiserror::Error)]
-pub enum Broken {
+pub enum MeshError {
     /// A connection ended, or the system refused to go on with it.
     #[error("connection with rank {rank}: {cause}")]
     Lost {
@@ -59,9 +59,9 @@ pub enum Broken {
     Wait(#[from] io::Error),
 }
 
-impl Broken {
-    fn ended(rank: u32) -> Broken {
-        Broken::Lost { rank, cause: io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended") }
+impl MeshError {
+    fn ended(rank: u32) -> MeshError {
+        MeshError::Lost { rank, cause: io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended") }
     }
 }
 

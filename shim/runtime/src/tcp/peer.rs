@@ -1,6 +1,6 @@
 //! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go on: for a chunk that has come whole, not
 //! for each of its frames, and for a block that has gone, not for each bit of room.
-use super::{Broken, socket};
+use super::{MeshError, socket};
 use inventory::BitsPerSec;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ const AHEAD: usize = 128 * 1024;
 const GONE: usize = 8 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(super) struct MeshPeer {
     /// This rank called: its blocks go out here, and tokens come back.
     pub(super) out: TcpStream,
     /// The other rank called: its blocks come in here, and tokens go back.
@@ -31,11 +31,11 @@ pub(super) struct Peer {
     awaited: usize,
 }
 
-impl Peer {
-    pub(super) fn new(out: TcpStream, back: TcpStream) -> io::Result<Peer> {
+impl MeshPeer {
+    pub(super) fn new(out: TcpStream, back: TcpStream) -> io::Result<MeshPeer> {
         socket::sends_blocks(&out)?;
         socket::sends_tokens(&back)?;
-        Ok(Peer { out, back, unsent: Vec::new(), partial: Vec::new(), ended: false, pace: None, room: usize::MAX, awaited: 1 })
+        Ok(MeshPeer { out, back, unsent: Vec::new(), partial: Vec::new(), ended: false, pace: None, room: usize::MAX, awaited: 1 })
     }
 
     /// Sends blocks at this rate; `None`: as fast as it goes.
@@ -48,20 +48,20 @@ impl Peer {
     }
 
     /// Sends tokens that found no room before.
-    pub(super) fn flush(&mut self, rank: u32) -> Result<(), Broken> {
+    pub(super) fn flush(&mut self, rank: u32) -> Result<(), MeshError> {
         while !self.unsent.is_empty() {
             match self.back.write(&self.unsent) {
                 Ok(n) => drop(self.unsent.drain(..n)),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
+                Err(cause) => return Err(MeshError::Lost { rank, cause }),
             }
         }
         Ok(())
     }
 
     /// Sends what fits now; gives how much.
-    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, Broken> {
+    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, MeshError> {
         let mut sent = 0;
         if !octets.is_empty() {
             self.room(AHEAD)?;
@@ -71,14 +71,14 @@ impl Peer {
                 Ok(n) => sent += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
+                Err(cause) => return Err(MeshError::Lost { rank, cause }),
             }
         }
         Ok(sent)
     }
 
     /// Whether all but a few of the octets that were written have gone on the wire.
-    pub(super) fn has_gone(&mut self) -> io::Result<bool> {
+    pub(super) fn is_mostly_sent(&mut self) -> io::Result<bool> {
         // Room is told of when half of it is free.
         self.room(2 * GONE)?;
         Ok(socket::unsent(&self.out)? <= GONE)
@@ -93,15 +93,15 @@ impl Peer {
     }
 
     /// Receives what has come, at most what fits; gives how much.
-    pub(super) fn receive(&mut self, rank: u32, octets: &mut [u8]) -> Result<usize, Broken> {
+    pub(super) fn receive(&mut self, rank: u32, octets: &mut [u8]) -> Result<usize, MeshError> {
         let mut received = 0;
         while received < octets.len() {
             match self.back.read(&mut octets[received..]) {
-                Ok(0) => return Err(Broken::ended(rank)),
+                Ok(0) => return Err(MeshError::ended(rank)),
                 Ok(n) => received += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(Broken::Lost { rank, cause }),
+                Err(cause) => return Err(MeshError::Lost { rank, cause }),
             }
         }
         Ok(received)
@@ -127,11 +127,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// A peer, and the other end of what it sends and of what it receives.
-    fn peer() -> (Peer, TcpStream, TcpStream) {
+    fn peer() -> (MeshPeer, TcpStream, TcpStream) {
         let door = TcpListener::bind("127.0.0.1:0").unwrap();
         let call = || (TcpStream::connect(door.local_addr().unwrap()).unwrap(), door.accept().unwrap().0);
         let ((out, receives), (sends, back)) = (call(), call());
-        (Peer::new(out, back).unwrap(), receives, sends)
+        (MeshPeer::new(out, back).unwrap(), receives, sends)
     }
 
     fn is_ready(stream: &TcpStream, what: PollFlags, within: u16) -> bool {
@@ -160,7 +160,7 @@ mod tests {
         while is_ready(&peer.out, PollFlags::POLLOUT, 200) {
             sent += peer.send(0, &[7; 65_536]).unwrap();
         }
-        assert!(!peer.has_gone().unwrap());
+        assert!(!peer.is_mostly_sent().unwrap());
         let mut read = 0;
         let deadline = Instant::now() + Duration::from_secs(20);
         while read < sent && Instant::now() < deadline {
@@ -168,6 +168,6 @@ mod tests {
         }
         assert_eq!(read, sent);
         assert!(is_ready(&peer.out, PollFlags::POLLOUT, 20_000));
-        assert!(peer.has_gone().unwrap());
+        assert!(peer.is_mostly_sent().unwrap());
     }
 }

@@ -1,6 +1,6 @@
 //! Ranks are threads, connected over loopback.
-use super::greeting::{self, Secret};
-use super::{Broken, Door, Mesh};
+use super::greeting::{self, MeshSecret};
+use super::{MeshError, MeshListener, TcpMesh};
 use inventory::{BitsPerSec, TopologyFile};
 use nix::sys::socket::{Backlog, listen};
 use schedules::alltoall;
@@ -13,23 +13,23 @@ use std::time::Duration;
 /// Many threads share few cores.
 const PATIENCE: Duration = Duration::from_secs(120);
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const SECRET: Secret = Secret([9; 32]);
+const SECRET: MeshSecret = MeshSecret([9; 32]);
 const TREE: &str = "switches: [s0, s1]
 hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}}
 links: [{a: s0, b: s1}]";
 
 /// Runs `work` on each of `n` ranks of a mesh.
-pub(super) fn ranks<T: Send>(n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
+pub(super) fn ranks<T: Send>(n: u32, work: impl Fn(u32, TcpMesh) -> T + Sync) -> Vec<T> {
     ranks_at(HERE, n, work)
 }
 
-fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, Mesh) -> T + Sync) -> Vec<T> {
-    let doors: Vec<Door> = (0..n).map(|_| Door::open(here).unwrap()).collect();
-    let addresses: Vec<SocketAddr> = doors.iter().map(Door::address).collect();
+fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, TcpMesh) -> T + Sync) -> Vec<T> {
+    let doors: Vec<MeshListener> = (0..n).map(|_| MeshListener::open(here).unwrap()).collect();
+    let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
     std::thread::scope(|scope| {
         let (addresses, work) = (&addresses, &work);
         let spawn =
-            |(me, door): (u32, Door)| scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, PATIENCE, || true).unwrap()));
+            |(me, door): (u32, MeshListener)| scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, PATIENCE, || true).unwrap()));
         let threads: Vec<_> = (0..n).zip(doors).map(spawn).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
@@ -44,7 +44,7 @@ pub(super) fn block(call: usize, from: u32, to: u32, length: usize) -> Vec<u8> {
     (0..length).map(|at| octet(call, from, to, at)).collect()
 }
 
-fn alltoall_of(mesh: &mut Mesh, steps: &[slice::Step], call: usize, length: usize) {
+fn alltoall_of(mesh: &mut TcpMesh, steps: &[slice::HostStep], call: usize, length: usize) {
     let (me, n) = (mesh.me, mesh.ranks());
     let outgoing: Vec<Vec<u8>> = (0..n).map(|to| block(call, me, to, length)).collect();
     let mut incoming = vec![vec![0; length]; n as usize];
@@ -55,7 +55,7 @@ fn alltoall_of(mesh: &mut Mesh, steps: &[slice::Step], call: usize, length: usiz
     }
 }
 
-fn allgather_of(mesh: &mut Mesh, ring: &[u32], call: usize, length: usize) {
+fn allgather_of(mesh: &mut TcpMesh, ring: &[u32], call: usize, length: usize) {
     let (me, n) = (mesh.me, mesh.ranks());
     let mut blocks: Vec<Vec<u8>> = (0..n).map(|rank| if rank == me { block(call, me, me, length) } else { vec![0; length] }).collect();
     let mut places: Vec<&mut [u8]> = blocks.iter_mut().map(Vec::as_mut_slice).collect();
@@ -98,7 +98,7 @@ fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
         Some([call(), call()])
     });
     for [first, second] in outcomes.iter().flatten() {
-        assert!(matches!(first, Err(Broken::Lost { .. })) && matches!(second, Err(Broken::Closed)), "{outcomes:?}");
+        assert!(matches!(first, Err(MeshError::Lost { .. })) && matches!(second, Err(MeshError::Closed)), "{outcomes:?}");
     }
 }
 
@@ -110,14 +110,14 @@ fn more_ranks_than_strangers_are_let_wait_and_by_ipv6() {
 
 #[test]
 fn strangers_are_hung_up_on_and_disturb_nobody() {
-    let door = Door::open(HERE).unwrap();
-    let other = Door::open(HERE).unwrap();
+    let door = MeshListener::open(HERE).unwrap();
+    let other = MeshListener::open(HERE).unwrap();
     let doors = [door.address(), other.address()];
     let mut strangers: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(doors[0]).unwrap()).collect();
-    strangers[0].write_all(&greeting::write(1, &Secret([1; 32]))).unwrap();
+    strangers[0].write_all(&greeting::write(1, &MeshSecret([1; 32]))).unwrap();
     strangers[1].write_all(b"GET / HTTP/1.1\r\n").unwrap();
     let mut mesh = std::thread::scope(|scope| {
-        let connect = |me, door: Door| scope.spawn(move || door.connect(me, &doors, &SECRET, PATIENCE, || true).unwrap());
+        let connect = |me, door: MeshListener| scope.spawn(move || door.connect(me, &doors, &SECRET, PATIENCE, || true).unwrap());
         let (a, b) = (connect(0, door), connect(1, other));
         b.join().unwrap();
         a.join().unwrap()
@@ -129,13 +129,13 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
 
 #[test]
 fn a_door_that_nobody_opens_ends_with_the_deadline() {
-    let door = Door::open(HERE).unwrap();
+    let door = MeshListener::open(HERE).unwrap();
     // A port that listens and never accepts: its greeting never comes.
     let mute = TcpListener::bind((HERE, 0)).unwrap();
     let doors = [door.address(), mute.local_addr().unwrap()];
     let problem = door.connect(0, &doors, &SECRET, Duration::from_millis(200), || true).unwrap_err();
     assert!(problem.to_string().contains("0 of 1 ranks called in time"), "{problem}");
-    let door = Door::open(HERE).unwrap();
+    let door = MeshListener::open(HERE).unwrap();
     let doors = [door.address(), mute.local_addr().unwrap()];
     drop(mute);
     let refused = door.connect(0, &doors, &SECRET, PATIENCE, || true).unwrap_err();
@@ -144,7 +144,7 @@ fn a_door_that_nobody_opens_ends_with_the_deadline() {
 
 #[test]
 fn a_machine_that_does_not_answer_is_told_from_a_rank_that_does_not_call() {
-    let door = Door::open(HERE).unwrap();
+    let door = MeshListener::open(HERE).unwrap();
     // The kernel drops calls to a socket whose queue is full, as a firewall may.
     let full = TcpListener::bind((HERE, 0)).unwrap();
     listen(&full, Backlog::new(0).unwrap()).unwrap();
@@ -156,7 +156,7 @@ fn a_machine_that_does_not_answer_is_told_from_a_rank_that_does_not_call() {
 
 #[test]
 fn a_rank_that_hangs_up_before_it_calls_is_not_waited_for() {
-    let door = Door::open(HERE).unwrap();
+    let door = MeshListener::open(HERE).unwrap();
     let other = TcpListener::bind((HERE, 0)).unwrap();
     let doors = [door.address(), other.local_addr().unwrap()];
     std::thread::scope(|scope| {
@@ -168,7 +168,7 @@ fn a_rank_that_hangs_up_before_it_calls_is_not_waited_for() {
 
 #[test]
 fn a_door_holds_many_callers_before_it_is_answered() {
-    let door = Door::open(HERE).unwrap();
+    let door = MeshListener::open(HERE).unwrap();
     let call = |_| TcpStream::connect_timeout(&door.address(), Duration::from_secs(20)).unwrap();
     assert_eq!((0..300).map(call).collect::<Vec<_>>().len(), 300);
 }

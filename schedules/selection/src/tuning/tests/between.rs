@@ -4,17 +4,17 @@ use super::*;
 const WAYS: [&str; 5] = ["native", "aapc", "aapc tcp", "aapc none", "bundled"];
 
 /// A run of these medians, by way and size, none of which the noise hides where they differ by a tenth.
-fn medians(of: &[(&str, &[u64])], sizes: &[u64]) -> Run {
+fn medians(of: &[(&str, &[u64])], sizes: &[u64]) -> TuningRun {
     let mut run = usual();
     let figure = |name: &str, block: u64, median: u64| {
-        let timing = Timing { block: Bytes(block), median_ns: median * 1000, error_ns: median * 10, times: 9 };
-        Figure { collective: Collective::Alltoall, way: way(name), timing }
+        let timing = CallTiming { block: Bytes(block), median_ns: median * 1000, error_ns: median * 10, times: 9 };
+        WayTiming { collective: Collective::Alltoall, way: way(name), timing }
     };
     run.figures = of.iter().flat_map(|(name, medians)| sizes.iter().zip(*medians).map(|(&b, &m)| figure(name, b, m))).collect();
     run
 }
 
-fn ways_at(run: Run, sizes: &[u64]) -> Vec<String> {
+fn ways_at(run: TuningRun, sizes: &[u64]) -> Vec<String> {
     let table = table(run, &topology(PAIR));
     sizes.iter().map(|&block| table.choose(Collective::Alltoall, Bytes(block)).to_string()).collect()
 }
@@ -24,7 +24,7 @@ fn a_way_that_was_faster_at_both_ends_is_taken_between_them_though_others_were_t
     for pingpong in [Vec::new(), usual().pingpong] {
         // Each of the two fastest is slow at the other size; a third one is fast at both.
         let of: [(&str, &[u64]); 4] = [("native", &[100, 400]), ("aapc", &[50, 800]), ("aapc tcp", &[200, 200]), ("aapc none", &[80, 320])];
-        let run = Run { pingpong, ..medians(&of, &[1000, 4000]) };
+        let run = TuningRun { pingpong, ..medians(&of, &[1000, 4000]) };
         assert_eq!(ways_at(run, &[1000, 1001, 2000, 3999, 4000]), ["aapc", "aapc none", "aapc none", "aapc none", "aapc tcp"]);
     }
 }
@@ -73,7 +73,7 @@ proptest! {
         let compared: Vec<_> = confirm::sizes(&run, &first)
             .into_iter()
             .zip(&faster)
-            .map(|(block, &confirms)| comparison::Comparison::of(Collective::Alltoall, block, &[(1.0, ratio(confirms)); 5]).unwrap())
+            .map(|(block, &confirms)| comparison::TunedComparison::of(Collective::Alltoall, block, &[(1.0, ratio(confirms)); 5]).unwrap())
             .collect();
         run.trials = confirm::trials(&compared, &first);
         let tried = table(run, &tree);

@@ -2,7 +2,7 @@ use super::super::tests::{block, ranks};
 use super::*;
 use inventory::TopologyFile;
 use inventory::tree::Tree;
-use schedules::lg::{self, Cluster, Clusters};
+use schedules::lg::{self, HostCluster, ClusterPartition};
 use schedules::sync::SyncKind;
 use schedules::transfers::{TransferSchedule, part};
 use schedules::{allgather, alltoall};
@@ -14,7 +14,7 @@ fn tree() -> Tree {
     TopologyFile::parse("test", text).unwrap().tree().unwrap()
 }
 
-fn exchange(mesh: &mut Mesh, part: &RankPart, call: usize, length: usize) -> Result<(), Broken> {
+fn exchange(mesh: &mut TcpMesh, part: &RankPart, call: usize, length: usize) -> Result<(), MeshError> {
     let (me, n) = (mesh.me, mesh.ranks());
     let of = |from: u32, to: u32| block(call, from, if part.streams { from } else { to }, length);
     let outgoing: Vec<Vec<u8>> = (0..n).map(|to| of(me, to)).collect();
@@ -31,8 +31,8 @@ fn exchange(mesh: &mut Mesh, part: &RankPart, call: usize, length: usize) -> Res
 fn schedules_of_every_shape_follow_each_other_without_a_pause() {
     let tree = tree();
     let planned = |sync| TransferSchedule::try_from(&alltoall::plan(&tree, sync)).unwrap();
-    let cluster = |name: &str, hosts: Vec<u32>| Cluster { name: name.to_owned(), hosts };
-    let clusters = Clusters::new(&tree, vec![cluster("a", vec![0, 1, 2]), cluster("b", vec![3, 4])]).unwrap();
+    let cluster = |name: &str, hosts: Vec<u32>| HostCluster { name: name.to_owned(), hosts };
+    let clusters = ClusterPartition::new(&tree, vec![cluster("a", vec![0, 1, 2]), cluster("b", vec![3, 4])]).unwrap();
     let shapes = [
         planned(SyncKind::Receiver),
         TransferSchedule::from(&allgather::plan(&tree)),
@@ -58,6 +58,6 @@ fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
         (me != 2).then(|| [(); 2].map(|()| exchange(&mut mesh, &part, 0, 50_000)))
     });
     for [first, second] in outcomes.iter().flatten() {
-        assert!(matches!(first, Err(Broken::Lost { .. })) && matches!(second, Err(Broken::Closed)), "{outcomes:?}");
+        assert!(matches!(first, Err(MeshError::Lost { .. })) && matches!(second, Err(MeshError::Closed)), "{outcomes:?}");
     }
 }
