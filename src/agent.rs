@@ -2,11 +2,11 @@
 use crate::CommandOutcome;
 use crate::{log, output};
 use agent::host::privileges;
-use agent::host::reporter::{ControllerClient, AgentToken};
-use agent::host::{HostAgent, AgentSettings};
+use agent::host::reporter::{AgentToken, ControllerClient};
+use agent::host::{AgentSettings, HostAgent};
 use agent::secrets;
 use anyhow::anyhow;
-use inventory::host_report::{HostReport, ProbeTarget, DiscoveryProtocol, HeardContent};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, ProbeTarget};
 use inventory::observation::NeighbourId;
 use inventory::units;
 use std::fmt::Write;
@@ -170,7 +170,7 @@ fn words(said: &HeardContent) -> String {
             format!("BPDU: bridge {:04x}.{} port {}, root bridge {}", bridge.priority, bridge.address, port & 0xfff, root_bridge.address)
         }
     };
-    inventory::plain::visible(&text)
+    inventory::sanitize::visible(&text)
 }
 
 fn id(id: &NeighbourId) -> String {

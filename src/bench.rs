@@ -2,7 +2,7 @@
 use crate::CommandOutcome;
 use anyhow::{Context, bail};
 use lab::Lab;
-use lab::mpi::{MpiJob, Mpi};
+use lab::mpi::{Mpi, MpiJob};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -2,7 +2,7 @@
 use crate::{CommandOutcome, log};
 use agent::secrets;
 use anyhow::bail;
-use controller::{http, journal, shell};
+use controller::{daemon, http, journal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     }
     let (Some(inventory), Some(dir)) = (args.inventory.clone(), args.dir.clone()) else { bail!("--inventory and --dir are needed") };
     log::start(Some(QUIET), &args.log)?;
-    let config = shell::ControllerConfig {
+    let config = daemon::ControllerConfig {
         inventory,
         dir,
         listen: args.listen,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         journal: args.journal.clone(),
     };
     let runtime = tokio::runtime::Runtime::new()?;
-    let ran = runtime.block_on(shell::run(config));
+    let ran = runtime.block_on(daemon::run(config));
     runtime.shutdown_background(); // A thread that a frozen file system holds would keep the others waiting.
     ran?;
     Ok(CommandOutcome::Done)

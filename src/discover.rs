@@ -7,10 +7,10 @@ use cabling::export;
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
 use inventory::descriptions::PortDescriptions;
+use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
-use inventory::view::{DeviceViews, apply};
 use inventory::{Topology, TopologyFile};
 use std::path::{Path, PathBuf};
 
@@ -118,7 +118,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
     let mut inventory = Inventory::parse(&file, &text)?;
-    for warning in agent::access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))? {
+    for warning in agent::snmp_access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))? {
         eprintln!("heddle: {warning}");
     }
 

@@ -3,7 +3,7 @@ use crate::CommandOutcome;
 use anyhow::{Context, bail};
 use controller::history;
 use directory::reading::current_epoch;
-use inventory::plain;
+use inventory::sanitize;
 use std::path::PathBuf;
 
 /// Lists the epochs kept in a shared directory and what changed from one to the next. Fails where the current one cannot be read.
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let entries = history::read(&args.dir).with_context(|| format!("{}: no shared directory of heddle", args.dir.display()))?;
     match args.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        Format::Text => entries.iter().for_each(|entry| print!("{}", plain::message(&history::text(entry)))),
+        Format::Text => entries.iter().for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
     }
     if let Err(e) = current_epoch(&args.dir) {
         bail!(

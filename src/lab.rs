@@ -201,7 +201,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
         LabCommand::Down { name } => Lab::down(&name.get())?,
         LabCommand::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
-        LabCommand::Exec { name, node, program } => std::process::exit(lab::enter::exec(&name.get(), node, program)?),
+        LabCommand::Exec { name, node, program } => std::process::exit(lab::exec::exec(&name.get(), node, program)?),
         LabCommand::Move { name, host, switch } => {
             let (from, to) = Lab::open(&name.get())?.move_host(host, switch)?;
             println!("{} {host}: from {} {} to {} {}", timestamp(), from.node, from.port, to.node, to.port);
@@ -228,8 +228,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         LabCommand::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
         LabCommand::Relay { name } => lab::relay::run(&name.get())?,
         LabCommand::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
-        LabCommand::Agent { arguments } => std::process::exit(lab::enter::launcher_agent(&LabNameArgs { name: None }.get(), arguments)?),
-        LabCommand::Session { program } => std::process::exit(lab::enter::session(program)?),
+        LabCommand::Agent { arguments } => std::process::exit(lab::exec::launcher_agent(&LabNameArgs { name: None }.get(), arguments)?),
+        LabCommand::Session { program } => std::process::exit(lab::exec::session(program)?),
     }
     Ok(CommandOutcome::Done)
 }

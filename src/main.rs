@@ -103,7 +103,7 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("heddle: {}", inventory::plain::message(&format!("{error:#}")));
+            eprintln!("heddle: {}", inventory::sanitize::message(&format!("{error:#}")));
             ExitCode::from(64)
         }
     }

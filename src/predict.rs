@@ -5,7 +5,7 @@ use crate::schedule::{read_topology, tree_of};
 use anyhow::Context;
 use inventory::{Bytes, Tree};
 use schedules::lg::ClusterPartition;
-use schedules::sync::scheme::SyncMechanism;
+use schedules::synchronization::scheme::SyncMechanism;
 use selection::predict::{self, AlgorithmComparison};
 use selection::simulate::SimulationModel;
 use serde_json::json;

@@ -10,12 +10,12 @@ use anyhow::{Context, ensure};
 use controller::publish::KEEP;
 use directory::epoch::Epoch;
 use directory::epoch::VerifiedEpoch;
-use directory::publishing::{self, PublishError, EpochStore};
+use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
 use inventory::Bytes;
 use job::JobLauncher;
 use lab::mpi::Mpi;
-use selection::table::{DataCarrier, Way};
+use selection::decision_table::{DataCarrier, Way};
 use selection::tuning::comparison::TunedComparison;
 use selection::tuning::pairs::{self, CallPairs};
 use selection::tuning::session::{LaunchedJob, TuningSession, contenders};
@@ -92,10 +92,10 @@ enum Library {
 }
 
 impl Library {
-    fn both(self) -> (Mpi, selection::table::Mpi) {
+    fn both(self) -> (Mpi, selection::decision_table::Mpi) {
         match self {
-            Library::Openmpi => (Mpi::OpenMpi, selection::table::Mpi::OpenMpi),
-            Library::Mpich => (Mpi::Mpich, selection::table::Mpi::Mpich),
+            Library::Openmpi => (Mpi::OpenMpi, selection::decision_table::Mpi::OpenMpi),
+            Library::Mpich => (Mpi::Mpich, selection::decision_table::Mpi::Mpich),
         }
     }
 }

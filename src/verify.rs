@@ -2,7 +2,7 @@
 use crate::CommandOutcome;
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
-use inventory::{Tree, plain, ranks};
+use inventory::{Tree, ranks, sanitize};
 use schedules::json::{self, MAX_BYTES, Schedule};
 use schedules::verify;
 use std::fs::File;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             CommandOutcome::Done
         }
         Err(violation) => {
-            println!("violation: {}", plain::visible(&violation)); // Names in it are the file's.
+            println!("violation: {}", sanitize::visible(&violation)); // Names in it are the file's.
             CommandOutcome::CheckFailed
         }
     })

@@ -3,7 +3,7 @@ use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::until::until;
-use inventory::host_report::{HostReport, Nic, DiscoveryProtocol, HeardContent};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, Nic};
 use inventory::observation::NeighbourId;
 use std::collections::BTreeSet;
 use std::fs;
@@ -108,7 +108,9 @@ fn card<'a>(report: &'a HostReport, name: &str) -> &'a Nic {
 /// The switch port that a card hears by LLDP: switch and port.
 fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
     report.heard.iter().filter(|h| h.nic == card).find_map(|h| match &h.said {
-        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, name, port: NeighbourId::Text(port), .. } => Some((name.clone(), port.clone())),
+        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, name, port: NeighbourId::Text(port), .. } => {
+            Some((name.clone(), port.clone()))
+        }
         _ => None,
     })
 }

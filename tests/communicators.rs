@@ -4,7 +4,7 @@ use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, wa
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::same_bytes;
-use selection::table::Way;
+use selection::decision_table::Way;
 
 /// Ranks of a host far from each other, and one host with most of them.
 #[test]
@@ -15,7 +15,8 @@ fn ranks_scattered_over_hosts_give_the_same_bytes() {
             let bare = TestJob::bare(mpi, host_of.len()).run(&program, &[]);
             for forced in [FORCED, BUNDLED] {
                 let dir = shared(TREE);
-                let said = TestJob::new(mpi, host_of.len()).dir(dir.path()).env("HOST_OF", host_of).env(forced.0, forced.1).run(&program, &[]);
+                let said =
+                    TestJob::new(mpi, host_of.len()).dir(dir.path()).env("HOST_OF", host_of).env(forced.0, forced.1).run(&program, &[]);
                 assert_eq!((said.out, said.heddle), (bare.out.clone(), Vec::new()), "{host_of} on {mpi}");
                 let name = if forced == BUNDLED { "alltoall bundled" } else { "alltoall aapc" };
                 assert_eq!(ways(dir.path()), ["allgather ring", name], "{host_of} on {mpi}");

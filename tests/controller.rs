@@ -357,8 +357,11 @@ fn a_token_guards_the_api() {
     let dir = tempfile::tempdir().unwrap();
     let token = dir.path().join("token");
     fs::write(&token, "a-secret-of-enough-letters\n").unwrap();
-    let daemon =
-        ControllerProcess::start(&folder("controller").join("good.yaml"), &dir.path().join("shared"), &["--token-file", token.to_str().unwrap()]);
+    let daemon = ControllerProcess::start(
+        &folder("controller").join("good.yaml"),
+        &dir.path().join("shared"),
+        &["--token-file", token.to_str().unwrap()],
+    );
     for path in ["/v1/snapshot", "/v1/events", "/v1/topology", "/v1/epochs", "/metrics"] {
         assert!(daemon.get(path, "").starts_with("HTTP/1.1 401"), "{path}");
         assert!(daemon.get(path, "Authorization: Bearer a-secret-of-enough-letterz\r\n").starts_with("HTTP/1.1 401"), "{path}");

@@ -5,7 +5,7 @@ use crate::common::alone::alone;
 use crate::common::daemon::{ControllerProcess, wait};
 use crate::common::golden::folder;
 use crate::common::killed::KilledAtEnd;
-use crate::common::stalled::{StallableFolder, StalledStorage};
+use crate::common::stalled_storage::{StallableFolder, StalledStorage};
 use directory::reading::current_epoch;
 use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
 use fleet::responder::SnmpResponder;

@@ -168,7 +168,8 @@ fn every_scheme_carries_every_byte() {
 #[test]
 fn every_topology_carries_every_byte() {
     for (topology, ranks) in [(ONE_SWITCH, 5), (STAR, 9), (WIDE, 7), (PAIR, 2)] {
-        let routines = SOME.iter().fold(GeneratedRoutines::new(), |routines, scheme| routines.alltoall(topology, scheme)).allgather(topology);
+        let routines =
+            SOME.iter().fold(GeneratedRoutines::new(), |routines, scheme| routines.alltoall(topology, scheme)).allgather(topology);
         for mpi in BOTH {
             let program = routines.compile(mpi, &BY_RANK);
             routines.run(mpi, &program, ranks, 1, &["served"]);
@@ -192,7 +193,8 @@ fn ranks_find_their_hosts_by_name() {
         |topology: &str| (0..6).fold(topology.to_owned(), |text, n| text.replace(&format!("n{n}:"), &format!("n{n}.example.org:")));
     let shuffled = CHAIN.replace("{n0: {switch: s0}, ", "{").replace("}}\n", "}, n0: {switch: s0}}\n");
     assert_ne!(shuffled, CHAIN);
-    let routines = GeneratedRoutines::new().alltoall(CHAIN, "--sync receiver").alltoall(&domain(&shuffled), "--sync sender").allgather(&shuffled);
+    let routines =
+        GeneratedRoutines::new().alltoall(CHAIN, "--sync receiver").alltoall(&domain(&shuffled), "--sync sender").allgather(&shuffled);
     let several = "switches: [s0, s1]\nhosts: {n0: {switch: s0, ranks: 2}, n1: {switch: s1, ranks: 2}, n2: {switch: s1, ranks: 2}}\nlinks: [{a: s0, b: s1}]\n";
     let shared = GeneratedRoutines::new().alltoall(several, "--sync receiver").allgather(several);
     for mpi in BOTH {

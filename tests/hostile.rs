@@ -7,8 +7,8 @@ use crate::common::until::{LIMIT, until_or_why};
 use crate::common::walks::demo_walks;
 use agent::recording::read_folder;
 use fleet::responder::SnmpResponder;
-use inventory::view::{DeviceView, DeviceViews, apply};
-use inventory::{Mac, Millis, plain};
+use inventory::device_view::{DeviceView, DeviceViews, apply};
+use inventory::{Mac, Millis, sanitize};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -31,9 +31,9 @@ fn names(longest: usize) -> [(&'static str, String); 7] {
 /// Says of whatever is written that nothing in it does anything but be seen, and that no text is longer than names may be.
 #[track_caller]
 fn is_plain(what: &str, text: &str) {
-    let hidden = text.chars().find(|&c| c != '\n' && plain::is_hidden(c));
+    let hidden = text.chars().find(|&c| c != '\n' && sanitize::is_hidden(c));
     assert_eq!(hidden, None, "{what}: {text:?}");
-    assert!(!text.contains(&"x".repeat(plain::LONGEST + 1)), "{what}: {text:?}");
+    assert!(!text.contains(&"x".repeat(sanitize::LONGEST + 1)), "{what}: {text:?}");
 }
 
 /// The same of every text of a JSON document, once it is read, and of the keys.

@@ -1,6 +1,7 @@
 //! All end-to-end tests: one program, so that the crates under test are linked once, and one module for each subject. `cargo test --test
 //! all MODULE::` runs a module's tests. Needs root and what scripts/packages installs.
 mod agent;
+mod api_flood;
 mod check;
 mod clusters;
 mod common;
@@ -9,15 +10,14 @@ mod controller;
 mod demo;
 mod discover;
 mod exports;
-mod flood;
-mod frozen;
+mod frozen_directory;
 mod frozen_publisher;
 mod generated;
 mod hostile;
 mod house;
 mod lab;
 mod lg;
-mod live;
+mod live_cluster;
 mod loading;
 mod mpi;
 mod predict;

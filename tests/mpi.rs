@@ -7,7 +7,7 @@ use crate::common::epochs::{AT_ONCE, BUNDLED, FORCED, OVER_TCP, TREE, calls, pub
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::same_bytes;
-use selection::table::Way;
+use selection::decision_table::Way;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -319,7 +319,8 @@ fn ranks_on_one_host_are_left_alone() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let flags = ["--collective", "both", "--size", "8,40000", "--iterations", "50", "--check"];
-        let said = TestJob::new(mpi, 4).per_host(4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &flags);
+        let said =
+            TestJob::new(mpi, 4).per_host(4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&lib().join(format!("bench-{mpi}")), &flags);
         assert_eq!((said.out.matches("every byte checked").count(), said.heddle.len(), records(dir.path()).len()), (4, 0, 0), "{mpi}");
     }
 }
@@ -434,8 +435,11 @@ fn datatypes_made_with_large_counts() {
     for forced in [FORCED, OVER_TCP, BUNDLED] {
         let dir = shared(TREE);
         let per_host = if forced == BUNDLED { 2 } else { 1 };
-        let said =
-            TestJob::new("mpich", 4).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&compiled("large.c", "mpich", &[]), &[]);
+        let said = TestJob::new("mpich", 4)
+            .per_host(per_host)
+            .dir(dir.path())
+            .env(forced.0, forced.1)
+            .run(&compiled("large.c", "mpich", &[]), &[]);
         assert!(said.out.contains("large: 0 wrong\n") && said.heddle.is_empty(), "{}: {:?}", said.out, said.heddle);
         let served: u64 = records(dir.path()).iter().flat_map(|r| &r.calls).filter(|c| c.way != Way::Native.into()).map(|c| c.calls).sum();
         assert_eq!(served, 3, "{forced:?}");

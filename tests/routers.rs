@@ -97,7 +97,8 @@ impl RunningLab {
                 (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
             };
             let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
-            if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries_frames) {
+            if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries_frames)
+            {
                 Ok(found)
             } else {
                 Err(format!("{:#?}", found.links))

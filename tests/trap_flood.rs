@@ -1,14 +1,14 @@
 //! Traps at a real controller, about a real snmpd: what they cost, and whose are believed.
 //!
 //! Needs: apt-get install snmp snmpd
-#[path = "../agent/tests/real/mod.rs"]
-mod real;
+#[path = "../agent/tests/snmpd_process/mod.rs"]
+mod snmpd_process;
 
 use crate::common::alone::alone;
 use crate::common::daemon::ControllerProcess;
 use crate::common::traps::trap;
 use crate::common::until::{LIMIT, until_so};
-use real::SnmpdProcess;
+use snmpd_process::SnmpdProcess;
 use std::cell::Cell;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;

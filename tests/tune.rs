@@ -10,7 +10,7 @@ use crate::common::mpirun::mpirun;
 use crate::common::runtime::lib;
 use directory::reading::current_epoch;
 use inventory::Bytes;
-use selection::table::{Collective, Mpi, Way};
+use selection::decision_table::{Collective, Mpi, Way};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -3,7 +3,7 @@ use agent::frames::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
 use agent::frames::cdp::CdpAnnouncement;
 use agent::frames::lldp::Lldpdu;
 use inventory::Mac;
-use inventory::observation::{BridgeId, SystemCapabilities, NeighbourId};
+use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use std::fs;
 use std::path::Path;
 
@@ -28,7 +28,8 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         capabilities: Some(SystemCapabilities { bridge: true, router: true }),
         management: vec!["10.0.0.1".parse()?, "fe80::1".parse()?],
     };
-    let addressed = Lldpdu { chassis: NeighbourId::Address("10.0.0.1".parse()?), port: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])), ..lldp.clone() };
+    let addressed =
+        Lldpdu { chassis: NeighbourId::Address("10.0.0.1".parse()?), port: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])), ..lldp.clone() };
     let cdp = CdpAnnouncement {
         version: 2,
         ttl: 180,
@@ -52,7 +53,8 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         forward_delay: 15 << 8,
     };
     let rstp = ConfigurationBpdu { version: StpVersion::Rstp, ..stp };
-    let mstp = ConfigurationBpdu { version: StpVersion::Mstp { regional_root: bridge, internal_path_cost: 2_000, remaining_hops: 19 }, ..stp };
+    let mstp =
+        ConfigurationBpdu { version: StpVersion::Mstp { regional_root: bridge, internal_path_cost: 2_000, remaining_hops: 19 }, ..stp };
     let bpdus = [Bpdu::TopologyChange, Bpdu::Configuration(stp), Bpdu::Configuration(rstp), Bpdu::Configuration(mstp)];
     let mut seeds = vec![("lldp", lldp.farewell().write()), ("lldp", lldp.write()), ("lldp", addressed.write()), ("cdp", cdp.write())];
     seeds.extend(bpdus.iter().map(|bpdu| ("bpdu", bpdu.write())));

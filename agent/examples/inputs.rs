@@ -1,6 +1,6 @@
 //! Answers, traps, probes' answers, reports, walks, inventories and plans that fuzzing starts from: `cargo run -p agent --example inputs -- fuzz/corpus`
 //! writes one folder a target.
-use agent::host::probe::wire::{IcmpEcho, echo_request};
+use agent::host::probe::icmp::{IcmpEcho, echo_request};
 use snmp::message::CommunityMessage;
 use snmp::pdu::ResponsePdu;
 use snmp::{Oid, Value, VarBind, Version};

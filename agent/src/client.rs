@@ -1,10 +1,10 @@
 //! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
 //! goes wrong becomes [`Fact::Failed`] in words for an operator.
-use crate::access::SnmpAccess;
-use crate::line::{ForeignSender, SwitchSocket};
-use crate::port;
+use crate::session_port;
+use crate::snmp_access::SnmpAccess;
+use crate::switch_socket::{ForeignSender, SwitchSocket};
 use crate::tables::{self, TableObjects, pulse};
-use crate::walk::{WalkAnswers, TableWalk};
+use crate::walk::{TableWalk, WalkAnswers};
 use inventory::inventory_file::{InventorySwitch, InventoryTiming};
 use inventory::observation::{DeviceFact, DevicePulse, DeviceTable};
 use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
@@ -76,7 +76,9 @@ impl SnmpClient {
     pub async fn read(&self, table: DeviceTable) -> DeviceFact {
         match self.walk(Some(table), tables::objects(table)).await {
             Ok(answers) => tables::fact(table, &answers),
-            Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => DeviceFact::Failed { table: None, problem: problem + &hint },
+            Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => {
+                DeviceFact::Failed { table: None, problem: problem + &hint }
+            }
             Err(failure) => DeviceFact::Failed { table: Some(table), problem: failure.problem() },
         }
     }
@@ -161,7 +163,7 @@ impl SnmpClient {
 
     async fn connect(&self) -> snmp::Result<SwitchSession> {
         let any: IpAddr = if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let socket = port::open((any, 0).into()).await?.handle(self.address)?;
+        let socket = session_port::open((any, 0).into()).await?.handle(self.address)?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO).unwrap_or_else(|_| Retry::none());
         ClientBuilder::new(self.access.auth.clone())
             .request_timeout(self.timeout)
@@ -191,7 +193,9 @@ impl SnmpClient {
                     None => format!("; down, unreachable, or it refuses this {words}"),
                 },
             },
-            Error::Report { status, .. } if forgot(status) => TableReadFailure::Session(format!("{address} lost the session: {}", refusal(status))),
+            Error::Report { status, .. } if forgot(status) => {
+                TableReadFailure::Session(format!("{address} lost the session: {}", refusal(status)))
+            }
             Error::Report { status, .. } => TableReadFailure::mute(format!("{address} refuses {words}: {}", refusal(status))),
             Error::Auth { .. } => TableReadFailure::mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
             Error::Network { source, .. } => TableReadFailure::mute(format!("no answer from {address}: {source}")),

@@ -16,21 +16,21 @@
 //! | [`traps`] | what devices send unasked |
 //! | `walk` | several columns by GETBULK, without I/O: order, limits, nonsense refused |
 //! | `tables` | answers to rows, a file a table |
-pub mod access;
 pub mod client;
 pub mod datagrams;
 pub mod frames;
 pub mod host;
-mod line;
-pub mod look;
-mod port;
 pub mod recording;
 pub mod secrets;
+mod session_port;
+pub mod snmp_access;
+pub mod survey;
+mod switch_socket;
 mod tables;
 pub mod traps;
 mod walk;
 
-pub use access::{SnmpAccess, AccessError};
 pub use client::SnmpClient;
-pub use look::{SWITCHES_AT_ONCE, clients, read_all_switches, now};
+pub use snmp_access::{AccessError, SnmpAccess};
+pub use survey::{SWITCHES_AT_ONCE, clients, now, read_all_switches};
 pub use traps::{Trap, TrapKind, TrapProof, TrapReceiver, traps};

@@ -12,7 +12,7 @@ pub(crate) mod system;
 
 use crate::walk::WalkAnswers;
 use inventory::observation::{DeviceFact, DeviceTable};
-use inventory::{Mac, plain};
+use inventory::{Mac, sanitize};
 use snmp::Value;
 use std::sync::OnceLock;
 
@@ -66,7 +66,7 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters: what operators see must not move their cursor.
 fn text(value: Option<&Value>) -> String {
-    plain::clean_line(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
+    sanitize::clean_line(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
 }
 
 /// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB (`0:16:c8:bd:4d:80`).

@@ -1,6 +1,6 @@
 //! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look sooner, not facts: SNMPv2c
 //! traps prove nothing ([`TrapProof`]), and datagrams get lost, so polls find the same things a little later.
-use crate::access::SnmpAccess;
+use crate::snmp_access::SnmpAccess;
 use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
 use snmp::{Notification, NotificationReceiver, SecurityLevel};
 use std::net::{IpAddr, SocketAddr};

@@ -1,12 +1,12 @@
 //! Cards on real cables: a kernel bridge with STP and an lldpd at the other end. Needs root.
-mod cable;
+mod namespaces;
 
 use agent::host::nics::NicMonitor;
-use agent::host::{LldpAnnouncement, LldpAnnouncer, NetworkCard, FrameListener, SeedSender};
-use cable::{LldpdProcess, plug, run, until};
+use agent::host::{FrameListener, LldpAnnouncement, LldpAnnouncer, NetworkCard, SeedSender};
 use inventory::Mac;
-use inventory::host_report::{HeardFrame, DiscoveryProtocol, HeardContent};
-use inventory::observation::{BridgeId, SystemCapabilities, NeighbourId};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
+use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
+use namespaces::{LldpdProcess, plug, run, until};
 use std::time::{Duration, Instant};
 
 fn mac(text: &str) -> Mac {
@@ -64,7 +64,10 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
     assert_eq!(bpdus(&said), [&HeardContent::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port: 0x8001 }]);
     let [HeardContent::Neighbour { protocol, chassis, port, name, capabilities, .. }] = neighbours(&said)[..] else { panic!("{said:?}") };
     assert_eq!((protocol, name.as_str(), port), (&DiscoveryProtocol::Lldp, "s1", &NeighbourId::Text("swp3".into())));
-    assert!(matches!(chassis, NeighbourId::Mac(_)) && *capabilities == Some(SystemCapabilities { bridge: true, router: false }), "{said:?}");
+    assert!(
+        matches!(chassis, NeighbourId::Mac(_)) && *capabilities == Some(SystemCapabilities { bridge: true, router: false }),
+        "{said:?}"
+    );
 
     drop(lldpd);
     until("killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on", || {

@@ -1,9 +1,9 @@
 //! Against a real snmpd: both versions, wrong credentials, a restart that forgets.
-mod real;
+mod snmpd_process;
 
 use agent::{SnmpClient, clients, read_all_switches};
-use inventory::observation::{DeviceFact, LldpTable, DeviceTable};
-use real::{SnmpdProcess, failure, impatient, inventory, is_whole};
+use inventory::observation::{DeviceFact, DeviceTable, LldpTable};
+use snmpd_process::{SnmpdProcess, failure, impatient, inventory, is_whole};
 use std::time::Duration;
 
 async fn client(snmpd: &SnmpdProcess, credential: &str) -> SnmpClient {
@@ -17,7 +17,9 @@ async fn every_version_reads_the_same_tables() {
         let client = client(&snmpd, credential).await;
         let DeviceFact::System(system) = client.read(DeviceTable::System).await else { panic!("no system group by {credential}") };
         assert_eq!((system.name.as_str(), system.descr.is_empty()), ("real", false));
-        let DeviceFact::Interfaces(interfaces) = client.read(DeviceTable::Interfaces).await else { panic!("no interfaces by {credential}") };
+        let DeviceFact::Interfaces(interfaces) = client.read(DeviceTable::Interfaces).await else {
+            panic!("no interfaces by {credential}")
+        };
         let lo = interfaces.iter().find(|i| i.name == "lo").expect("the loopback interface");
         assert!(lo.up && lo.in_octets > 0, "{lo:?}");
         let DeviceFact::Pulse(pulse) = client.pulse().await else { panic!("no pulse by {credential}") };
@@ -53,7 +55,8 @@ async fn wrong_credentials_are_named_and_the_rest_goes_on() {
     let at = |(name, credential): (&'static str, &'static str)| (name, snmpd.address, credential);
     let answered = [("s0", "good"), ("s2", "wrongauth"), ("s4", "nobody"), ("s5", "sha256")].map(at);
     let unanswered = [("s1", "wrong"), ("s3", "wrongpriv")].map(at);
-    let observations = [read_all_switches(&inventory(&answered)).await.unwrap(), read_all_switches(&impatient(&unanswered)).await.unwrap()].concat();
+    let observations =
+        [read_all_switches(&inventory(&answered)).await.unwrap(), read_all_switches(&impatient(&unanswered)).await.unwrap()].concat();
     for whole in ["s0", "s5"] {
         assert!(is_whole(&observations, whole), "{whole}: {observations:#?}");
     }

@@ -1,7 +1,7 @@
 //! Notifications from net-snmp's own sender.
-mod real;
+mod snmpd_process;
 
-use agent::access::users;
+use agent::snmp_access::users;
 use agent::{Trap, TrapKind, TrapProof, TrapReceiver, traps};
 use std::process::Command;
 use std::time::Duration;
@@ -53,7 +53,7 @@ async fn heard(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
     tokio::time::timeout(LIMIT, traps.next()).await.ok().flatten().map(|trap| (trap.kind, trap.proof))
 }
 
-/// A user of [`real::inventory`] in the words of net-snmp's senders, all but the last pass phrase.
+/// A user of [`snmpd_process::inventory`] in the words of net-snmp's senders, all but the last pass phrase.
 const MONSHA: [&str; 12] = ["-v3", "-u", "monsha", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X"];
 
 /// An inform that is sent once and has time: by itself the sender repeats one after a second, which would be another trap.
@@ -62,7 +62,7 @@ const ONCE: [&str; 4] = ["-r", "0", "-t", "30"];
 /// An inform waits for its acknowledgement, so somebody must listen meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_inventorys_users_are_heard_signed_and_encrypted() {
-    let users = users(&real::inventory(&[("s0", "127.0.0.1:161".parse().unwrap(), "good")])).unwrap();
+    let users = users(&snmpd_process::inventory(&[("s0", "127.0.0.1:161".parse().unwrap(), "good")])).unwrap();
     assert_eq!(users.len(), 3, "by name: monsha, monsha256, n0body");
     let mut traps = traps("127.0.0.1:0".parse().unwrap(), &users).await.unwrap();
     let to = traps.address.to_string();

@@ -27,15 +27,15 @@ mod judged;
 mod judgement;
 mod making;
 mod observed;
+mod public_record;
 mod reads;
 mod snapshot;
-mod told;
 mod tree_doubt;
 mod trouble;
 
 pub use directions::DirectionsByHost;
-pub use event::{ControllerEffect, ControllerEvent, StoredEpoch, EpochOrder, PlanSummary};
-pub use header::{JournalHeader, ControllerOptions, ResumedState};
+pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
+pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use trouble::{StalledWork, TroubleArea};
 
 use crate::triggers::{self, TrapTopic};
@@ -45,14 +45,14 @@ use directory::job_record::JobRecord;
 use directory::publishing::PublishError;
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{DeviceFact, Observation, ObservationSource, DeviceTable};
+use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use making::{EpochInMaking, NumbersExhausted};
 use observed::{AgentNews, ObservedNetwork};
+use public_record::PublicRecord;
 use std::net::IpAddr;
 use std::time::Duration;
-use told::PublicRecord;
 use tree_doubt::TreeDoubt;
 
 /// The controller's mind.
@@ -340,7 +340,8 @@ impl ControllerEngine {
         }
         if let Some(held) = self.making.hold_down.due_candidate(now, self.is_waiting(now)).cloned() {
             let seen = self.making.hold_down.first_sign(held.since);
-            let stages = StageTimes { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..StageTimes::default() };
+            let stages =
+                StageTimes { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..StageTimes::default() };
             self.order(now, held.candidate, held.changes, stages, fx);
         } else if self.making.hold_down.held().is_none() {
             self.remeasure(now, fx);

@@ -6,7 +6,7 @@ use directory::reading::{current, numbers, reader};
 use inventory::{Millis, Topology, diff};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound;
-use selection::table::DecisionTable;
+use selection::decision_table::DecisionTable;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;

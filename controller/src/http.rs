@@ -12,9 +12,9 @@
 //!
 //! Nobody who connects harms the controller's own work: [`lobby`] bounds connections in number and time, what viewers are given
 //! is made once for all of them, and a viewer that does not read is let go.
+mod connection_limiter;
 mod connections;
-mod lobby;
-mod pace;
+mod rate_limiter;
 mod reports;
 mod tls;
 mod token;
@@ -32,8 +32,8 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
+use connection_limiter::{ApiConnection, ConnectionLimiter, EventViewer};
 use futures_util::stream;
-use lobby::{ApiConnection, ConnectionLimiter, EventViewer};
 use nix::sys::socket::{setsockopt, sockopt};
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -160,7 +160,10 @@ fn router(api: ApiState) -> Router {
     type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
     let read = Router::new()
         .route("/v1/snapshot", get(|State(shown): SnapshotState| async move { snapshot(&shown) }))
-        .route("/v1/events", get(|State(shown): SnapshotState, Extension(caller): Extension<Arc<ApiConnection>>| async move { events(shown, &caller) }))
+        .route(
+            "/v1/events",
+            get(|State(shown): SnapshotState, Extension(caller): Extension<Arc<ApiConnection>>| async move { events(shown, &caller) }),
+        )
         .route("/v1/topology", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.topology) }))
         .route("/v1/epochs", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.epochs) }))
         .route("/metrics", get(|State(shown): SnapshotState| async move { prometheus(&shown.borrow().snapshot) }))

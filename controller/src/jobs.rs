@@ -1,5 +1,5 @@
 //! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
-use crate::share::{OwnerShares, RecordAllowance};
+use crate::allowance::{OwnerShares, RecordAllowance};
 use api::{JobPoint, JobStatus};
 use directory::job_record::{CallTotal, JobRecord};
 use inventory::Millis;
@@ -151,7 +151,7 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
 pub(crate) mod tests {
     use super::*;
     use directory::job_record::RecordedName;
-    use selection::table::{Collective, Mpi};
+    use selection::decision_table::{Collective, Mpi};
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
         let call = CallTotal {

@@ -7,10 +7,10 @@
 use crate::engine::{ControllerEngine, ControllerEvent, JournalHeader};
 use crate::triggers;
 use directory::job_record::JobRecord;
+use inventory::device_view::same_but_moments;
 use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, DevicePulse};
-use inventory::view::same_but_moments;
-use inventory::{Millis, plain};
+use inventory::{Millis, sanitize};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -151,7 +151,7 @@ pub enum ReplayError {
 pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
     let io = |cause| ReplayError::Io { path: path.to_owned(), cause };
     let bad = |line: usize, problem: String| ReplayError::Line { path: path.to_owned(), line, problem };
-    let mut say = |line: &str| writeln!(out, "{}", plain::visible(line)).map_err(io);
+    let mut say = |line: &str| writeln!(out, "{}", sanitize::visible(line)).map_err(io);
     let mut lines = BufReader::new(File::open(path).map_err(io)?).split(b'\n').enumerate().peekable();
     let (_, first) = lines.next().ok_or_else(|| bad(1, "empty file".to_owned()))?;
     let header: JournalHeader = serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
@@ -197,7 +197,10 @@ mod tests {
         journal.record(Millis(5), &ControllerEvent::Job(long.clone()), &core).unwrap();
         assert!(fs::metadata(&path).unwrap().len() - before < 1000);
         let last = fs::read_to_string(&path).unwrap().lines().last().map(|line| serde_json::from_str::<JournalLine>(line).unwrap());
-        assert_eq!(last, Some(JournalLine { at: Millis(5), event: ControllerEvent::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..long }) }));
+        assert_eq!(
+            last,
+            Some(JournalLine { at: Millis(5), event: ControllerEvent::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..long }) })
+        );
         replay(&path, &mut Vec::new()).unwrap();
     }
 }

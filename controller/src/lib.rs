@@ -20,18 +20,18 @@
 //! | [`spool`] | reads job records that anybody may have written |
 //! | [`http`] | the API |
 //! | [`metrics`] | Prometheus text |
+mod allowance;
 mod clock;
+pub mod daemon;
 pub mod engine;
 pub mod history;
 pub mod http;
+pub mod job_directory;
 pub mod jobs;
 pub mod journal;
 pub mod loads;
 pub mod metrics;
-mod pace;
 pub mod plan;
+mod poll_timing;
 pub mod publish;
-mod share;
-pub mod shell;
-pub mod spool;
 pub mod triggers;

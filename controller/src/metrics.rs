@@ -114,7 +114,7 @@ impl PrometheusText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::{AgentStatus, EpochInfo, LinkLoad, StageTimes, SwitchStatus, PathStatus};
+    use api::{AgentStatus, EpochInfo, LinkLoad, PathStatus, StageTimes, SwitchStatus};
     use inventory::{BitsPerSec, Millis};
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is published where nobody discovered anything.
 use inventory::Topology;
 use inventory::evidence::Evidence;
-use inventory::topology::{LinkGrade, Link, LinkState, Node, NodeKind};
+use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 
 /// The network a topology file states, for epochs that nobody discovered.

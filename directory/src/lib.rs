@@ -31,4 +31,4 @@ pub mod publishing;
 pub mod reading;
 
 #[cfg(test)]
-mod sample;
+mod test_trees;

@@ -5,7 +5,7 @@ use directory::epoch::Epoch;
 use directory::reading::current_epoch;
 use inventory::TopologyFile;
 use schedules::lg::ClusterPartition;
-use selection::table::{Collective, DecisionEntry, Mpi};
+use selection::decision_table::{Collective, DecisionEntry, Mpi};
 use selection::tuning::TuningRun;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
-use experiments::graph::{TreeConstruction, HOSTS_PER_SWITCH, SplitMix64, random_cluster, spanning_tree};
+use experiments::graph::{HOSTS_PER_SWITCH, SplitMix64, TreeConstruction, random_cluster, spanning_tree};
 use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, Tree};
 use schedules::allgather::{AllgatherAlgorithm, lanes, plan_as};

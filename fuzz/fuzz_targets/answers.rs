@@ -4,8 +4,8 @@
 use agent::datagrams;
 use infer::infer_recorded;
 use inventory::Millis;
-use inventory::observation::{Observation, ObservationSource, DeviceTable};
-use inventory::view::{DeviceViews, apply};
+use inventory::device_view::{DeviceViews, apply};
+use inventory::observation::{DeviceTable, Observation, ObservationSource};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((which, mut rest)) = bytes.split_first() else { return };

@@ -1,8 +1,8 @@
 //! The operator's inventory, and what is inferred where nothing was seen yet.
 #![no_main]
 use infer::infer;
+use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
-use inventory::view::DeviceViews;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(inventory) = Inventory::parse("fuzz", &String::from_utf8_lossy(bytes)) {

@@ -1,6 +1,6 @@
 //! Packets that sockets for ICMP receive: read or refused, and what follows them changes nothing.
 #![no_main]
-use agent::host::probe::wire::{read_v4, read_v6};
+use agent::host::probe::icmp::{read_v4, read_v6};
 
 libfuzzer_sys::fuzz_target!(|packet: &[u8]| {
     let longer = [packet, &[0xff; 40]].concat();

@@ -5,10 +5,10 @@ mod written;
 use agent::recording::DeviceRecording;
 use infer::infer;
 use inventory::Millis;
+use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
-use inventory::view::{DeviceViews, apply};
 use std::sync::LazyLock;
 
 const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nsnmp: {default: {version: 2c, community: c}}\nhosts: {n0: {}, n1: {mac: \"02:00:00:00:01:01\"}, n2: {address: 10.0.1.2}}\n";

@@ -5,7 +5,7 @@ mod written;
 use agent::recording::DeviceRecording;
 use infer::infer_recorded;
 use inventory::Millis;
-use inventory::view::{DeviceViews, apply};
+use inventory::device_view::{DeviceViews, apply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // Two devices, parted by a zero: what one says of the other matters, too.

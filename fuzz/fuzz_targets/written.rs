@@ -1,7 +1,7 @@
 //! A topology in every form it is written in: in characters that can be seen, and read back as what it was.
-use cabling::{FindingKind, CablingPlan, compare, export};
+use cabling::{CablingPlan, FindingKind, compare, export};
 use inventory::topology::LinkGrade;
-use inventory::{Topology, TopologyFile, plain};
+use inventory::{Topology, TopologyFile, sanitize};
 
 /// Writes it everywhere.
 pub fn everywhere(topology: &Topology) {

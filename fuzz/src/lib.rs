@@ -10,7 +10,7 @@ use schedules::alltoall::AlltoallSchedule;
 use schedules::json::{self, Schedule};
 use schedules::lg::{self, ClusterPartition};
 use schedules::{allgather, verify};
-use selection::table::DecisionTable;
+use selection::decision_table::DecisionTable;
 use selection::tuning::TuningRuns;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Where a host is reached on the cluster network, by its agent's word: at the card on its cable, or at one that switches learned where
 //! no cable names a card. Another card's address would lead over another network, past this one's switches and routers.
 use crate::Mac;
+use crate::device_view::{DeviceView, DeviceViews};
 use crate::host_report::Nic;
-use crate::view::{DeviceView, DeviceViews};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fmt;

@@ -4,7 +4,7 @@
 use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy, STATED};
 use crate::observation::{BridgeId, NeighbourId};
 use crate::topology::{LinkState, NodeKind};
-use crate::wording::{short_list, routed_hops};
+use crate::wording::{routed_hops, short_list};
 use crate::{BitsPerSec, Mac};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

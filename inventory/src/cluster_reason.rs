@@ -2,7 +2,7 @@
 use crate::BitsPerSec;
 use crate::evidence::STATED;
 use crate::observation::BridgeId;
-use crate::wording::{short_list, milliseconds, routed_hops};
+use crate::wording::{milliseconds, routed_hops, short_list};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::net::IpAddr;

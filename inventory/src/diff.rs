@@ -1,8 +1,8 @@
 //! What changed between two topologies, in words for operators. Evidence, alarms and order are no change: they differ
 //! from look to look while the network is the same.
 use crate::BitsPerSec;
-use crate::order::{NaturalKey, natural};
-use crate::topology::{LinkGrade, Link, LinkState, NodeKind, Topology};
+use crate::natural_order::{NaturalKey, natural};
+use crate::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

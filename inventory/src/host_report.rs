@@ -3,8 +3,8 @@
 //! A host speaks for itself only. It reports whole states, not changes: a report replaces the one before, and a lost one
 //! costs nothing.
 use crate::address::AddressFault;
-use crate::observation::{BridgeId, SystemCapabilities, NeighbourId};
-use crate::{BitsPerSec, Mac, Millis, plain};
+use crate::observation::{BridgeId, NeighbourId, SystemCapabilities};
+use crate::{BitsPerSec, Mac, Millis, sanitize};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -185,7 +185,7 @@ impl HostReport {
         }
         self.texts().try_for_each(|(place, text)| match text {
             t if t.len() > LONGEST => Err(format!("{place}: {} octets; expected at most {LONGEST}", t.len())),
-            t if t.contains(plain::is_hidden) => Err(format!("{place}: characters that cannot be seen; expected printable text")),
+            t if t.contains(sanitize::is_hidden) => Err(format!("{place}: characters that cannot be seen; expected printable text")),
             _ => Ok(()),
         })
     }
@@ -202,7 +202,9 @@ impl HostReport {
         let nics = self.nics.iter().flat_map(|n| [("nics.name", Some(n.name.as_str())), ("nics.master", n.master.as_deref())]);
         let heard = self.heard.iter().flat_map(|h| {
             let said: [_; 4] = match &h.said {
-                HeardContent::Neighbour { chassis, port, port_descr, name, .. } => [id_text(chassis), id_text(port), Some(port_descr), Some(name)],
+                HeardContent::Neighbour { chassis, port, port_descr, name, .. } => {
+                    [id_text(chassis), id_text(port), Some(port_descr), Some(name)]
+                }
                 HeardContent::Bpdu { .. } => [None; 4],
             };
             [("heard.nic", Some(h.nic.as_str()))].into_iter().chain(said.map(|text| ("heard.said", text)))

@@ -25,12 +25,12 @@
 mod contradiction;
 mod credential;
 
-pub use credential::{AuthSettings, AuthProtocol, Credential, PrivacySettings, PrivacyProtocol, SnmpUser};
+pub use credential::{AuthProtocol, AuthSettings, Credential, PrivacyProtocol, PrivacySettings, SnmpUser};
 
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
 use crate::topology_file::{InputFileError, TopologyFile};
-use crate::{BitsPerSec, Mac, unique, units, yaml};
+use crate::{BitsPerSec, Mac, unique_keys, units, yaml};
 use contradiction::InventoryContradiction;
 use credential::CredentialFields;
 use indexmap::IndexMap;
@@ -221,16 +221,16 @@ impl Inventory {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map with switches, snmp and hosts")]
 struct InventoryFields {
-    #[serde(deserialize_with = "unique::map")]
+    #[serde(deserialize_with = "unique_keys::map")]
     switches: IndexMap<String, InventorySwitch>,
-    #[serde(default, deserialize_with = "unique::map")]
+    #[serde(default, deserialize_with = "unique_keys::map")]
     snmp: IndexMap<String, CredentialFields>,
-    #[serde(default, deserialize_with = "unique::map_or_list")]
+    #[serde(default, deserialize_with = "unique_keys::map_or_list")]
     hosts: IndexMap<String, InventoryHost>,
     #[serde(default)]
     timing: InventoryTiming,
     traps: Option<TrapSettings>,
-    #[serde(default, deserialize_with = "unique::map")]
+    #[serde(default, deserialize_with = "unique_keys::map")]
     clusters: IndexMap<String, Vec<String>>,
     #[serde(default)]
     routers: Vec<String>,

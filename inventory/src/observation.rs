@@ -55,7 +55,8 @@ pub enum DeviceTable {
 
 impl DeviceTable {
     /// Every table, in the order a full look reads them.
-    pub const ALL: [DeviceTable; 6] = [DeviceTable::System, DeviceTable::Interfaces, DeviceTable::Lldp, DeviceTable::Bridge, DeviceTable::Fdb, DeviceTable::Arp];
+    pub const ALL: [DeviceTable; 6] =
+        [DeviceTable::System, DeviceTable::Interfaces, DeviceTable::Lldp, DeviceTable::Bridge, DeviceTable::Fdb, DeviceTable::Arp];
 }
 
 /// The content of one table, or the failure to get it. A fact replaces the former one of its table whole.

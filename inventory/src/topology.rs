@@ -2,9 +2,9 @@
 use crate::alarm::Alarm;
 use crate::cluster_reason::ClusterReason;
 use crate::evidence::Evidence;
-use crate::order::natural;
+use crate::natural_order::natural;
 use crate::topology_file::{self, TopologyFile, is_name};
-use crate::tree::{TreeCable, Tree, TreeError};
+use crate::tree::{Tree, TreeCable, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -208,7 +208,13 @@ impl Topology {
                 Some(NodeKind::Host) => {
                     hosts.insert(
                         link.b.clone(),
-                        topology_file::TopologyHost { switch: link.a.clone(), rate: link.rate_bps, delay: Duration::ZERO, ranks: 1, address: None },
+                        topology_file::TopologyHost {
+                            switch: link.a.clone(),
+                            rate: link.rate_bps,
+                            delay: Duration::ZERO,
+                            ranks: 1,
+                            address: None,
+                        },
                     );
                 }
                 Some(_) => {

@@ -1,8 +1,8 @@
 //! The topology file of the contract: switches, hosts and cables as somebody states them.
 use crate::address::AddressFault;
 use crate::topology::LinkState;
-use crate::tree::{TreeCable, Tree, TreeError};
-use crate::{BitsPerSec, unique, units, yaml};
+use crate::tree::{Tree, TreeCable, TreeError};
+use crate::{BitsPerSec, unique_keys, units, yaml};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -19,13 +19,13 @@ pub struct TopologyFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
     /// Hosts by name, in rank order.
-    #[serde(deserialize_with = "unique::map")]
+    #[serde(deserialize_with = "unique_keys::map")]
     pub hosts: IndexMap<String, TopologyHost>,
     /// Cables between switches, between routers, and from one to the other.
     #[serde(default)]
     pub links: Vec<TopologyCable>,
     /// Clusters by name; empty: one cluster, found from the network.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty", deserialize_with = "unique::map")]
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty", deserialize_with = "unique_keys::map")]
     pub clusters: IndexMap<String, Vec<String>>,
 }
 

@@ -1,7 +1,7 @@
 //! A node's place on the data network: addresses, the neighbours it need not ask for, the routes to other segments.
 use crate::error::LabResult;
-use crate::plan::{LabNodeKind, SegmentMember, LabPlan, LabSegment};
-use crate::wire::NetlinkNamespace;
+use crate::netlink::NetlinkNamespace;
+use crate::plan::{LabNodeKind, LabPlan, LabSegment, SegmentMember};
 
 /// Gives a node its address in every segment it is in, and its routes to the others.
 pub(crate) async fn add_addresses(plan: &LabPlan, wire: &NetlinkNamespace, node: &str) -> LabResult<()> {

@@ -2,12 +2,12 @@
 use crate::address;
 use crate::error::{LabError, LabResult};
 use crate::name::LabName;
-use crate::plan::{LabCable, PortEnd, LabNodeKind, LabPlan, RELAY};
+use crate::netlink::{NetlinkNamespace, VethEnd};
+use crate::plan::{LabCable, LabNodeKind, LabPlan, PortEnd, RELAY};
 use crate::relay;
 use crate::state::{LabLock, LabState};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
-use crate::wire::{VethEnd, NetlinkNamespace};
 use inventory::BitsPerSec;
 use std::time::Duration;
 

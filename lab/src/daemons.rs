@@ -1,8 +1,8 @@
 //! The daemons of a node: what their configuration says and how they are started.
 use crate::error::{KernelErrorContext, LabError, LabResult};
-use crate::needs;
-use crate::plan::{LabNodeKind, LabNode, LabPlan};
+use crate::plan::{LabNode, LabNodeKind, LabPlan};
 use crate::probe;
+use crate::requirements;
 use inventory::BitsPerSec;
 use std::fs::{self, File};
 use std::path::Path;
@@ -58,7 +58,7 @@ fn lldpd(node: &LabNode, logs: &Path) -> LabResult<()> {
 
 /// Found where `up` found it: root's search path may lack the folders of daemons.
 fn daemon(name: &str) -> Command {
-    Command::new(needs::find(name).unwrap_or_else(|| name.into()))
+    Command::new(requirements::find(name).unwrap_or_else(|| name.into()))
 }
 
 fn spawn(node: &LabNode, logs: &Path, command: &mut Command) -> LabResult<()> {

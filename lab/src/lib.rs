@@ -18,26 +18,26 @@
 //! | [`state`](crate::Lab::dir) | what is on disk |
 //! | `name` | which names a lab may have |
 mod address;
-mod announce;
+mod arp_announcer;
 pub mod bridge_mib;
 mod cable;
 mod daemons;
 mod down;
-pub mod enter;
 mod error;
+pub mod exec;
 pub mod mpi;
 mod name;
-mod needs;
+mod netlink;
 mod netns;
 pub mod node;
 pub mod plan;
 mod probe;
 pub mod relay;
+mod requirements;
 mod state;
 pub mod status;
 mod tbf;
 mod up;
-mod wire;
 
 pub use error::{LabError, LabResult};
 pub use plan::LabOptions;

@@ -4,7 +4,7 @@ use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::{CONTROL, LabNodeKind, LabPlan};
 use crate::state::{self, LabState};
-use crate::{enter, needs};
+use crate::{exec, requirements};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
     let mut line: Vec<OsString> = vec![launcher.into()];
     line.extend(arguments(job, &hosts, state.plan.nodes[0].management, &variables).into_iter().map(OsString::from));
     line.extend(program.iter().cloned());
-    enter::exec_for(&state.name, CONTROL, &line, job.timeout)
+    exec::exec_for(&state.name, CONTROL, &line, job.timeout)
 }
 
 /// The hosts of the job, with as many ranks as it has.
@@ -106,7 +106,7 @@ fn launcher(mpi: Mpi) -> LabResult<PathBuf> {
         Mpi::Mpich => (["mpiexec.mpich", "mpiexec.hydra"], "mpich"),
     };
     let missing = || LabError::Missing(format!("mpirun: {mpi} is not installed; run: apt-get install {package}"));
-    names.iter().find_map(|n| needs::find(n)).ok_or_else(missing)
+    names.iter().find_map(|n| requirements::find(n)).ok_or_else(missing)
 }
 
 /// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the caller.
@@ -152,7 +152,7 @@ fn arguments(job: &MpiJob, hosts: &[String], control: std::net::Ipv4Addr, variab
             add(&["--allow-run-as-root", "-np", &ranks, "--host", &slots, "--map-by", "slot", "--oversubscribe", "--bind-to", "none"]);
             // One daemon a host, each started from here and attached to its agent, so that it ends with it.
             for (key, value) in [
-                ("plm_rsh_agent", enter::AGENT),
+                ("plm_rsh_agent", exec::AGENT),
                 ("plm_rsh_no_tree_spawn", "1"),
                 ("plm_rsh_num_concurrent", "256"),
                 ("orte_leave_session_attached", "1"),
@@ -171,7 +171,7 @@ fn arguments(job: &MpiJob, hosts: &[String], control: std::net::Ipv4Addr, variab
             }
         }
         Mpi::Mpich => {
-            add(&["-n", &ranks, "-hosts", &slots, "-launcher", "ssh", "-launcher-exec", enter::AGENT]);
+            add(&["-n", &ranks, "-hosts", &slots, "-launcher", "ssh", "-launcher-exec", exec::AGENT]);
             add(&["-localhost", &control, "-bind-to", "none", "-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", "eth0"]);
             for (key, value) in variables {
                 add(&["-genv", key, value]);

@@ -3,13 +3,13 @@
 //! The head node's init starts the others, so that one lab is one tree of processes and of process namespaces: killing its root
 //! ends everything, and from the head node every other node can be entered.
 #![allow(unsafe_code, reason = "fork")]
-use crate::announce::ArpAnnouncer;
+use crate::arp_announcer::ArpAnnouncer;
 use crate::daemons;
-use crate::enter::{AGENT, AGENT_SCRIPT};
 use crate::error::{KernelErrorContext, LabError, LabResult};
+use crate::exec::{AGENT, AGENT_SCRIPT};
 use crate::name::LabName;
 use crate::netns;
-use crate::plan::{CONTROL, LabNodeKind, LabNode, RELAY};
+use crate::plan::{CONTROL, LabNode, LabNodeKind, RELAY};
 use crate::state::{self, InitIdentity, LabState};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};

@@ -10,7 +10,7 @@ mod segments;
 
 use crate::error::{LabError, LabResult};
 pub(crate) use segments::SegmentRoute;
-pub use segments::{SegmentMember, LabSegment};
+pub use segments::{LabSegment, SegmentMember};
 
 use inventory::{BitsPerSec, Mac, TopologyFile};
 use serde::{Deserialize, Serialize};

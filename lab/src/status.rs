@@ -1,9 +1,9 @@
 //! How a lab is: its nodes, its cables, what STP made of them.
 use crate::error::LabResult;
 use crate::name::LabName;
+use crate::netlink::{NetlinkNamespace, StpPortState};
 use crate::plan::{LabNodeKind, LabPlan, RELAY};
 use crate::state::{InitIdentity, LabState};
-use crate::wire::{StpPortState, NetlinkNamespace};
 use inventory::Mac;
 use serde::Serialize;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree stands.
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
-use crate::plan::{LabCable, PortEnd, LabNodeKind, LabNode, LabOptions, PREFIX, LabPlan, RELAY};
+use crate::netlink::{self, NetlinkNamespace, StpPortState, VethEnd};
+use crate::plan::{LabCable, LabNode, LabNodeKind, LabOptions, LabPlan, PREFIX, PortEnd, RELAY};
 use crate::state::{self, LabLock, LabState};
-use crate::wire::{self, VethEnd, StpPortState, NetlinkNamespace};
 use crate::{address, down, netns, node, relay};
 use futures_util::future::try_join_all;
 use inventory::{Mac, TopologyFile};
@@ -20,7 +20,7 @@ const MANAGEMENT: &str = "mgmt";
 
 /// Builds the lab `name`.
 pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: LabOptions, program: &Path) -> LabResult<LabState> {
-    crate::needs::check()?;
+    crate::requirements::check()?;
     let plan = LabPlan::new(file, options)?;
     let directory = state::directory(name);
     fs::create_dir_all(&directory).during(|| directory.display().to_string())?;
@@ -99,7 +99,7 @@ async fn wire_management(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>
         let (port, there) = (management_port(node.kind), format!("m{i}"));
         let [a, _, c, d, e, _] = node.mac.0;
         let plug = VethEnd { wire, port, mac: Mac([a, 0x4d, c, d, e, 0]) };
-        wire::cable(&plug, &VethEnd { wire: control, port: &there, mac: Mac([a, 0x4e, c, d, e, 0]) }).await?;
+        netlink::cable(&plug, &VethEnd { wire: control, port: &there, mac: Mac([a, 0x4e, c, d, e, 0]) }).await?;
         control.enslave(&there, MANAGEMENT, None).await?;
         wire.set_up("lo", true).await?;
         wire.set_up(port, true).await?;
@@ -120,12 +120,12 @@ pub(crate) async fn connect(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespa
     let a_plug = VethEnd { wire: a, port: &cable.a.port, mac: plan.port_mac(&cable.a) };
     let b_plug = VethEnd { wire: b, port: &cable.b.port, mac: plan.port_mac(&cable.b) };
     if cable.delay.is_zero() {
-        wire::cable(&a_plug, &b_plug).await?;
+        netlink::cable(&a_plug, &b_plug).await?;
     } else {
         let relay = &wires[RELAY];
         for (plug, (port, end)) in [a_plug, b_plug].iter().zip(relay::ports(number).iter().zip(0..)) {
             let mac = Mac([0x02, 0x4c, 4, (number >> 8) as u8, number as u8, end]);
-            wire::cable(plug, &VethEnd { wire: relay, port, mac }).await?;
+            netlink::cable(plug, &VethEnd { wire: relay, port, mac }).await?;
             relay.set_up(port, true).await?;
         }
         relay::pace(relay, number, cable).await?;
@@ -166,7 +166,11 @@ async fn await_nodes(state: &LabState, logs: &Path) -> LabResult<()> {
         if Instant::now() > end {
             let name = waiting.first().copied().unwrap_or_default();
             let words = last_words(logs, name);
-            return Err(LabError::NotReady(format!("nodes not up after {} s: {}; {name}: {words}", PATIENCE.as_secs(), waiting.join(", "))));
+            return Err(LabError::NotReady(format!(
+                "nodes not up after {} s: {}; {name}: {words}",
+                PATIENCE.as_secs(),
+                waiting.join(", ")
+            )));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

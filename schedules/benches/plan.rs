@@ -6,7 +6,7 @@
 //! *A subset* is what a rank does for a communicator: restrict the tree, plan with minimal synchronizations, take its own steps.
 use criterion::{Criterion, criterion_group, criterion_main};
 use schedules::alltoall::{plan, plan_reduced};
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{aapc, slice, verify};
 use std::hint::black_box;
 use std::time::Duration;
@@ -37,7 +37,9 @@ fn alltoall(c: &mut Criterion) {
         }
     }
     let large = two_levels(64, 64, "10G").tree().unwrap();
-    group.bench_function("64x64, capacities, chain", |b| b.iter(|| plan_reduced(black_box(&large), SyncKind::Receiver, SyncReduction::Chain)));
+    group.bench_function("64x64, capacities, chain", |b| {
+        b.iter(|| plan_reduced(black_box(&large), SyncKind::Receiver, SyncReduction::Chain))
+    });
     group.finish();
 }
 

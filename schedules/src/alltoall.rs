@@ -2,9 +2,9 @@
 use crate::bound::{PhaseBound, bound};
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
-use crate::sync::SyncReduction;
-use crate::sync::scheme::SyncScheme;
-use crate::{aapc, capacity, order};
+use crate::synchronization::SyncReduction;
+use crate::synchronization::scheme::SyncScheme;
+use crate::{aapc, capacity, phase_order};
 use inventory::Tree;
 use std::fmt;
 use std::str::FromStr;
@@ -118,7 +118,14 @@ impl AlltoallSchedule {
     /// The all-to-all of nobody: there is no tree without hosts, yet nothing to do is not an error.
     pub fn empty(scheme: impl Into<SyncScheme>) -> AlltoallSchedule {
         let bound = PhaseBound { phases: 0, edge: (String::new(), String::new()), load: 0, capacity: 1 };
-        AlltoallSchedule { algorithm: AlltoallAlgorithm::Aapc, hosts: Vec::new(), bound, phases: Vec::new(), scheme: scheme.into(), syncs: Vec::new() }
+        AlltoallSchedule {
+            algorithm: AlltoallAlgorithm::Aapc,
+            hosts: Vec::new(),
+            bound,
+            phases: Vec::new(),
+            scheme: scheme.into(),
+            syncs: Vec::new(),
+        }
     }
 
     /// The same schedule with its phases in the order that needs fewer tokens ([`crate::order`]); unchanged where the scheme has blocks
@@ -128,7 +135,7 @@ impl AlltoallSchedule {
             return self;
         }
         let capacities = self.algorithm.capacities(tree);
-        let (phases, syncs) = order::with_fewer_syncs(tree, &capacities, self.phases, self.scheme.tokens(), reduction);
+        let (phases, syncs) = phase_order::with_fewer_syncs(tree, &capacities, self.phases, self.scheme.tokens(), reduction);
         AlltoallSchedule { phases, syncs, ..self }
     }
 

@@ -107,7 +107,7 @@ fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, bl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{star, topology};
+    use crate::test_trees::{star, topology};
 
     fn unit(tree: &Tree) -> PhaseBound {
         bound(tree, &EdgeCapacities::unit(tree))

@@ -104,8 +104,8 @@ mod tests {
     use super::*;
     use crate::alltoall;
     use crate::lg::slice::BlockSource;
-    use crate::sample::star;
-    use crate::sync::SyncKind;
+    use crate::synchronization::SyncKind;
+    use crate::test_trees::star;
     use proptest::prelude::*;
     use std::collections::HashMap;
 

@@ -128,7 +128,7 @@ fn wide(n: u64) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{star, topology};
+    use crate::test_trees::{star, topology};
 
     /// Switches of four hosts each under a core.
     fn leaves(count: usize, host: &str, uplink: &str) -> Tree {

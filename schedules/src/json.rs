@@ -11,8 +11,8 @@ use crate::alltoall::{AlltoallSchedule, UnknownAlltoallAlgorithm};
 use crate::bound::PhaseBound;
 use crate::lg::{LG, LgSchedule};
 use crate::message::{Message, Synchronization};
-use crate::sync::SyncKind;
-use crate::sync::scheme::{SyncScheme, SyncSchemeError};
+use crate::synchronization::SyncKind;
+use crate::synchronization::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -226,8 +226,8 @@ impl<'a> HostNumbers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{any_tree, star};
-    use crate::sync::SyncKind;
+    use crate::synchronization::SyncKind;
+    use crate::test_trees::{any_tree, star};
     use crate::{allgather, alltoall};
     use proptest::prelude::*;
 

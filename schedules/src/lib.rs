@@ -34,16 +34,16 @@ pub mod capacity;
 pub mod json;
 pub mod lg;
 pub mod message;
-pub mod order;
+pub mod phase_order;
 pub mod program;
 pub mod random;
 pub mod root;
 pub mod slice;
-pub mod sync;
+pub mod synchronization;
 pub mod transfers;
 pub mod verify;
 
 #[cfg(test)]
 mod packed;
 #[cfg(test)]
-mod sample;
+mod test_trees;

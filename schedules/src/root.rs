@@ -66,7 +66,7 @@ fn walk_to_root(tree: &Tree) -> NodeNumber {
 mod tests {
     use super::*;
     use crate::capacities::EdgeCapacities;
-    use crate::sample::{any_tree, topology};
+    use crate::test_trees::{any_tree, topology};
     use proptest::prelude::*;
 
     #[test]

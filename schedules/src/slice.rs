@@ -105,8 +105,8 @@ fn add_tokens(plan: &AlltoallSchedule, host: u32, steps: &mut [HostStep], sends:
 mod tests {
     use super::*;
     use crate::alltoall;
-    use crate::sample::any_tree;
-    use crate::sync::SyncKind;
+    use crate::synchronization::SyncKind;
+    use crate::test_trees::any_tree;
     use inventory::Tree;
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_number_that_is_no_host_has_no_steps() {
-        let tree = crate::sample::star(&[2, 1]);
+        let tree = crate::test_trees::star(&[2, 1]);
         assert!(of(&alltoall::plan(&tree, SyncKind::Receiver), 7).is_empty());
     }
 

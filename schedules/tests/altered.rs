@@ -3,7 +3,7 @@ use inventory::{TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use schedules::json::{self, Schedule};
 use schedules::message::Message;
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, verify};
 
 /// Three switches around a core, two hosts each. No name becomes another one by a flipped bit.

@@ -21,10 +21,10 @@
 #![allow(unsafe_code)] // it is called from C and calls C
 #![allow(non_snake_case)] // MPI's names
 
-mod behind;
 mod caller;
 mod library;
-mod mapped;
+mod mapped_file;
+mod profiler;
 
 use caller::by_caller;
 use library::ServedLibrary;
@@ -59,7 +59,7 @@ macro_rules! collective {
                 // SAFETY: the arguments are passed on as they came.
                 None => unsafe { (collective.served)($($argument),*) },
                 // SAFETY: as above.
-                Some(profiler) => behind::call_through_profiler(stringify!($name), profiler as *const c_void, || unsafe { profiler($($argument),*) }),
+                Some(profiler) => profiler::call_through_profiler(stringify!($name), profiler as *const c_void, || unsafe { profiler($($argument),*) }),
             }
         }
 

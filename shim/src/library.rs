@@ -1,6 +1,6 @@
 //! Which MPI library is in this process, and where its functions are.
-use crate::behind;
-use crate::mapped::{MappedFile, file_of};
+use crate::mapped_file::{MappedFile, file_of};
+use crate::profiler;
 use crate::{EightArguments, NineArguments, SevenArguments};
 use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
 use std::ffi::{CStr, CString};
@@ -93,7 +93,7 @@ impl ServedLibrary {
             return collective.own;
         }
         if collective.profiler.is_some() {
-            behind::came_back();
+            profiler::came_back();
         }
         collective.served
     }
@@ -126,7 +126,7 @@ impl FoundMpi {
         // SAFETY: both sides are as wide as an address, and this is the collective's type.
         let typed = |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
         ServedCollective {
-            profiler: behind::profiler_behind(&format!("MPI_{name}"), &self.file).map(typed),
+            profiler: profiler::profiler_behind(&format!("MPI_{name}"), &self.file).map(typed),
             served: typed(self.ours(name).unwrap_or(own)),
             own: typed(own),
         }

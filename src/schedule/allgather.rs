@@ -1,5 +1,5 @@
 //! `heddle schedule allgather`
-use super::{ScheduleArgs, ScheduleFormat, MOST_RANKS, count, read_topology, size, tree_of};
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
 use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::Context;

@@ -1,5 +1,5 @@
 //! `heddle schedule alltoall`
-use super::{ScheduleArgs, ScheduleFormat, MOST_RANKS, count, read_topology, size, tree_of};
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
 use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::{Context, bail};
@@ -8,9 +8,9 @@ use inventory::{TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use schedules::bound::PhaseBound;
 use schedules::lg::{self, ClusterPartition, LG, LgSchedule};
-use schedules::sync::dummy::dummies;
-use schedules::sync::scheme::{SyncMechanism, SyncScheme};
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::dummy::dummies;
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{json, program};
 
 #[derive(clap::Args)]

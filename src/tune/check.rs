@@ -6,8 +6,8 @@ use crate::CommandOutcome;
 use crate::output::{print, time};
 use directory::epoch::Epoch;
 use inventory::Bytes;
-use selection::table::DecisionTable;
-use selection::tuning::comparison::{TunedComparison, MARGIN, ComparisonVerdict};
+use selection::decision_table::DecisionTable;
+use selection::tuning::comparison::{ComparisonVerdict, MARGIN, TunedComparison};
 use selection::tuning::pairs::{self, PromiseCheck};
 
 pub(super) fn run(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<CommandOutcome> {
@@ -57,7 +57,7 @@ fn word(verdict: ComparisonVerdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selection::table::Collective;
+    use selection::decision_table::Collective;
 
     fn compared(ratio: f64) -> TunedComparison {
         let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();

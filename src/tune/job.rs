@@ -7,7 +7,7 @@ use directory::layout::JOBS;
 use inventory::Bytes;
 use lab::Lab;
 use lab::mpi::MpiJob;
-use selection::table::{Collective, Way};
+use selection::decision_table::{Collective, Way};
 use selection::tuning::row;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

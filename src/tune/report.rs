@@ -1,7 +1,7 @@
 //! What was measured and decided, for people.
 use crate::output::time;
-use selection::table::{Collective, DecisionEntry, DecisionTable, Way};
-use selection::tuning::{TuningRun, CallTiming, algorithms};
+use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
+use selection::tuning::{CallTiming, TuningRun, algorithms};
 use std::fmt::Write as _;
 
 /// The medians at each size, the table, and what the library could do better by itself.
@@ -110,10 +110,10 @@ fn better(run: &TuningRun, collective: Collective) -> String {
 mod tests {
     use super::*;
     use inventory::{Bytes, Millis, TopologyFile};
-    use selection::table::Mpi;
+    use selection::decision_table::Mpi;
     use selection::tuning::comparison::TunedComparison;
     use selection::tuning::confirm::WayTrial;
-    use selection::tuning::{LibraryTiming, WayTiming, MeasuredPlace, TuningRuns};
+    use selection::tuning::{LibraryTiming, MeasuredPlace, TuningRuns, WayTiming};
 
     const SIZES: [u64; 3] = [1 << 10, 16 << 10, 256 << 10];
 
@@ -135,7 +135,8 @@ mod tests {
         alltoall.retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
         let trial = |block, way: &str, ratio| WayTrial {
             way: way.parse().unwrap(),
-            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)]).unwrap(),
+            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)])
+                .unwrap(),
         };
         TuningRun {
             at: Millis(1),
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn no_two_headings_touch_whatever_the_ways_are_called() {
-        let longest = schedules::sync::scheme::SyncScheme::table_5(&[4, 16]).into_iter().map(|sync| format!("aapc {sync} tcp"));
+        let longest = schedules::synchronization::scheme::SyncScheme::table_5(&[4, 16]).into_iter().map(|sync| format!("aapc {sync} tcp"));
         let ways: Vec<String> = longest.filter(|name| name.parse::<Way>().is_ok()).collect();
         assert!(ways.iter().any(|way| way.len() > 18), "{ways:?}");
         let rows = vec![ways.clone(), vec!["1.00 ± 0.01".to_owned(); ways.len()]];

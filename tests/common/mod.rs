@@ -9,7 +9,7 @@ pub(crate) mod lab;
 pub(crate) mod mpirun;
 pub(crate) mod runtime;
 pub(crate) mod same_bytes;
-pub(crate) mod stalled;
+pub(crate) mod stalled_storage;
 pub(crate) mod traps;
 pub(crate) mod until;
 pub(crate) mod walks;

@@ -5,7 +5,7 @@ use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::runtime::lib;
-use crate::common::stalled::{StallableFolder, StalledStorage};
+use crate::common::stalled_storage::{StallableFolder, StalledStorage};
 use directory::job_record::JobRecord;
 use directory::reading::current_epoch;
 use lab::plan::CONTROL;

@@ -1,6 +1,6 @@
 //! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
-use super::cluster::{StressCluster, HOSTS};
-use crate::common::stalled::StallableFolder;
+use super::cluster::{HOSTS, StressCluster};
+use crate::common::stalled_storage::StallableFolder;
 use directory::pointer::EpochPointer;
 use schedules::random::SplitMix64;
 use std::fs;
@@ -89,8 +89,17 @@ pub(crate) enum DirectoryView {
     Stopped,
 }
 
-const VIEWS: [DirectoryView; 9] =
-    [DirectoryView::Stale, DirectoryView::Stopped, DirectoryView::Cut, DirectoryView::Empty, DirectoryView::Flipped, DirectoryView::Missing, DirectoryView::PointerCut, DirectoryView::FilesMissing, DirectoryView::Older];
+const VIEWS: [DirectoryView; 9] = [
+    DirectoryView::Stale,
+    DirectoryView::Stopped,
+    DirectoryView::Cut,
+    DirectoryView::Empty,
+    DirectoryView::Flipped,
+    DirectoryView::Missing,
+    DirectoryView::PointerCut,
+    DirectoryView::FilesMissing,
+    DirectoryView::Older,
+];
 
 impl DirectoryViews {
     /// All hosts see the directory itself.

@@ -4,7 +4,7 @@ use super::HANGS;
 use super::cluster::StressCluster;
 use crate::common::job::compiled;
 use crate::common::killed::KilledAtEnd;
-use lab::mpi::{MpiJob, Mpi};
+use lab::mpi::{Mpi, MpiJob};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;

@@ -6,20 +6,20 @@
 //! the round and `STRESS_SEED`. `make stress` runs it long, over both MPI libraries and both data paths at once. Needs root.
 mod cluster;
 mod directory;
-mod guests;
+mod hostile_records;
 mod jobs;
 mod lineage;
 mod network;
+mod outsiders;
 mod programs;
-mod rubbish;
 
 use self::directory::DirectoryTrouble;
 use cluster::StressCluster;
-use guests::OutsiderTrouble;
 use jobs::{JobKind, RunningJob};
 use lineage::EpochWatcher;
 use network::NetworkTrouble;
-use programs::{RunningPrograms, ProgramTrouble};
+use outsiders::OutsiderTrouble;
+use programs::{ProgramTrouble, RunningPrograms};
 use schedules::random::SplitMix64;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -89,7 +89,14 @@ impl StressRound {
     }
 
     /// Causes all of it, waits until the jobs have gone on, and repairs what must be.
-    fn go_through(&self, what: &str, cluster: &mut StressCluster, running: &[RunningJob], programs: &mut RunningPrograms, random: &mut SplitMix64) {
+    fn go_through(
+        &self,
+        what: &str,
+        cluster: &mut StressCluster,
+        running: &[RunningJob],
+        programs: &mut RunningPrograms,
+        random: &mut SplitMix64,
+    ) {
         if let Some(program) = self.program {
             programs.begin(cluster, program);
         }

@@ -1,5 +1,5 @@
 //! What happens to cables and switches.
-use super::cluster::{StressCluster, HOSTS, SWITCHES};
+use super::cluster::{HOSTS, SWITCHES, StressCluster};
 use schedules::random::SplitMix64;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`] puts it on a frame.
-use crate::clean;
 use crate::keys::{self, KeyAction, KeyContext};
-use crate::moves;
+use crate::lab_moves;
 use crate::panels::{PANELS, Panel, PanelView};
-use crate::table::{RowKey, PanelTable};
+use crate::sanitize;
+use crate::table::{PanelTable, RowKey};
 use crate::theme::{Palette, Theme};
 use api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -198,7 +198,7 @@ impl App {
             }
             AppMessage::Lost(why) => {
                 let since = self.lost.take().map_or(now, |(since, _)| since);
-                self.lost = Some((since, clean::text(&why)));
+                self.lost = Some((since, sanitize::text(&why)));
             }
             AppMessage::Lab(action, Ok(done)) => {
                 match action {
@@ -277,7 +277,7 @@ impl App {
     }
 
     fn say(&mut self, text: &str, bad: bool) {
-        self.note = Some(AppNote { text: clean::text(text), bad, until: Millis(self.now.0 + NOTE_STAYS) });
+        self.note = Some(AppNote { text: sanitize::text(text), bad, until: Millis(self.now.0 + NOTE_STAYS) });
     }
 
     fn key(&mut self, event: KeyEvent) -> Option<AppEffect> {
@@ -287,7 +287,7 @@ impl App {
         if let (InputMode::Filter, KeyCode::Char(c)) = (&self.mode, event.code)
             && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
         {
-            self.panels[self.focus].filter.push_str(&clean::text(&c.to_string()));
+            self.panels[self.focus].filter.push_str(&sanitize::text(&c.to_string()));
             self.select_found();
         }
         None
@@ -408,10 +408,10 @@ impl App {
             _ => String::new(),
         };
         let topology = self.topology();
-        if !moves::is_host(&topology, &selected) {
+        if !lab_moves::is_host(&topology, &selected) {
             return self.say("select a host to move its cable; M moves the next one", true);
         }
-        let switches = moves::targets(&topology, &selected);
+        let switches = lab_moves::targets(&topology, &selected);
         if switches.is_empty() {
             return self.say(&format!("there is no other switch to move {selected} to"), true);
         }
@@ -419,7 +419,7 @@ impl App {
     }
 
     fn move_next(&mut self) -> Option<AppEffect> {
-        let Some((host, switch)) = moves::next(&self.topology(), self.turn) else {
+        let Some((host, switch)) = lab_moves::next(&self.topology(), self.turn) else {
             self.say("no host to move: it takes a host and two switches", true);
             return None;
         };

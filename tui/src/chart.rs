@@ -1,5 +1,5 @@
 //! Throughput over time as columns, the bound as a line above them, epoch changes as marks through both.
-use crate::figures;
+use crate::format;
 use crate::panels::PanelView;
 use crate::table::put;
 use api::JobPoint;
@@ -53,10 +53,10 @@ fn title(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: 
     let p = view.palette;
     let mut spans = vec![Span::styled("throughput", p.dim)];
     if let Some(last) = history.last() {
-        spans.push(Span::styled(format!("  {}", figures::throughput(last.bytes_per_sec)), p.strong));
+        spans.push(Span::styled(format!("  {}", format::throughput(last.bytes_per_sec)), p.strong));
         if let Some(bound) = bound(last) {
             spans.push(Span::styled("   ▁▁ ", p.bound));
-            spans.push(Span::styled(format!("bound {}", figures::throughput(bound)), p.dim));
+            spans.push(Span::styled(format!("bound {}", format::throughput(bound)), p.dim));
         }
     }
     put(buffer, area.x + 2, area.y, area.width - 2, false, &Line::from(spans));
@@ -113,7 +113,7 @@ fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
     // A label stands on the line whose lower edge has its value.
     let mut label = |above: u16| {
         let value = top * f64::from(above) / f64::from(plot.height);
-        put(buffer, x, plot.bottom() - 1 - above, SCALE - 1, true, &Line::styled(figures::throughput(value), view.palette.dim));
+        put(buffer, x, plot.bottom() - 1 - above, SCALE - 1, true, &Line::styled(format::throughput(value), view.palette.dim));
     };
     label(0);
     label(plot.height - 1);
@@ -145,7 +145,7 @@ fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, a
 /// How far back the chart goes, and which epochs begin where.
 fn time(view: &PanelView<'_>, bins: &[ChartBin], step: u64, buffer: &mut Buffer, area: Rect) {
     let dim: Style = view.palette.dim;
-    let back = format!("-{}", figures::age(Duration::from_millis(step * bins.len() as u64)));
+    let back = format!("-{}", format::age(Duration::from_millis(step * bins.len() as u64)));
     buffer.set_string(area.x, area.y, &back, dim);
     let mut free = area.x + back.len() as u16 + 1;
     for (bin, x) in bins.iter().zip(area.x..).filter(|(b, _)| b.changed) {

@@ -1,10 +1,10 @@
 //! Puts the application on a frame: which regions there are at this size, and what is in each.
-use crate::app::{App, InputMode, ClickTarget};
+use crate::app::{App, ClickTarget, InputMode};
 use crate::keys::TABLE;
 use crate::panels::{PANELS, PanelView};
 use crate::table::put;
 use crate::wrap::wrap;
-use crate::{ascii, figures};
+use crate::{ascii, format};
 use api::Snapshot;
 use inventory::topology::NodeKind;
 use ratatui::Frame;
@@ -104,10 +104,10 @@ impl App {
             let count = |kind| s.topology.nodes.iter().filter(|n| n.kind == kind).count();
             let epoch = s.epochs.last().map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
             parts.push((0, Span::styled(epoch, p.strong)));
-            parts.push((1, Span::raw(figures::count(count(NodeKind::Host), "host"))));
-            parts.push((1, Span::raw(figures::count(count(NodeKind::Switch), "switch"))));
+            parts.push((1, Span::raw(format::count(count(NodeKind::Host), "host"))));
+            parts.push((1, Span::raw(format::count(count(NodeKind::Switch), "switch"))));
             if !s.alarms.is_empty() {
-                parts.push((0, Span::styled(format!("▲ {}", figures::count(s.alarms.len(), "alarm")), p.warn)));
+                parts.push((0, Span::styled(format!("▲ {}", format::count(s.alarms.len(), "alarm")), p.warn)));
             }
         }
         for least in [2, 1] {
@@ -123,18 +123,18 @@ impl App {
     fn state(&self) -> Line<'static> {
         let p = self.palette;
         if let Some(frozen) = &self.frozen {
-            return Line::styled(format!("‖ FROZEN {}", figures::age(self.now.since(frozen.since))), p.banner);
+            return Line::styled(format!("‖ FROZEN {}", format::age(self.now.since(frozen.since))), p.banner);
         }
         if self.lost.is_some() {
             return Line::styled("✖ unreachable", p.bad);
         }
         let Some(snapshot) = self.picture() else { return Line::styled("○ waiting", p.warn) };
         if !self.look.live {
-            let at = figures::clock(snapshot.at, &self.look.zone);
+            let at = format::clock(snapshot.at, &self.look.zone);
             return Line::styled(format!("‖ recorded {at}"), p.dim);
         }
         if let Some(silence) = self.silence() {
-            return Line::styled(format!("○ silent for {}", figures::age(silence)), p.warn);
+            return Line::styled(format!("○ silent for {}", format::age(silence)), p.warn);
         }
         match &snapshot.pending {
             Some(change) => {
@@ -148,7 +148,7 @@ impl App {
     fn banner(&self, buffer: &mut Buffer, area: Rect) {
         let Some((since, why)) = self.lost.as_ref().filter(|_| area.height > 0) else { return };
         let shown = if self.picture().is_some() { "showing the last picture" } else { "trying again" };
-        let text = format!(" ✖ controller unreachable since {}, {shown}: {why}", figures::clock(*since, &self.look.zone));
+        let text = format!(" ✖ controller unreachable since {}, {shown}: {why}", format::clock(*since, &self.look.zone));
         buffer.set_style(area, self.palette.banner);
         put(buffer, area.x, area.y, area.width, false, &Line::styled(text, self.palette.banner));
     }

@@ -16,13 +16,13 @@
 pub mod app;
 mod ascii;
 mod chart;
-pub mod clean;
 mod draw;
-mod figures;
+mod event_loop;
+mod format;
 mod keys;
-mod moves;
+mod lab_moves;
 mod panels;
-mod run;
+pub mod sanitize;
 mod screen;
 pub mod source;
 mod table;
@@ -30,7 +30,7 @@ pub mod theme;
 mod tree;
 mod wrap;
 
-pub use app::{App, AppEffect, LabAction, AppMessage};
-pub use run::{LabControl, TuiOptions, TuiError, print, run, text};
+pub use app::{App, AppEffect, AppMessage, LabAction};
+pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
 pub use source::{SnapshotSource, authorities};
 pub use theme::Theme;

@@ -1,6 +1,6 @@
 //! Where snapshots come from: the controller's event stream, or a file recorded from it.
 use crate::app::AppMessage;
-use crate::clean;
+use crate::sanitize;
 use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl F
     let mut event = ServerSentEvent::default();
     while let Some(line) = line(&mut lines)? {
         let Some(data) = event.line(&line)? else { continue };
-        let snapshot = clean::snapshot(&data)
+        let snapshot = sanitize::snapshot(&data)
             .map_err(|e| format!("{url}: snapshot not understood: {e}; controller and viewer of different versions?"))?;
         if !send(AppMessage::Picture(Box::new(snapshot))) {
             return Ok(());

@@ -195,7 +195,7 @@ pub(crate) fn gauge(share: Option<f64>, width: usize, palette: &Palette) -> Line
         _ => palette.bar,
     };
     let [full, rest] = bar(share, width.saturating_sub(5), fill, palette.dim);
-    Line::from(vec![full, rest, Span::raw(format!("{:>5}", crate::figures::percent(share)))])
+    Line::from(vec![full, rest, Span::raw(format!("{:>5}", crate::format::percent(share)))])
 }
 
 #[cfg(test)]
@@ -222,8 +222,10 @@ mod tests {
 
     #[test]
     fn a_filter_keeps_what_a_match_hangs_on() {
-        let row =
-            |name: &str, depth| TableRow { hang: RowIndent { depth, dotted: name == "n2" }, ..TableRow::new(RowKey::Node(name.into()), name.into(), vec![]) };
+        let row = |name: &str, depth| TableRow {
+            hang: RowIndent { depth, dotted: name == "n2" },
+            ..TableRow::new(RowKey::Node(name.into()), name.into(), vec![])
+        };
         let rows = vec![row("s0", 0), row("n0", 1), row("s1", 1), row("n1", 2), row("s2", 1), row("n2", 2)];
         let mut table = PanelTable { columns: vec![], rows, empty: "" };
         assert_eq!(table.rails(), ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "]);

@@ -139,7 +139,14 @@ impl<'a> TreeWalk<'a> {
                 };
                 let parent = Some(self.names[*node]);
                 let to = self.other(link, *node);
-                lines.push(TreeBranch { name: self.names[to], node: self.nodes[to], parent, link: Some(link), outside, depth: stack.len() });
+                lines.push(TreeBranch {
+                    name: self.names[to],
+                    node: self.nodes[to],
+                    parent,
+                    link: Some(link),
+                    outside,
+                    depth: stack.len(),
+                });
                 if !outside {
                     stack.push((to, self.below[to].iter()));
                 }

@@ -8,7 +8,7 @@ use inventory::Millis;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tui::app::AppSettings;
-use tui::{App, AppEffect, LabAction, AppMessage};
+use tui::{App, AppEffect, AppMessage, LabAction};
 
 fn app(lab: bool) -> App {
     let mut app = App::new(AppSettings { lab, ..AppSettings::default() });

@@ -33,7 +33,7 @@ impl GoldenSession {
 
     fn picture(&mut self, snapshot: &Snapshot) {
         let json = serde_json::to_string(snapshot).unwrap();
-        self.tell(AppMessage::Picture(Box::new(tui::clean::snapshot(&json).unwrap())));
+        self.tell(AppMessage::Picture(Box::new(tui::sanitize::snapshot(&json).unwrap())));
     }
 
     fn tell(&mut self, message: AppMessage) {

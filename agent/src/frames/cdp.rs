@@ -3,7 +3,7 @@
 use super::id;
 use super::{FrameError, cut, text};
 use inventory::Mac;
-use inventory::observation::{SystemCapabilities, NeighbourId};
+use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::net::IpAddr;
 
 /// Where CDP goes: Cisco's group address.

@@ -108,7 +108,10 @@ mod tests {
         let (destination, source) = (Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]), Mac([2, 0, 0, 0, 0, 7]));
         let octets = EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) }.write();
         assert_eq!((&octets[..12], &octets[12..18], octets.len()), (&HEADER[..], &[0, 3, 0x42, 0x42, 3, 0][..], 60));
-        assert_eq!(EthernetFrame::read(&octets), Ok(EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) }));
+        assert_eq!(
+            EthernetFrame::read(&octets),
+            Ok(EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) })
+        );
         let long = EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0; 2000]) }.write();
         assert_eq!((long.len(), &long[12..14]), (1514, &1500u16.to_be_bytes()[..]));
     }

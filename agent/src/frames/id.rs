@@ -1,6 +1,6 @@
 //! Identifiers of chassis and ports, as frames carry them and as LLDP-MIB and CDP-MIB pass them on.
 use inventory::observation::NeighbourId;
-use inventory::{Mac, plain};
+use inventory::{Mac, sanitize};
 use std::net::IpAddr;
 
 /// What a subtype says the octets are.
@@ -43,14 +43,14 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
         Some(IdSubtype::Text) => None,
         None => raw().filter(|_| printable.is_none()).or_else(written).map(NeighbourId::Mac),
     };
-    let hexadecimal = || plain::clean_line(&octets.iter().map(|o| format!("{o:02x}")).collect::<String>());
+    let hexadecimal = || sanitize::clean_line(&octets.iter().map(|o| format!("{o:02x}")).collect::<String>());
     Some(known.unwrap_or_else(|| NeighbourId::Text(printable.unwrap_or_else(hexadecimal))))
 }
 
 /// A text without control characters that shows something.
 fn printable(octets: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(octets).ok()?.trim_end_matches('\0');
-    Some(plain::clean_line(text)).filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
+    Some(sanitize::clean_line(text)).filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
 }
 
 /// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by hyphens, dots or blanks too.
@@ -82,7 +82,11 @@ mod tests {
     #[test]
     fn identifiers_of_every_kind() {
         let of = read;
-        assert_eq!(of(b"00:11:22:33:44:55", Some(IdSubtype::Mac)), Some(NeighbourId::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))), "as text");
+        assert_eq!(
+            of(b"00:11:22:33:44:55", Some(IdSubtype::Mac)),
+            Some(NeighbourId::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))),
+            "as text"
+        );
         for text in ["e4 f0 04 e1 89 18", "e4f0.04e1.8918", "E4-F0-04-E1-89-18"] {
             assert_eq!(of(text.as_bytes(), Some(IdSubtype::Mac)), Some(NeighbourId::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))), "{text}");
             assert_eq!(of(text.as_bytes(), None), of(text.as_bytes(), Some(IdSubtype::Mac)), "{text}");

@@ -2,7 +2,7 @@
 use super::id::{self, IdSubtype, chassis_kind, port_kind};
 use super::{FrameError, cut, text};
 use inventory::Mac;
-use inventory::observation::{SystemCapabilities, NeighbourId};
+use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::net::IpAddr;
 
 /// EtherType of LLDP (Table 7-3).

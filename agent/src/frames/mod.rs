@@ -17,7 +17,7 @@ pub(crate) mod id;
 pub mod lldp;
 
 use ethernet::{EthernetFrame, EthernetPayload};
-use inventory::{Mac, plain};
+use inventory::{Mac, sanitize};
 
 /// A frame that tells of a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ const OTHER: FrameError = FrameError { protocol: "Ethernet", at: 0, problem: "ne
 
 /// A text out of octets that somebody else wrote.
 fn text(octets: &[u8]) -> String {
-    plain::clean_line(&String::from_utf8_lossy(octets))
+    sanitize::clean_line(&String::from_utf8_lossy(octets))
 }
 
 /// At most so many octets of a text, whole characters only.

@@ -3,7 +3,7 @@ use super::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
 use super::cdp::CdpAnnouncement;
 use super::lldp::Lldpdu;
 use super::*;
-use inventory::observation::{BridgeId, SystemCapabilities, NeighbourId};
+use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::net::IpAddr;
@@ -306,7 +306,8 @@ fn the_longest_of_everything_fits_a_frame() {
         management: addresses.clone(),
         ..lldp()
     };
-    let announcement = CdpAnnouncement { device: NeighbourId::Text(long.clone()), port: NeighbourId::Text(long.clone()), name: long, addresses, ..cdp() };
+    let announcement =
+        CdpAnnouncement { device: NeighbourId::Text(long.clone()), port: NeighbourId::Text(long.clone()), name: long, addresses, ..cdp() };
     for message in [NeighbourPdu::Lldp(unit), NeighbourPdu::Cdp(announcement)] {
         let read = NeighbourFrame::read(&NeighbourFrame { source: PORT, message }.write()).expect("whole");
         assert_eq!(NeighbourFrame::read(&read.write()), Ok(read));

@@ -1,11 +1,11 @@
 //! LLDP under the host's name (IEEE 802.1AB-2016), unless another program announces by the same card.
-mod turns;
+mod transmit;
 
 use super::card::NetworkCard;
 use super::packets::{self, FrameBuffer, PacketSocket, PacketSocketError, filter};
 use crate::frames::{NeighbourFrame, NeighbourPdu};
 use std::time::{Duration, Instant};
-use turns::{TransmitState, OutgoingFrame};
+use transmit::{OutgoingFrame, TransmitState};
 
 /// What is announced.
 #[derive(Debug, Clone, PartialEq, Eq)]

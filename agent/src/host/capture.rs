@@ -1,6 +1,6 @@
 //! Hears on the cards.
 use super::card::NetworkCard;
-use super::heard::FrameMemory;
+use super::frame_memory::FrameMemory;
 use super::packets::filter;
 use super::packets::{self, FrameBuffer, PacketSocket, PacketSocketError};
 use crate::frames::{NeighbourFrame, bpdu, cdp, lldp};

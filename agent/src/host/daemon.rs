@@ -1,13 +1,13 @@
 //! The agent as a daemon: one task that looks once a second and at every change, and says what it saw when it is due.
 use super::card::NetworkCard;
-use super::changes::ChangeDetector;
-use super::nics::{NicMonitor, KernelNic, NicsError, slots};
+use super::change_detector::ChangeDetector;
+use super::nics::{KernelNic, NicMonitor, NicsError, slots};
 use super::packets::PacketSocketError;
 use super::probe::{self, Prober};
 use super::reporter::ControllerClient;
-use super::{LldpAnnouncement, LldpAnnouncer, FrameListener, SeedSender};
+use super::{FrameListener, LldpAnnouncement, LldpAnnouncer, SeedSender};
 use crate::now;
-use inventory::host_report::{ProbeDirections, HeardFrame, HostReport, ProbedPath, ProbeTarget};
+use inventory::host_report::{HeardFrame, HostReport, ProbeDirections, ProbeTarget, ProbedPath};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 //!
 //! A report is a whole state, so only the newest one waits while the controller is away.
 use crate::secrets;
-use inventory::host_report::{ProbeDirections, HostReport};
-use inventory::plain;
+use inventory::host_report::{HostReport, ProbeDirections};
+use inventory::sanitize;
 use rustls::{CertificateError, InvalidMessage};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -107,7 +107,7 @@ impl ControllerClient {
             return Err(ReporterError::Address(address.to_owned()));
         }
         if host.is_empty() || host.len() > 253 || !host.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
-            return Err(ReporterError::Name(plain::visible(host)));
+            return Err(ReporterError::Name(sanitize::visible(host)));
         }
         let mut tls = TlsConfig::builder();
         if let Some(ca) = ca {
@@ -138,7 +138,7 @@ impl ControllerClient {
         match status {
             200 => {
                 let directions = body.limit(LONGEST_ANSWER).read_json();
-                directions.map(Some).map_err(|e| format!("answers what is no directions: {}", plain::visible(&e.to_string())))
+                directions.map(Some).map_err(|e| format!("answers what is no directions: {}", sanitize::visible(&e.to_string())))
             }
             204 => Ok(None),
             _ => Err(refusal(status, &body.limit(LONGEST_REFUSAL).lossy_utf8(true).read_to_string().unwrap_or_default())),
@@ -211,7 +211,7 @@ fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
 
 /// Why nothing came back, with what to do about it where that is known.
 fn explained(error: &ureq::Error) -> String {
-    let (refused, error) = (tls_error(error), plain::visible(&error.to_string()));
+    let (refused, error) = (tls_error(error), sanitize::visible(&error.to_string()));
     let hint = match refused {
         Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             "; its certificate is not by an authority of --ca FILE"
@@ -234,7 +234,7 @@ fn refusal(status: u16, said: &str) -> String {
         401 => "wants the agents' token; give the one of its --agent-token-file as --token-file and start the agent again".to_owned(),
         400 => "answers with status 400; a controller with a certificate wants https:// and --ca FILE".to_owned(),
         404 => "takes no reports; is it a heddle controller?".to_owned(),
-        _ => format!("answers with status {status}: {}", plain::clean_line(said)),
+        _ => format!("answers with status {status}: {}", sanitize::clean_line(said)),
     }
 }
 

@@ -4,7 +4,7 @@
 //! are, so where the trees differ the state is left open.
 use crate::tables::{bridge, fdb};
 use crate::walk::WalkAnswers;
-use inventory::observation::{BridgeTable, BridgePort, FdbEntry, StpState};
+use inventory::observation::{BridgePort, BridgeTable, FdbEntry, StpState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What all contexts of a device come to.

@@ -1,8 +1,8 @@
 //! Files to walks: which file is which device in which context, unpacked and within bounds.
-use super::{RecordingReader, DeviceRecording, VALUES_LIMIT};
+use super::{DeviceRecording, RecordingReader, VALUES_LIMIT};
 use crate::walk::WalkAnswers;
 use inventory::observation::DeviceFact;
-use inventory::plain;
+use inventory::sanitize;
 use lzma_rust2::XzReader;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -121,7 +121,7 @@ fn device(folder: &Path, files: &[WalkFile], notes: &mut Vec<String>) -> Result<
 }
 
 fn shown(name: &OsStr) -> String {
-    plain::clean_line(&name.to_string_lossy())
+    sanitize::clean_line(&name.to_string_lossy())
 }
 
 fn full_name(c: &WalkFile) -> String {

@@ -9,7 +9,7 @@
 mod contexts;
 mod folder;
 mod snmprec;
-mod text;
+mod snmpwalk;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use crate::tables;
 use crate::walk::WalkAnswers;
 use contexts::MergedContexts;
 use inventory::Millis;
-use inventory::observation::{DeviceFact, Observation, ObservationSource, DeviceTable};
+use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use snmp::Value;
 
 pub use folder::{RecordingFolder, RecordingFolderError, read_folder};
@@ -61,7 +61,10 @@ fn facts(contexts: &[WalkAnswers]) -> (Vec<DeviceFact>, Vec<String>) {
     let interfaces = tables::interfaces::read(first);
     let named = |index: u32| interfaces.iter().find(|i| i.index == index && !i.name.is_empty()).map(|i| i.name.clone());
     let name = |index: u32| named(index).unwrap_or_else(|| index.to_string());
-    let rest = DeviceTable::ALL.into_iter().filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb)).map(|table| tables::fact(table, first));
+    let rest = DeviceTable::ALL
+        .into_iter()
+        .filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb))
+        .map(|table| tables::fact(table, first));
     (rest.chain([DeviceFact::Bridge(bridge), DeviceFact::Fdb(fdb)]).collect(), torn.into_iter().map(name).collect())
 }
 
@@ -108,8 +111,8 @@ impl RecordingReader {
 fn read(text: &[u8]) -> Option<RecordingReader> {
     let mut reading = RecordingReader::default();
     for line in text.split_inclusive(|&b| b == b'\n') {
-        if text::is_record(line) {
-            text::read(text, &mut reading);
+        if snmpwalk::is_record(line) {
+            snmpwalk::read(text, &mut reading);
             return Some(reading);
         }
         if snmprec::is_record(line.trim_ascii_end()) {

@@ -2,8 +2,8 @@
 use super::*;
 use infer::infer_recorded;
 use inventory::Mac;
-use inventory::observation::{NeighbourId, LldpTable, StpState};
-use inventory::view::{DeviceView, DeviceViews, apply};
+use inventory::device_view::{DeviceView, DeviceViews, apply};
+use inventory::observation::{LldpTable, NeighbourId, StpState};
 use lzma_rust2::{XzOptions, XzWriter};
 use proptest::prelude::*;
 use std::io::Write;

@@ -2,7 +2,7 @@
 use super::{TableObjects, mac, number};
 use crate::walk::WalkAnswers;
 use inventory::Mac;
-use inventory::observation::{BridgeTable, BridgeId, BridgePort, StpState};
+use inventory::observation::{BridgeId, BridgePort, BridgeTable, StpState};
 use snmp::Value;
 
 const ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 1];

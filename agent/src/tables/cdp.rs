@@ -4,7 +4,7 @@ use super::text;
 use crate::frames::cdp::capabilities;
 use crate::frames::id;
 use crate::walk::WalkAnswers;
-use inventory::observation::{CdpTable, CdpNeighbour};
+use inventory::observation::{CdpNeighbour, CdpTable};
 use snmp::Value;
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
     use inventory::Mac;
-    use inventory::observation::{SystemCapabilities, NeighbourId};
+    use inventory::observation::{NeighbourId, SystemCapabilities};
 
     #[test]
     fn reads_names_and_addresses() {

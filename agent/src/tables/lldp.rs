@@ -3,7 +3,7 @@
 use super::{TableObjects, cdp, number, text};
 use crate::frames::id::{self, IdSubtype, chassis_kind, port_kind};
 use crate::walk::WalkAnswers;
-use inventory::observation::{SystemCapabilities, CdpTable, NeighbourId, LldpTable, LldpNeighbour, LldpPort};
+use inventory::observation::{CdpTable, LldpNeighbour, LldpPort, LldpTable, NeighbourId, SystemCapabilities};
 use snmp::Value;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Frames of real devices, and frames that were made to break readers.
 use super::networks;
 use agent::frames::bpdu::Bpdu;
-use agent::frames::{NeighbourFrame, FrameError, NeighbourPdu};
-use inventory::observation::{SystemCapabilities, NeighbourId};
+use agent::frames::{FrameError, NeighbourFrame, NeighbourPdu};
+use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::fs;
 
 /// The frames of a capture file (draft-ietf-opsawg-pcap), as far as they are there.

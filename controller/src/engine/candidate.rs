@@ -2,12 +2,12 @@
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use inventory::Topology;
 use inventory::address::AddressLookup;
+use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{InterfaceRow, StpState};
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
-use inventory::view::{DeviceView, DeviceViews};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A network that could be published.

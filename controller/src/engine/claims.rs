@@ -1,9 +1,9 @@
 //! What agents say of their own hosts and epochs hold: ranks and addresses. No cable vouches for them, so they are damped as links are.
 use inventory::Topology;
 use inventory::address::AddressLookup;
+use inventory::device_view::DeviceViews;
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::view::DeviceViews;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

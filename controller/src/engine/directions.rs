@@ -51,7 +51,8 @@ struct ProbeSegment<'a> {
 pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> DirectionsByHost {
     subjects.sort();
     let every_ms = milliseconds::of(PER_HOST.saturating_mul(subjects.len() as u32).clamp(EVERY.0, EVERY.1));
-    let mut rota: DirectionsByHost = subjects.iter().map(|s| (s.name.to_owned(), ProbeDirections { peers: Vec::new(), every_ms })).collect();
+    let mut rota: DirectionsByHost =
+        subjects.iter().map(|s| (s.name.to_owned(), ProbeDirections { peers: Vec::new(), every_ms })).collect();
     let segments: Vec<ProbeSegment<'_>> = subjects.chunk_by(|a, b| a.segment == b.segment).map(segment).collect();
     for (at, segment) in segments.iter().enumerate() {
         // From the next segment on, so that each is another's first target.

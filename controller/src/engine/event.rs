@@ -5,7 +5,7 @@ use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{DeviceFact, Observation, DeviceTable};
+use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
 use serde::{Deserialize, Serialize};

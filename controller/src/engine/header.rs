@@ -1,9 +1,9 @@
 //! With what a core begins: options, and what an earlier one knew. Plain data, for the journal.
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
+use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::units::milliseconds;
-use inventory::view::DeviceViews;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

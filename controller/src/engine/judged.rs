@@ -5,8 +5,8 @@ use super::damping::FlapDamping;
 use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
 use super::tree_doubt::TreeDoubt;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
+use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
-use inventory::view::DeviceViews;
 use inventory::{Millis, Topology, diff};
 use std::time::Duration;
 
@@ -71,7 +71,8 @@ impl JudgedNetwork {
     /// Alarms of the judgement, and why there is no tree.
     pub(super) fn judged_alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
         let Some(judgement) = &self.judgement else { return Vec::new() };
-        let mut alarms: Vec<ControllerAlarm> = judgement.alarms.iter().filter(|a| !self.damping.covers_controller_alarm(a)).cloned().collect();
+        let mut alarms: Vec<ControllerAlarm> =
+            judgement.alarms.iter().filter(|a| !self.damping.covers_controller_alarm(a)).cloned().collect();
         let doubts = judgement.candidate.as_ref().err().filter(|doubts: &&Vec<TreeDoubt>| !doubts.is_empty());
         alarms.extend(doubts.map(|doubts| ControllerAlarm::NoTree(doubts.clone(), epoch)));
         alarms

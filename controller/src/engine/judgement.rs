@@ -7,10 +7,10 @@ use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
 use super::damping::FlapDamping;
 use super::tree_doubt::TreeDoubt;
+use inventory::device_view::DeviceViews;
 use inventory::evidence::KeptReason;
 use inventory::inventory_file::Inventory;
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
-use inventory::view::DeviceViews;
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
@@ -85,7 +85,12 @@ pub(crate) fn judge(now: Millis, ground: &JudgementInput<'_>, absent: &mut Absen
 }
 
 /// A candidate with the links between switches as they are published.
-fn frozen(inventory: &Inventory, views: &DeviceViews, candidate: &EpochCandidate, settled: &PublishedNetwork) -> Result<EpochCandidate, Vec<TreeDoubt>> {
+fn frozen(
+    inventory: &Inventory,
+    views: &DeviceViews,
+    candidate: &EpochCandidate,
+    settled: &PublishedNetwork,
+) -> Result<EpochCandidate, Vec<TreeDoubt>> {
     let frozen = whole(inventory, views, as_published::freeze_trunks(&candidate.network, settled), Some(settled));
     frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }
@@ -114,7 +119,13 @@ fn is_gone(views: &DeviceViews, topology: &Topology, settled: &PublishedNetwork,
 }
 
 /// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
-fn absence(host: &str, settled: &PublishedNetwork, elsewhere: bool, gone: Result<(), PresenceDoubt>, gone_after: Duration) -> ControllerAlarm {
+fn absence(
+    host: &str,
+    settled: &PublishedNetwork,
+    elsewhere: bool,
+    gone: Result<(), PresenceDoubt>,
+    gone_after: Duration,
+) -> ControllerAlarm {
     let until = match gone {
         _ if elsewhere => KeptUntil::Settled,
         Ok(()) => KeptUntil::Dropped(gone_after),

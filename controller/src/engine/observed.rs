@@ -2,16 +2,16 @@
 use super::ControllerEffect;
 use super::agents::HostAgents;
 use super::claims::AgentClaims;
-use super::directions::{self, DirectionsByHost, DirectedHost};
+use super::directions::{self, DirectedHost, DirectionsByHost};
 use super::reads::PendingReads;
 use crate::jobs::JobTracker;
 use crate::loads::LoadMeter;
-use crate::{pace, triggers};
+use crate::{poll_timing, triggers};
 use inventory::address::AddressLookup;
+use inventory::device_view::{self, DeviceView, DeviceViews};
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
-use inventory::observation::{DeviceFact, Observation, DevicePulse, DeviceTable};
-use inventory::view::{self, DeviceView, DeviceViews};
+use inventory::observation::{DeviceFact, DevicePulse, DeviceTable, Observation};
 use inventory::{Millis, Topology};
 use std::net::IpAddr;
 
@@ -50,9 +50,16 @@ impl ObservedNetwork {
     }
 
     /// Asks a switch for tables.
-    pub(super) fn read(&mut self, now: Millis, inventory: &Inventory, switch: &str, tables: Vec<DeviceTable>, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn read(
+        &mut self,
+        now: Millis,
+        inventory: &Inventory,
+        switch: &str,
+        tables: Vec<DeviceTable>,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let switches = &inventory.switches;
-        let full = pace::full(switches.len(), switches.get_index_of(switch).unwrap_or_default(), inventory.timing.full);
+        let full = poll_timing::full(switches.len(), switches.get_index_of(switch).unwrap_or_default(), inventory.timing.full);
         self.reads.asked(now, switch, &tables, full);
         fx.push(ControllerEffect::Read { switch: switch.to_owned(), tables });
     }
@@ -94,7 +101,7 @@ impl ObservedNetwork {
 
     /// Takes a switch's answer. Returns whether it was the last one asked for.
     pub(super) fn apply(&mut self, observation: &Observation) -> bool {
-        self.dirty |= view::apply(&mut self.views, observation);
+        self.dirty |= device_view::apply(&mut self.views, observation);
         self.reads.answered(&observation.reporter, &observation.fact)
     }
 
@@ -116,7 +123,7 @@ impl ObservedNetwork {
         if let DeviceFact::Host(report) = &observation.fact {
             self.measure(observation.at, host, report);
         }
-        let changed = view::apply(&mut self.views, observation);
+        let changed = device_view::apply(&mut self.views, observation);
         self.dirty |= changed;
         self.agents.stirred |= changed;
         news
@@ -183,7 +190,10 @@ impl ObservedNetwork {
             (segment, host.address.or(net.map(|n| n.0)), view.is_some_and(|v| v.host.is_some() && v.stale.is_none()))
         };
         let hosts = inventory.hosts.iter();
-        hosts.map(|h| (h.0, subject(h))).map(|(name, (segment, address, reports))| DirectedHost { segment, name, address, reports }).collect()
+        hosts
+            .map(|h| (h.0, subject(h)))
+            .map(|(name, (segment, address, reports))| DirectedHost { segment, name, address, reports })
+            .collect()
     }
 }
 

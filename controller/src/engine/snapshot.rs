@@ -2,10 +2,10 @@
 use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
-use api::{AgentStatus, AlarmLine, LinkLoad, PendingChange, Snapshot, SwitchStatus, PathStatus};
+use api::{AgentStatus, AlarmLine, LinkLoad, PathStatus, PendingChange, Snapshot, SwitchStatus};
+use inventory::device_view::DeviceView;
 use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
-use inventory::view::DeviceView;
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
 use std::collections::HashMap;
@@ -95,8 +95,12 @@ impl ControllerEngine {
             let report = view.host.as_ref()?;
             let number = cards.get(name.as_str()).and_then(|card| self.observed.agents.number(name, card));
             let rate = number.and_then(|n| self.observed.meter.rate(name, n));
-            let way =
-                |p: &ProbedPath| PathStatus { to: p.to.clone(), hops: p.hops.len() as u32, reached: p.reached, min_us: p.round_trip.map(|r| r.min_us) };
+            let way = |p: &ProbedPath| PathStatus {
+                to: p.to.clone(),
+                hops: p.hops.len() as u32,
+                reached: p.reached,
+                min_us: p.round_trip.map(|r| r.min_us),
+            };
             Some(AgentStatus {
                 host: name.clone(),
                 seen: view.seen,

@@ -1,5 +1,5 @@
 //! Accepts connections and serves HTTP/1.1 on each, within what the [`Lobby`] allows.
-use super::lobby::{ApiConnection, ConnectionLimiter};
+use super::connection_limiter::{ApiConnection, ConnectionLimiter};
 use super::tls::{self, TlsCertificate};
 use axum::Router;
 use axum::body::Body;

@@ -2,7 +2,7 @@
 //!
 //! Whatever a report says, it costs little: it is bounded in size, each host may send a few a second, and hosts the
 //! inventory does not list are told of and otherwise ignored. A host that falls silent is a failure as that of any device.
-use super::pace::RateLimiter;
+use super::rate_limiter::RateLimiter;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
 use axum::Json;
@@ -11,7 +11,7 @@ use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use inventory::host_report::{ProbeDirections, HostReport};
+use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::collections::HashMap;
 use std::future::ready;
@@ -63,7 +63,11 @@ struct HostReportLimit {
 
 impl ReportIntake {
     /// Reports become events; `rota` says which hosts there are and what is wanted of each.
-    pub(crate) fn new(clock: SteadyClock, events: mpsc::Sender<ControllerEvent>, rota: watch::Receiver<Arc<DirectionsByHost>>) -> ReportIntake {
+    pub(crate) fn new(
+        clock: SteadyClock,
+        events: mpsc::Sender<ControllerEvent>,
+        rota: watch::Receiver<Arc<DirectionsByHost>>,
+    ) -> ReportIntake {
         ReportIntake { clock, events, rota, doors: Arc::new(Mutex::new(ReportLimits { hosts: HashMap::new(), strangers: STRANGERS })) }
     }
 

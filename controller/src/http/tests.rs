@@ -3,7 +3,7 @@ use super::*;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
 use inventory::Millis;
-use inventory::host_report::{ProbeDirections, HostReport, ProbeTarget};
+use inventory::host_report::{HostReport, ProbeDirections, ProbeTarget};
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::fs;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,7 +36,12 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
     let keys = ApiTokens::new(viewers.map(BearerToken::new), agents.map(BearerToken::new)).unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, None, ApiState { keys, shown: look, intake: ReportIntake::new(SteadyClock::default(), tell, directions) }, FILES));
+    tokio::spawn(serve(
+        listener,
+        None,
+        ApiState { keys, shown: look, intake: ReportIntake::new(SteadyClock::default(), tell, directions) },
+        FILES,
+    ));
     ServedApi { address, shown, events, _rota }
 }
 
@@ -147,7 +152,8 @@ async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
     let answer = report(served.address, "n0", AGENTS, &of("n0")).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"every_ms":2000}"#), "{answer}");
-    let Some(ControllerEvent::Observed(Observation { reporter, source, fact: DeviceFact::Host(said), .. })) = served.events.recv().await else {
+    let Some(ControllerEvent::Observed(Observation { reporter, source, fact: DeviceFact::Host(said), .. })) = served.events.recv().await
+    else {
         panic!("expected a report");
     };
     assert_eq!((reporter.as_str(), source, said.slots), ("n0", ObservationSource::Agent, 2));
@@ -344,7 +350,8 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
 #[tokio::test]
 async fn a_host_that_reports_no_more_has_failed_once() {
     let (tell, mut events) = mpsc::channel(64);
-    let (_rota, directions) = watch::channel(Arc::new(DirectionsByHost::from([("n0".into(), ProbeDirections { peers: vec![], every_ms: 2_000 })])));
+    let (_rota, directions) =
+        watch::channel(Arc::new(DirectionsByHost::from([("n0".into(), ProbeDirections { peers: vec![], every_ms: 2_000 })])));
     let intake = ReportIntake::new(SteadyClock::default(), tell, directions);
     let heard = std::time::Instant::now();
     intake.heard("n0", heard);

@@ -2,7 +2,7 @@
 use crate::layout::{MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
-use selection::table::DecisionTable;
+use selection::decision_table::DecisionTable;
 use selection::tuning::TuningRuns;
 use serde::{Deserialize, Serialize};
 use std::io;

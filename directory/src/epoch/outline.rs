@@ -2,7 +2,7 @@
 use super::files::EpochFolder;
 use super::{EpochError, OmittedFile};
 use inventory::{Millis, Topology, TopologyFile};
-use selection::table::DecisionTable;
+use selection::decision_table::DecisionTable;
 use std::io;
 
 /// What the history shows of an epoch.

@@ -199,7 +199,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
     let phases = by_phase(head.phases as usize, &messages);
     let syncs = by_phase(head.phases as usize, &syncs).concat();
     let algorithm = head.algorithm.parse().map_err(|e: schedules::alltoall::UnknownAlltoallAlgorithm| e.to_string())?;
-    let scheme = head.scheme.parse().map_err(|e: schedules::sync::scheme::SyncSchemeError| e.to_string())?;
+    let scheme = head.scheme.parse().map_err(|e: schedules::synchronization::scheme::SyncSchemeError| e.to_string())?;
     Ok(AlltoallSchedule { algorithm, hosts: head.hosts, bound: head.bound, phases, scheme, syncs })
 }
 
@@ -217,7 +217,12 @@ fn read_sends(numbers: &mut NumberStream<'_>, src: u32, head: &PlanHeader, messa
 }
 
 /// Appends the tokens that the sender of `own` awaits, each with the phase of the message that waits.
-fn read_awaits(numbers: &mut NumberStream<'_>, own: &[(u32, Message)], head: &PlanHeader, syncs: &mut Vec<(u32, Synchronization)>) -> Result<(), String> {
+fn read_awaits(
+    numbers: &mut NumberStream<'_>,
+    own: &[(u32, Message)],
+    head: &PlanHeader,
+    syncs: &mut Vec<(u32, Synchronization)>,
+) -> Result<(), String> {
     let hosts = head.hosts.len() as u64;
     let count = numbers.below(head.tokens + 1 - syncs.len() as u64, || "number of tokens".to_owned())?;
     let (mut at, mut aside) = (0, 0);
@@ -340,13 +345,13 @@ impl<'a> NumberStream<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{any_tree_text, star_text, topology};
+    use crate::test_trees::{any_tree_text, star_text, topology};
     use flate2::read::ZlibDecoder;
     use inventory::Tree;
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
     use schedules::alltoall::plan_reduced;
-    use schedules::sync::{SyncReduction, SyncKind};
+    use schedules::synchronization::{SyncKind, SyncReduction};
     use schedules::verify;
     use std::io::Read;
 

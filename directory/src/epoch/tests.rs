@@ -1,7 +1,7 @@
 //! Epochs written, read, refused, and read back.
 use super::*;
 use crate::layout::MANIFEST;
-use crate::sample::{any_tree_text, star_text};
+use crate::test_trees::{any_tree_text, star_text};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::HashMap;

@@ -6,7 +6,7 @@ pub mod reading;
 pub mod writing;
 
 use inventory::Millis;
-use selection::table::{Collective, Mpi, Way};
+use selection::decision_table::{Collective, Mpi, Way};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::mem::size_of;
@@ -141,7 +141,7 @@ impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selection::table::DataCarrier;
+    use selection::decision_table::DataCarrier;
 
     #[test]
     fn what_another_version_named_is_read_and_written_as_it_stands() {

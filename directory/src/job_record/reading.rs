@@ -3,7 +3,7 @@
 use super::JobRecord;
 use crate::bounded;
 use crate::layout::{JOB_RECORD_LIMIT, JOBS, record_id};
-use inventory::plain;
+use inventory::sanitize;
 use nix::fcntl::OFlag;
 use std::fs::{self, Metadata};
 use std::io;
@@ -101,7 +101,7 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
         return Err("it names too many hosts or calls".to_owned());
     }
     let texts = [&record.id, &record.program].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    if texts.map(String::as_str).chain(record.unknown_names()).any(|t| t.chars().count() > MAX_NAME || t.contains(plain::is_hidden)) {
+    if texts.map(String::as_str).chain(record.unknown_names()).any(|t| t.chars().count() > MAX_NAME || t.contains(sanitize::is_hidden)) {
         return Err("a text is too long or holds characters that cannot be seen".to_owned());
     }
     let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;

@@ -10,7 +10,7 @@
 //! links and mean degree four has about twenty switches without any; here each switch is linked to an earlier one first, and the
 //! other links follow until the number of links is right.
 use super::SplitMix64;
-use inventory::topology_file::{TopologyHost, TopologyCable};
+use inventory::topology_file::{TopologyCable, TopologyHost};
 use inventory::{BitsPerSec, TopologyFile};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -33,7 +33,8 @@ pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) ->
         ranks: 1,
         address: None,
     };
-    let link = |(a, b): (usize, usize)| TopologyCable { a: name(a), b: name(b), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, state: None };
+    let link =
+        |(a, b): (usize, usize)| TopologyCable { a: name(a), b: name(b), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, state: None };
     let links = waxman(switches, random);
     TopologyFile {
         switches: (0..switches).map(name).collect(),

@@ -1,7 +1,7 @@
 //! Plan against network. What is found ambiguous is never a difference by itself; what is inferred is told as such.
-use super::found::{FoundCable, CabledNetwork, network};
+use super::found_cables::{CabledNetwork, FoundCable, network};
 use super::pairing::pair;
-use super::report::{CablingFinding, FindingKind, CablingReport, counted};
+use super::report::{CablingFinding, CablingReport, FindingKind, counted};
 use super::{Cable, CableEnd, CablingPlan, fits};
 use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use petgraph::unionfind::UnionFind;
@@ -37,7 +37,13 @@ fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     rest.extra(&mut report);
     if unplanned_hosts > 0 {
         let text = format!("the plan names no host of the network; {} of hosts not compared", counted(unplanned_hosts, "cable"));
-        report.notes.push(CablingFinding { kind: FindingKind::Unconfirmed, grade: LinkGrade::Certain, planned: vec![], found: vec![], text });
+        report.notes.push(CablingFinding {
+            kind: FindingKind::Unconfirmed,
+            grade: LinkGrade::Certain,
+            planned: vec![],
+            found: vec![],
+            text,
+        });
     }
     report.differences.sort_by_key(|f| f.kind);
     report.notes.sort_by_key(|f| f.kind);
@@ -253,7 +259,13 @@ impl<'a> UnmatchedCables<'a> {
     fn extra(&self, report: &mut CablingReport) {
         for (_, &found) in self.found.iter().enumerate().filter(|(i, _)| !self.told_found[*i]) {
             let rate = found.cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
-            let finding = |text| CablingFinding { kind: FindingKind::Extra, grade: found.grade, planned: vec![], found: vec![found.cable.clone()], text };
+            let finding = |text| CablingFinding {
+                kind: FindingKind::Extra,
+                grade: found.grade,
+                planned: vec![],
+                found: vec![found.cable.clone()],
+                text,
+            };
             match found.grade {
                 LinkGrade::Ambiguous => report.notes.push(finding(format!("perhaps {}{rate}; not planned", found.cable))),
                 _ => report.differences.push(finding(format!("found {}{rate}; not planned", found.cable))),

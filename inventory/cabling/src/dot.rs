@@ -6,7 +6,7 @@
 //! words, as in PTM's own examples.
 use super::ptm::DotAttributes;
 use super::{Cable, PlannedCable};
-use inventory::plain::{LABEL, is_label};
+use inventory::sanitize::{LABEL, is_label};
 use inventory::topology_file::InputFileError;
 
 /// Whether a text starts as a Graphviz file does. No other form of a plan starts with these words.
@@ -18,8 +18,14 @@ pub(super) fn is_dot(text: &str) -> bool {
 
 /// The cables of a Graphviz file, each with the line of its second end.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
-    let mut reader =
-        DotReader { words: DotLexer::new(text), ahead: None, line: 1, cables: Vec::new(), settings: DotAttributes::new(), edges: DotAttributes::new() };
+    let mut reader = DotReader {
+        words: DotLexer::new(text),
+        ahead: None,
+        line: 1,
+        cables: Vec::new(),
+        settings: DotAttributes::new(),
+        edges: DotAttributes::new(),
+    };
     let read = reader.graph();
     let DotReader { line, cables, settings, .. } = reader;
     let content = |line, problem| InputFileError::Content { file: file.to_owned(), line: Some(line), problem };

@@ -3,8 +3,8 @@ mod slurm;
 
 pub use slurm::{slurm, slurm_yaml};
 
-use inventory::order::natural;
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind, Topology};
+use inventory::natural_order::natural;
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
 use slurm::hostlist;
 use std::collections::HashSet;
 use std::fmt::Write;

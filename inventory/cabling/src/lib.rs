@@ -30,7 +30,7 @@
 mod compare;
 mod dot;
 pub mod export;
-mod found;
+mod found_cables;
 mod pairing;
 mod ptm;
 mod report;
@@ -38,7 +38,7 @@ mod yaml;
 
 pub use compare::compare;
 pub use ptm::PtmNaming;
-pub use report::{CablingFinding, FindingKind, CablingReport};
+pub use report::{CablingFinding, CablingReport, FindingKind};
 
 use inventory::BitsPerSec;
 use inventory::topology::LinkState;

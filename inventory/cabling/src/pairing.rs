@@ -1,5 +1,5 @@
 //! Which found cable is which planned one.
-use super::found::FoundCable;
+use super::found_cables::FoundCable;
 use super::{Cable, CableEnd, fits};
 use inventory::BitsPerSec;
 use inventory::topology::LinkState;

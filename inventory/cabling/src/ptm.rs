@@ -118,7 +118,7 @@ mod tests {
     use super::super::compare;
     use super::*;
     use inventory::BitsPerSec;
-    use inventory::topology::{LinkGrade, Link, LinkState, Node, NodeKind};
+    use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 
     /// `core.lab (swp1) - leaf.lab (swp7)`, where core's port is described as "to leaf" and leaf's as "up".
     fn network() -> (Topology, PortDescriptions) {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::export;
 use inventory::evidence::{AssumedRate, Evidence};
-use inventory::topology::{LinkGrade, Link, AggregateMember, Node, NodeKind, Topology};
+use inventory::topology::{AggregateMember, Link, LinkGrade, Node, NodeKind, Topology};
 use proptest::prelude::*;
 
 /// A network from lines of the form `s0 swp1 s1 swp1`, `-` for a port nobody knows, all certain, forwarding and at 1G.
@@ -254,7 +254,8 @@ fn names_that_no_topology_file_takes_are_found_under_their_plain_form() {
         *name = name.replace("s0", "core/0");
     }
     assert!(
-        compare(&yaml_plan("switches: [core-0, s1, s2]\nhosts: {}\nlinks: [{a: core-0, b: s1}, {a: core-0, b: s2}]\n"), &found).is_as_planned()
+        compare(&yaml_plan("switches: [core-0, s1, s2]\nhosts: {}\nlinks: [{a: core-0, b: s1}, {a: core-0, b: s2}]\n"), &found)
+            .is_as_planned()
     );
     assert!(compare(&CablingPlan::parse("drawing.dot", &export::dot(&found)).unwrap(), &found).is_as_planned());
 }
@@ -315,7 +316,7 @@ fn refuses_with_the_line() {
         ("", "p:"),
     ] {
         assert!(refused(text).starts_with(expected), "{text:?}: {}", refused(text));
-        assert!(!refused(text).contains(inventory::plain::is_hidden), "{text:?}");
+        assert!(!refused(text).contains(inventory::sanitize::is_hidden), "{text:?}");
     }
 }
 

@@ -1,10 +1,10 @@
 //! Plans as topology files that may name ports.
-use super::{Cable, PtmNaming, PlannedCable};
+use super::{Cable, PlannedCable, PtmNaming};
 use indexmap::IndexMap;
-use inventory::plain::{LABEL, is_label};
+use inventory::sanitize::{LABEL, is_label};
 use inventory::topology::LinkState;
 use inventory::topology_file::{self, InputFileError, TopologyFile};
-use inventory::{BitsPerSec, unique, units, yaml};
+use inventory::{BitsPerSec, unique_keys, units, yaml};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ struct PlanFile {
     switches: Vec<String>,
     #[serde(default)]
     routers: Vec<String>,
-    #[serde(deserialize_with = "unique::map")]
+    #[serde(deserialize_with = "unique_keys::map")]
     hosts: IndexMap<String, PlanFileHost>,
     #[serde(default)]
     links: Vec<PlanFileCable>,
-    #[serde(default, deserialize_with = "unique::map")]
+    #[serde(default, deserialize_with = "unique_keys::map")]
     clusters: IndexMap<String, Vec<String>>,
 }
 
@@ -73,8 +73,20 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
 impl PlanFile {
     /// What the plan has in common with a topology file, and is checked as one.
     fn without_ports(&self) -> TopologyFile {
-        let host = |h: &PlanFileHost| topology_file::TopologyHost { switch: h.switch.clone(), rate: h.rate, delay: h.delay, ranks: h.ranks, address: None };
-        let link = |l: &PlanFileCable| topology_file::TopologyCable { a: l.a.clone(), b: l.b.clone(), rate: l.rate, delay: l.delay, state: l.state };
+        let host = |h: &PlanFileHost| topology_file::TopologyHost {
+            switch: h.switch.clone(),
+            rate: h.rate,
+            delay: h.delay,
+            ranks: h.ranks,
+            address: None,
+        };
+        let link = |l: &PlanFileCable| topology_file::TopologyCable {
+            a: l.a.clone(),
+            b: l.b.clone(),
+            rate: l.rate,
+            delay: l.delay,
+            state: l.state,
+        };
         TopologyFile {
             switches: self.switches.clone(),
             routers: self.routers.clone(),

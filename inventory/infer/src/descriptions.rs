@@ -1,8 +1,8 @@
 //! How ports are described, for those who know them by that.
 use super::device::DeviceTables;
 use inventory::descriptions::PortDescriptions;
+use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::topology::{Link, Topology};
-use inventory::view::{DeviceView, DeviceViews};
 use std::collections::HashMap;
 
 /// The LLDP port descriptions (IEEE 802.1AB 8.5.5) of a network inferred from `views`: each device's own, those it hears from the

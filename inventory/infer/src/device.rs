@@ -1,6 +1,6 @@
 //! One switch's tables, joined: from any of the numbers and names a port goes by to the port.
-use inventory::observation::{FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpPort, StpState};
-use inventory::view::DeviceView;
+use inventory::device_view::DeviceView;
+use inventory::observation::{FdbEntry, InterfaceRow, LldpPort, LldpTable, NeighbourId, StpState};
 use inventory::{BitsPerSec, Mac};
 use std::collections::{HashMap, HashSet};
 

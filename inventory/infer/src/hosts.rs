@@ -3,17 +3,17 @@
 //!
 //! A host speaks of its own cable, so its word adds to the switches' and never overrules what is certain by them.
 use super::InferredNetwork;
+use super::attachments::{HostAttachment, PortsByMac};
 use super::device::{DeviceTables, Port, show};
-use super::identity::{NodeDirectory, ListedNode, NeighbourIdentity};
-use super::seats::{PortsByMac, HostAttachment};
+use super::host_statements::HostStatement;
+use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
 use super::trunks::slower;
-use super::words::HostStatement;
 use inventory::BitsPerSec;
 use inventory::alarm::{AlarmKind, HostElsewhere};
 use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
-use inventory::host_report::{HeardFrame, DiscoveryProtocol, HeardContent};
-use inventory::observation::{BridgeId, NeighbourId, LldpNeighbour};
-use inventory::topology::{LinkGrade, Link, LinkState, AggregateMember};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
+use inventory::observation::{BridgeId, LldpNeighbour, NeighbourId};
+use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState};
 use std::collections::BTreeSet;
 
 /// A switch that never answered and the name of its port, as a host says.
@@ -60,7 +60,13 @@ pub(super) fn claims<'d, 'a>(
         };
         let Some(device) = devices.iter().find(|d| d.name == switch) else {
             if matches!(said, HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. }) {
-                claims.mute.push(SilentSwitchPort { switch: switch.to_owned(), port: port_said(said), card: nic.clone(), rate: card.rate, evidence });
+                claims.mute.push(SilentSwitchPort {
+                    switch: switch.to_owned(),
+                    port: port_said(said),
+                    card: nic.clone(),
+                    rate: card.rate,
+                    evidence,
+                });
             }
             continue;
         };
@@ -161,8 +167,9 @@ pub(super) fn confirm<'d, 'a>(
     let mut confirmed = BTreeSet::new();
     for claim in claimed {
         // A port that cannot be told by its name is the one the switch means.
-        let same =
-            |s: &HostAttachment<'_, '_>| s.is_at(claim.device, &claim.port) || (claim.port.index.is_none() && s.device.name == claim.device.name);
+        let same = |s: &HostAttachment<'_, '_>| {
+            s.is_at(claim.device, &claim.port) || (claim.port.index.is_none() && s.device.name == claim.device.name)
+        };
         match announced.iter().position(same) {
             Some(at) => {
                 confirmed.insert(at);
@@ -185,7 +192,10 @@ pub(super) fn confirm<'d, 'a>(
 }
 
 /// Adds the host's weaker word to where its addresses were learned.
-pub(super) fn add_weak_evidence<'d, 'a>(mut seats: Vec<HostAttachment<'d, 'a>>, claimed: Vec<HostAttachment<'d, 'a>>) -> Vec<HostAttachment<'d, 'a>> {
+pub(super) fn add_weak_evidence<'d, 'a>(
+    mut seats: Vec<HostAttachment<'d, 'a>>,
+    claimed: Vec<HostAttachment<'d, 'a>>,
+) -> Vec<HostAttachment<'d, 'a>> {
     for claim in claimed {
         match seats.iter().position(|s| s.is_at(claim.device, &claim.port)) {
             Some(at) => seats[at].join(claim),
@@ -204,7 +214,8 @@ pub(super) fn compare_with_learned<'d, 'a>(
     word: &HostStatement<'_>,
     learned: &PortsByMac<'_, '_>,
 ) -> Vec<HostAttachment<'d, 'a>> {
-    let speaks_against = |edge: &HostAttachment<'_, '_>| !edge.old && claimed.iter().any(|claim| learned_elsewhere(claim, word, learned, edge));
+    let speaks_against =
+        |edge: &HostAttachment<'_, '_>| !edge.old && claimed.iter().any(|claim| learned_elsewhere(claim, word, learned, edge));
     let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(speaks_against);
     if !against.is_empty() && word.old {
         return against;
@@ -222,7 +233,12 @@ pub(super) fn compare_with_learned<'d, 'a>(
     seats
 }
 
-fn learned_elsewhere(claim: &HostAttachment<'_, '_>, word: &HostStatement<'_>, learned: &PortsByMac<'_, '_>, edge: &HostAttachment<'_, '_>) -> bool {
+fn learned_elsewhere(
+    claim: &HostAttachment<'_, '_>,
+    word: &HostStatement<'_>,
+    learned: &PortsByMac<'_, '_>,
+    edge: &HostAttachment<'_, '_>,
+) -> bool {
     // A bond's members share an address.
     let Some(card) = word.card(&claim.host_port).filter(|c| c.master.is_none()) else { return false };
     let at = card.mac.and_then(|mac| learned.get(&mac));

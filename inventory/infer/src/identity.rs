@@ -1,14 +1,14 @@
 //! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
 //! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
 use super::device::DeviceTables;
-use super::statements::{Protocol, NeighbourStatement};
-use super::strangers::UnlistedNames;
-use super::words::{StatementsByHost, own_addresses, own_macs};
-use super::{InferredNetwork, InferenceScope, UnlistedPolicy};
+use super::host_statements::{StatementsByHost, own_addresses, own_macs};
+use super::statements::{NeighbourStatement, Protocol};
+use super::unlisted::UnlistedNames;
+use super::{InferenceScope, InferredNetwork, UnlistedPolicy};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, NamedNode};
 use inventory::evidence::RecognizedBy;
-use inventory::observation::{NeighbourId, LldpNeighbour};
+use inventory::observation::{LldpNeighbour, NeighbourId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -71,7 +71,12 @@ impl From<ListedNode<'_>> for NamedNode {
 }
 
 impl<'a> NodeDirectory<'a> {
-    pub(super) fn new(scope: &InferenceScope<'a>, devices: &[DeviceTables<'a>], words: &StatementsByHost<'a>, found: &mut InferredNetwork) -> NodeDirectory<'a> {
+    pub(super) fn new(
+        scope: &InferenceScope<'a>,
+        devices: &[DeviceTables<'a>],
+        words: &StatementsByHost<'a>,
+        found: &mut InferredNetwork,
+    ) -> NodeDirectory<'a> {
         let mut directory = NodeDirectory {
             chassis: UniqueIndex(HashMap::new()),
             macs: UniqueIndex(HashMap::new()),

@@ -113,7 +113,8 @@ impl<'l> DeviceIslands<'l> {
         }
         let mut shores = vec![vec![]; dark.len()];
         for (number, leads) in leads.iter().enumerate() {
-            let parts: BTreeSet<usize> = leads.values().filter_map(|l| if let PortLead::Dark(part) = l { Some(*part) } else { None }).collect();
+            let parts: BTreeSet<usize> =
+                leads.values().filter_map(|l| if let PortLead::Dark(part) = l { Some(*part) } else { None }).collect();
             parts.into_iter().for_each(|part| shores[part].push(number));
         }
         let island = (0..devices.len() + dark.len()).map(|n| islands.find(n)).collect();

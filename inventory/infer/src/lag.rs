@@ -3,8 +3,8 @@ use super::device::{DeviceTables, Port};
 use super::trunks::TrunkLink;
 use inventory::BitsPerSec;
 use inventory::evidence::Evidence;
-use inventory::order::natural;
-use inventory::topology::{LinkGrade, Link, AggregateMember};
+use inventory::natural_order::natural;
+use inventory::topology::{AggregateMember, Link, LinkGrade};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The aggregates at both ends of a cable, ends ordered by name.

@@ -16,26 +16,26 @@
 //! | [`infer()`] | a network whose switches and hosts an inventory names |
 //! | [`infer_recorded`] | recordings, where nobody said who belongs to the network |
 //! | [`descriptions`] | how the ports of an inferred network are described |
+mod attachments;
 mod clusters;
 mod descriptions;
 mod device;
-mod edges;
+mod host_statements;
 mod hosts;
 mod identity;
 mod islands;
-mod kinds;
 mod lag;
-mod missing;
+mod learned_hosts;
+mod node_kinds;
 mod routed;
-mod seats;
-mod shared;
+mod shared_segments;
+mod silent_links;
+mod silent_switches;
 mod stated;
 mod statements;
 mod stp;
-mod strangers;
 mod trunks;
-mod unspoken;
-mod words;
+mod unlisted;
 
 pub use descriptions::descriptions;
 
@@ -44,10 +44,10 @@ use device::DeviceTables;
 use identity::NodeDirectory;
 use indexmap::IndexMap;
 use inventory::alarm::{Alarm, AlarmKind};
-use inventory::inventory_file::{InventoryHost, Inventory};
-use inventory::order::natural;
+use inventory::device_view::DeviceViews;
+use inventory::inventory_file::{Inventory, InventoryHost};
+use inventory::natural_order::natural;
 use inventory::topology::{Link, Node, NodeKind, Topology};
-use inventory::view::DeviceViews;
 use islands::{DeviceIslands, LearnedStations};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,21 +91,21 @@ fn infer_in(scope: &InferenceScope<'_>, views: &DeviceViews) -> Topology {
     }
     stated::add_stated_devices(scope, &mut found);
     let statements = statements::statements(&devices, scope.strangers);
-    let words = words::host_statements(scope, views);
+    let words = host_statements::host_statements(scope, views);
     let mut directory = NodeDirectory::new(scope, &devices, &words, &mut found);
     directory.add_from_statements(&devices, &statements);
-    kinds::settle_kinds(scope.strangers, &devices, &directory, &statements, &mut found);
+    node_kinds::settle_kinds(scope.strangers, &devices, &directory, &statements, &mut found);
     let mut suspects = Vec::new();
     let mut trunks = trunks::trunks(&devices, &directory, &statements, scope.strangers, &mut suspects, &mut found);
     let learned: Vec<LearnedStations> = devices.iter().map(LearnedStations::new).collect();
-    shared::doubt_crossed(&devices, &directory, &learned, &mut trunks, scope.strangers, &mut found);
-    let missing = missing::unplaced(scope, views, &trunks);
-    unspoken::unspoken(&devices, &directory, &statements, &learned, (scope.strangers, &missing), &mut trunks, &mut found);
-    shared::explain_suspects(&devices, suspects, &mut trunks, &mut found);
-    let unplaced = missing::unplaced(scope, views, &trunks);
-    missing::missing(scope, views, &mut trunks);
+    shared_segments::doubt_crossed(&devices, &directory, &learned, &mut trunks, scope.strangers, &mut found);
+    let missing = silent_switches::unplaced(scope, views, &trunks);
+    silent_links::unspoken(&devices, &directory, &statements, &learned, (scope.strangers, &missing), &mut trunks, &mut found);
+    shared_segments::explain_suspects(&devices, suspects, &mut trunks, &mut found);
+    let unplaced = silent_switches::unplaced(scope, views, &trunks);
+    silent_switches::missing(scope, views, &mut trunks);
     let islands = DeviceIslands::new(&devices, &learned, &trunks);
-    seats::attach_hosts(scope, &devices, &directory, &trunks, (&islands, &unplaced), &words, &mut found);
+    attachments::attach_hosts(scope, &devices, &directory, &trunks, (&islands, &unplaced), &words, &mut found);
     found.links.extend(lag::joined(&devices, trunks));
     stated::apply(scope, &devices, &mut found);
     let roots = stp::set_link_states(scope, &devices, &learned, &mut found);

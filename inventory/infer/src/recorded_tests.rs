@@ -1,10 +1,11 @@
 //! Inference from recordings: nobody said who belongs to the network.
 use super::infer_recorded;
+use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::observation::{
-    BridgeTable, BridgeId, BridgePort, SystemCapabilities, CdpTable, CdpNeighbour, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, LldpPort, StpState, SystemGroup,
+    BridgeId, BridgePort, BridgeTable, CdpNeighbour, CdpTable, InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState,
+    SystemCapabilities, SystemGroup,
 };
-use inventory::topology::{LinkGrade, LinkState, AggregateMember, NodeKind, Topology};
-use inventory::view::{DeviceView, DeviceViews};
+use inventory::topology::{AggregateMember, LinkGrade, LinkState, NodeKind, Topology};
 use inventory::{BitsPerSec, Mac, Millis};
 
 fn mac(n: u8) -> NeighbourId {
@@ -76,7 +77,10 @@ fn a_device_that_says_nothing_of_itself_is_who_its_neighbour_names() {
         device: String::new(),
         neighbours: vec![CdpNeighbour { if_index: 24, device: text("sw1"), port: text("GigabitEthernet0/5"), capabilities: None }],
     };
-    views.insert("quiet".into(), DeviceView { seen: Some(Millis(1)), lldp: Some(LldpTable { cdp, ..LldpTable::default() }), ..DeviceView::default() });
+    views.insert(
+        "quiet".into(),
+        DeviceView { seen: Some(Millis(1)), lldp: Some(LldpTable { cdp, ..LldpTable::default() }), ..DeviceView::default() },
+    );
     hears(&mut views, "d1", 5, LldpNeighbour { port: text("24"), name: "ProCurve Switch".into(), ..named(9, 0) });
     let t = infer_recorded(&views);
     assert_eq!((links(&t), t.nodes.len()), (vec!["d1 Gi0/5 quiet 24".to_owned()], 2));

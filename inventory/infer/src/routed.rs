@@ -3,7 +3,7 @@
 use super::InferredNetwork;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
-use inventory::order::natural;
+use inventory::natural_order::natural;
 use inventory::topology::{Link, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;

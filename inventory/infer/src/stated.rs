@@ -1,11 +1,11 @@
 //! Links and devices as the operator states them. They go before what is found; where the network contradicts, an alarm says so.
 use super::device::{DeviceTables, Port};
-use super::{InferredNetwork, InferenceScope};
+use super::{InferenceScope, InferredNetwork};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{AssumedRate, DevicePort, Evidence};
 use inventory::inventory_file;
 use inventory::observation::NeighbourId;
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use std::collections::BTreeMap;
 
 impl InferredNetwork {

@@ -2,7 +2,7 @@
 use super::UnlistedPolicy;
 use super::device::{DeviceTables, Port, show};
 use inventory::evidence::NeighbourProtocol;
-use inventory::observation::{CdpNeighbour, NeighbourId, LldpNeighbour};
+use inventory::observation::{CdpNeighbour, LldpNeighbour, NeighbourId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;

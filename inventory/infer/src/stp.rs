@@ -1,7 +1,7 @@
 //! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a loop.
 use super::device::DeviceTables;
 use super::islands::LearnedStations;
-use super::{InferredNetwork, InferenceScope, routed, stated};
+use super::{InferenceScope, InferredNetwork, routed, stated};
 use indexmap::IndexMap;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::{DevicePort, Evidence};
@@ -14,7 +14,12 @@ use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Sets the state of every link, alarms about loops, and gives the root bridges' names.
-pub(super) fn set_link_states(scope: &InferenceScope<'_>, devices: &[DeviceTables<'_>], learned: &[LearnedStations], found: &mut InferredNetwork) -> Vec<String> {
+pub(super) fn set_link_states(
+    scope: &InferenceScope<'_>,
+    devices: &[DeviceTables<'_>],
+    learned: &[LearnedStations],
+    found: &mut InferredNetwork,
+) -> Vec<String> {
     let hears: Vec<HashSet<String>> = devices.iter().zip(learned).map(|(device, rows)| hearing(device, rows)).collect();
     let by_name: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     let state = |switch: &str, port: &str| devices[*by_name.get(switch)?].state_of(port);

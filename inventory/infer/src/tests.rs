@@ -1,21 +1,22 @@
 //! Inference on hand-made views.
+mod contradicted;
 mod crossed;
-mod denied;
 mod hosts;
 mod impostors;
 mod routers;
 mod stated;
 
 use super::infer;
+use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{
-    ArpEntry, BridgeTable, BridgeId, BridgePort, SystemCapabilities, FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, LldpPort, StpState, SystemGroup,
+    ArpEntry, BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState,
+    SystemCapabilities, SystemGroup,
 };
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind, Topology};
-use inventory::view::{DeviceView, DeviceViews};
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
 use inventory::{BitsPerSec, Mac, Millis};
 
-mod twins;
+mod cloned_identities;
 
 /// A network of views under construction. Numbers differ on purpose: port n of a switch has ifIndex 10 + n, bridge
 /// port 20 + n and LLDP local port 30 + n.
@@ -70,7 +71,11 @@ impl InferenceFixture {
             up: true,
             ..InterfaceRow::default()
         });
-        view.lldp.as_mut().unwrap().ports.push(LldpPort { number: 30 + u32::from(port), id: NeighbourId::Text(name), descr: String::new() });
+        view.lldp.as_mut().unwrap().ports.push(LldpPort {
+            number: 30 + u32::from(port),
+            id: NeighbourId::Text(name),
+            descr: String::new(),
+        });
     }
 
     fn hears(&mut self, switch: &str, port: u8, row: LldpNeighbour) {

@@ -1,14 +1,14 @@
 //! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
 use super::device::{DeviceTables, Port, show};
-use super::identity::{NodeDirectory, ListedNode, NeighbourIdentity};
-use super::shared::{self, DeniedCables, HostsByPort, SuspectSegment};
-use super::statements::{Protocol, NeighbourStatement};
-use super::{InferredNetwork, UnlistedPolicy, lag, strangers};
+use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
+use super::shared_segments::{self, DeniedCables, HostsByPort, SuspectSegment};
+use super::statements::{NeighbourStatement, Protocol};
+use super::{InferredNetwork, UnlistedPolicy, lag, unlisted};
 use inventory::BitsPerSec;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::{AssumedRate, DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use inventory::observation::LldpNeighbour;
-use inventory::topology::{LinkGrade, Link, LinkState};
+use inventory::topology::{Link, LinkGrade, LinkState};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A cable between switches and its two ends.
@@ -106,7 +106,7 @@ pub(super) fn trunks(
                 }
             },
             NeighbourIdentity::Stranger(name) => {
-                if let Some(name) = strangers::add_unlisted(&name, &place, row, strangers, found) {
+                if let Some(name) = unlisted::add_unlisted(&name, &place, row, strangers, found) {
                     met.insert(name.clone());
                     let said = said(RecognizedBy::OwnName);
                     trunks.push(mute(device, &said, &name, said.grade()));
@@ -127,8 +127,15 @@ pub(super) fn trunks(
     halves.dedup_by_key(|h| key(h));
     let mut denied = DeniedCables::new();
     trunks.extend(pair(devices, &halves, &mut denied));
-    let trunks = shared::resolve_shared_ports(devices, lag::match_members(devices, trunks), &hosts, strangers, (suspects, &mut denied), found);
-    shared::report_isolated_ports(devices, denied, &trunks, (&hosts, suspects), found);
+    let trunks = shared_segments::resolve_shared_ports(
+        devices,
+        lag::match_members(devices, trunks),
+        &hosts,
+        strangers,
+        (suspects, &mut denied),
+        found,
+    );
+    shared_segments::report_isolated_ports(devices, denied, &trunks, (&hosts, suspects), found);
     // Whose every cable turned out to be another's is nobody.
     let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(SuspectSegment::names));
     let ends: BTreeSet<&String> = ends.collect();

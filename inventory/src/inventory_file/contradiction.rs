@@ -1,7 +1,7 @@
 //! What an inventory must not say.
 use super::{Inventory, InventoryTiming};
 use crate::address::AddressFault;
-use crate::plain::{LABEL, is_label};
+use crate::sanitize::{LABEL, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::is_name;
 use crate::units;

@@ -172,13 +172,17 @@ impl TryFrom<CredentialFields> for Credential {
             CredentialFields { version: SnmpVersion::V2c, community: Some(community), user: None, auth: None, privacy: None } => {
                 Credential::Community(community)
             }
-            CredentialFields { version: SnmpVersion::V2c, community: None, .. } => return Err("version 2c: expected community: NAME".to_owned()),
+            CredentialFields { version: SnmpVersion::V2c, community: None, .. } => {
+                return Err("version 2c: expected community: NAME".to_owned());
+            }
             CredentialFields { version: SnmpVersion::V2c, .. } => {
                 return Err("version 2c: takes a community; user, auth and priv are for version 3".to_owned());
             }
             CredentialFields { community: Some(_), .. } => return Err("version 3: takes a user; community is for version 2c".to_owned()),
             CredentialFields { user: None, .. } => return Err("version 3: expected user: NAME".to_owned()),
-            CredentialFields { auth: None, privacy: Some(_), .. } => return Err("version 3: priv needs auth too (RFC 3414, 1.4.3)".to_owned()),
+            CredentialFields { auth: None, privacy: Some(_), .. } => {
+                return Err("version 3: priv needs auth too (RFC 3414, 1.4.3)".to_owned());
+            }
             CredentialFields { user: Some(name), auth, privacy, .. } => Credential::User(SnmpUser { name, auth, privacy }),
         };
         credential.weakness().map_or(Ok(credential), Err)
@@ -188,8 +192,12 @@ impl TryFrom<CredentialFields> for Credential {
 impl From<Credential> for CredentialFields {
     fn from(credential: Credential) -> CredentialFields {
         match credential {
-            Credential::Community(c) => CredentialFields { version: SnmpVersion::V2c, community: Some(c), user: None, auth: None, privacy: None },
-            Credential::User(u) => CredentialFields { version: SnmpVersion::V3, community: None, user: Some(u.name), auth: u.auth, privacy: u.privacy },
+            Credential::Community(c) => {
+                CredentialFields { version: SnmpVersion::V2c, community: Some(c), user: None, auth: None, privacy: None }
+            }
+            Credential::User(u) => {
+                CredentialFields { version: SnmpVersion::V3, community: None, user: Some(u.name), auth: u.auth, privacy: u.privacy }
+            }
         }
     }
 }

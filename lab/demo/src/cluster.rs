@@ -2,7 +2,7 @@
 use anyhow::{Context, bail, ensure};
 use api::Snapshot;
 use inventory::TopologyFile;
-use lab::mpi::{MpiJob, Mpi};
+use lab::mpi::{Mpi, MpiJob};
 use lab::plan::CONTROL;
 use lab::{Lab, LabOptions};
 use std::fs::File;

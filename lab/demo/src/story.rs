@@ -6,7 +6,7 @@ use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Topology, TopologyFile};
 use lab::mpi::Mpi;
-use selection::table::{Collective, Way};
+use selection::decision_table::{Collective, Way};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

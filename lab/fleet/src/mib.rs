@@ -4,7 +4,7 @@
 //! Counters move: uptime, octets and the time since the last topology change run on while the device is up.
 mod tables;
 
-use inventory::view::DeviceView;
+use inventory::device_view::DeviceView;
 use snmp::{Oid, Value};
 use std::time::Duration;
 

@@ -9,8 +9,8 @@
 //! databases hold what conversations taught the bridges they passed, and LLDP frames go as far as bridges let them.
 mod habit;
 mod recable;
-mod said;
-mod span;
+mod spanning_tree;
+mod statements;
 mod traffic;
 mod wiring;
 
@@ -19,8 +19,8 @@ mod tests;
 
 use fastrand::Rng;
 use inventory::Topology;
+use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
-use inventory::view::DeviceViews;
 use std::collections::BTreeSet;
 
 /// A generated network.
@@ -130,7 +130,14 @@ impl NetworkOptions {
     pub fn field(seed: u64) -> NetworkOptions {
         let mut rng = Rng::with_seed(seed ^ 0x6669_656c_6400);
         let switches = rng.usize(2..=15);
-        let shapes = [NetworkShape::Row, NetworkShape::Star, NetworkShape::Random, NetworkShape::Random, NetworkShape::Spines(2), NetworkShape::Fan(3)];
+        let shapes = [
+            NetworkShape::Row,
+            NetworkShape::Star,
+            NetworkShape::Random,
+            NetworkShape::Random,
+            NetworkShape::Spines(2),
+            NetworkShape::Fan(3),
+        ];
         NetworkOptions {
             switches,
             hosts: rng.usize(switches..=6 * switches),
@@ -159,12 +166,12 @@ impl NetworkOptions {
 pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
     let mut rng = Rng::with_seed(seed);
     let wiring = wiring::wiring(options, &mut rng);
-    let span = span::SpanningTreeState::new(&wiring, options.spanning_tree);
+    let span = spanning_tree::SpanningTreeState::new(&wiring, options.spanning_tree);
     let learned = traffic::learned(&wiring, &span, options, &mut rng);
     GeneratedNetwork {
-        truth: said::truth(&wiring, &span),
-        inventory: said::inventory(&wiring, options, &mut rng),
-        views: said::views(&wiring, &span, &learned, &mut rng),
+        truth: statements::truth(&wiring, &span),
+        inventory: statements::inventory(&wiring, options, &mut rng),
+        views: statements::views(&wiring, &span, &learned, &mut rng),
         silent: wiring.nodes.iter().filter(|n| n.silent).map(|n| n.name.clone()).collect(),
     }
 }

@@ -3,7 +3,7 @@ mod answer;
 
 use crate::mib::DeviceMib;
 use inventory::Mac;
-use inventory::view::{DeviceView, DeviceViews};
+use inventory::device_view::{DeviceView, DeviceViews};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -53,7 +53,8 @@ impl SnmpResponder {
         let mut responder = SnmpResponder { devices: BTreeMap::new(), _tasks: JoinSet::new() };
         for (name, view) in views {
             let socket = UdpSocket::bind("127.0.0.1:0").await?;
-            let state = ResponderState { view: view.clone(), mib: Arc::new(DeviceMib::new(view)), since: Instant::now(), delay: Some(delay) };
+            let state =
+                ResponderState { view: view.clone(), mib: Arc::new(DeviceMib::new(view)), since: Instant::now(), delay: Some(delay) };
             let device = Arc::new(RespondingDevice { address: socket.local_addr()?, state: Mutex::new(state) });
             responder.devices.insert(name.clone(), Arc::clone(&device));
             responder._tasks.spawn(serve(Arc::new(socket), device));

@@ -1,13 +1,13 @@
 //! A small fleet, asked over sockets as a large one is: what is found is what there is, and who does not answer delays nobody.
-use agent::look::read_switch;
+use agent::survey::read_switch;
 use agent::{clients, read_all_switches};
 use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
 use fleet::responder::SnmpResponder;
 use infer::infer;
+use inventory::device_view::{DeviceViews, apply};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, Observation};
 use inventory::topology::LinkState;
-use inventory::view::{DeviceViews, apply};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::task::JoinSet;

@@ -1,6 +1,6 @@
 //! The objects of a bridge, ordered for GETNEXT.
 use super::changes::TopologyChanges;
-use super::kernel::{KernelBridge, RawBridgeId, KernelBridgePort};
+use super::kernel::{KernelBridge, KernelBridgePort, RawBridgeId};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -150,7 +150,14 @@ mod tests {
     use inventory::Mac;
 
     fn sample() -> ObjectTable {
-        let port = |number, state| KernelBridgePort { number, if_index: u32::from(number) + 10, state, priority: 32, path_cost: 50, ..KernelBridgePort::default() };
+        let port = |number, state| KernelBridgePort {
+            number,
+            if_index: u32::from(number) + 10,
+            state,
+            priority: 32,
+            path_cost: 50,
+            ..KernelBridgePort::default()
+        };
         let station = |last, port, local| KernelFdbEntry { address: Mac([2, 0, 0, 0, 0, last]), port, local };
         let bridge = KernelBridge {
             address: Mac([2, 0, 0, 0, 0, 1]),

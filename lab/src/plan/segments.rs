@@ -2,7 +2,7 @@
 //!
 //! A lab without routers is one segment, 10.77.0.0/16. With routers, segment `k` is 10.77.`k`.0/24: hosts from `.1`, switches
 //! from `.201`, routers' ports from `.241`.
-use super::{LabCable, LabNodeKind, LabNode, PREFIX};
+use super::{LabCable, LabNode, LabNodeKind, PREFIX};
 use crate::error::{LabError, LabResult};
 use inventory::Mac;
 use petgraph::unionfind::UnionFind;

@@ -1,7 +1,7 @@
 //! A cable has link at both ends or at none. The relay's two interfaces are not one cable, so it passes the state on: while one
 //! of them has no carrier, because the node there took its port down, the other is set down.
 use crate::error::LabResult;
-use crate::wire::NetlinkNamespace;
+use crate::netlink::NetlinkNamespace;
 use std::time::Duration;
 
 /// How often the cables are looked at.

@@ -15,19 +15,19 @@
 //! | `socket` | many frames at once from and to an interface |
 //! | `carrier` | a link that is down at one end is down at the other |
 mod carrier;
-mod line;
+mod delay_line;
 mod socket;
 
 pub(crate) use carrier::RelayPort;
 
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
+use crate::netlink::NetlinkNamespace;
 use crate::node::{READY, tell};
 use crate::plan::{LabCable, RELAY};
 use crate::state::{InitIdentity, LabState};
-use crate::wire::NetlinkNamespace;
 use crate::{block_on, netns};
-use line::DelayLine;
+use delay_line::DelayLine;
 use nix::sched::{CloneFlags, setns};
 use socket::RelaySocket;
 use std::convert::Infallible;

@@ -1,7 +1,7 @@
 //! A packet socket on one interface that takes in and lets out many frames at once (packet(7), recvmmsg(2), sendmmsg(2)).
 #![allow(unsafe_code, reason = "packet socket addresses, their options, and many messages in one call have no safe wrapper")]
 use super::BATCH;
-use super::line::{RelayedFrame, ROOM};
+use super::delay_line::{ROOM, RelayedFrame};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use nix::sys::time::TimeSpec;

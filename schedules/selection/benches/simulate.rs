@@ -4,8 +4,8 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Bytes, TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
-use schedules::sync::scheme::SyncScheme;
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::synchronization::{SyncKind, SyncReduction};
 use selection::simulate::libraries::{self, LibraryAlgorithm};
 use selection::simulate::{SimulationModel, planned, run};
 use std::fmt::Write;

@@ -13,14 +13,14 @@
 //! | [`simulate`] | how long traffic takes on cables that are shared |
 //! | [`predict`] | which algorithm takes how long |
 //! | [`what_if`] | what recabling would gain |
+pub mod decision_table;
 pub mod predict;
 pub mod signature;
 pub mod simulate;
-pub mod table;
 pub mod tuning;
 pub mod what_if;
 
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests of schedules use all of it")]
-#[path = "../../src/sample.rs"]
-mod sample;
+#[path = "../../src/test_trees.rs"]
+mod test_trees;

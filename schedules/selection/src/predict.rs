@@ -8,12 +8,12 @@
 //! the tree is a rank.
 use crate::simulate::libraries::{self, LibraryAlgorithm};
 use crate::simulate::planned;
-use crate::simulate::{Deadlock, SimulationModel, SimulatedTraffic, run};
+use crate::simulate::{Deadlock, SimulatedTraffic, SimulationModel, run};
 use inventory::{Bytes, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::lg::{self, ClusterPartition};
-use schedules::sync::scheme::{SyncMechanism, SyncScheme};
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, bound};
 use std::fmt;
 
@@ -126,7 +126,7 @@ impl PredictionRun<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{star, topology};
+    use crate::test_trees::{star, topology};
 
     fn names(comparison: &AlgorithmComparison) -> Vec<&str> {
         comparison.predictions.iter().map(|p| p.algorithm.as_str()).collect()

@@ -168,7 +168,7 @@ impl AapcSteps {
 mod tests {
     use super::*;
     use crate::capacities::EdgeCapacities;
-    use crate::sample::{any_tree, star, topology};
+    use crate::test_trees::{any_tree, star, topology};
     use inventory::BitsPerSec;
     use inventory::tree::TreeCable;
     use proptest::prelude::*;
@@ -221,7 +221,7 @@ mod tests {
             let names = ["n0", "n1", "n2", "n3", "n4"];
             let cables = cables.map(|(a, b)| TreeCable { a: names[a], b: names[b], rate: BitsPerSec::GIGABIT });
             let tree = Tree::new(&names.map(|name| (name, 1)), &[], &cables).unwrap();
-            crate::verify::alltoall(&tree, &crate::alltoall::plan(&tree, crate::sync::SyncKind::Sender)).unwrap();
+            crate::verify::alltoall(&tree, &crate::alltoall::plan(&tree, crate::synchronization::SyncKind::Sender)).unwrap();
             crate::verify::allgather(&tree, &crate::allgather::plan(&tree)).unwrap();
         }
     }

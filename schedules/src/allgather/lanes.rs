@@ -271,8 +271,9 @@ fn least(tree: &Tree) -> Vec<u64> {
 /// The first edge of those that take longest.
 fn slowest(tree: &Tree, loads: &[u64]) -> LaneLoad {
     let rate = |edge: EdgeNumber| tree.rate(edge / 2).0.max(1);
-    let slower =
-        |a: EdgeNumber, b: EdgeNumber| u128::from(loads[a as usize]) * u128::from(rate(b)) > u128::from(loads[b as usize]) * u128::from(rate(a));
+    let slower = |a: EdgeNumber, b: EdgeNumber| {
+        u128::from(loads[a as usize]) * u128::from(rate(b)) > u128::from(loads[b as usize]) * u128::from(rate(a))
+    };
     let edges = (0..tree.edges()).filter(|&edge| loads[edge as usize] > 0);
     match edges.reduce(|slowest, edge| if slower(edge, slowest) { edge } else { slowest }).and_then(|edge| Some((edge, tree.ends(edge)?))) {
         Some((edge, (from, to))) => {

@@ -5,12 +5,16 @@
 //! Guarantee: no directed edge carries two of the ring's messages (Theorem 1). Neighbours may be far apart.
 //! Cost: O(nodes log nodes).
 //! Deviations: none.
-use super::branches::{RingBranches, BranchTarget};
+use super::branches::{BranchTarget, RingBranches};
 use inventory::tree::NodeNumber;
 
 pub(super) fn ring(branches: &RingBranches) -> Vec<NodeNumber> {
     branches.walk(|junction| {
         let at = branches.at(junction);
-        at.hosts.iter().map(|&host| BranchTarget::Host(host)).chain(at.branches.iter().map(|&branch| BranchTarget::Branch(branch))).collect()
+        at.hosts
+            .iter()
+            .map(|&host| BranchTarget::Host(host))
+            .chain(at.branches.iter().map(|&branch| BranchTarget::Branch(branch)))
+            .collect()
     })
 }

@@ -8,7 +8,7 @@
 //! Deviations: a host that others are cabled to counts as a switch with itself on it. On such trees the condition suffices,
 //! but is not necessary.
 use super::RingRefusal;
-use super::branches::{RingBranches, BranchTarget};
+use super::branches::{BranchTarget, RingBranches};
 use inventory::tree::{NodeNumber, Tree};
 
 pub(super) fn ring(tree: &Tree, branches: &RingBranches) -> Result<Vec<NodeNumber>, RingRefusal> {

@@ -13,8 +13,8 @@
 //! - Hosts beyond one more than the branches of a switch stand next to another of its hosts, which lengthens nothing.
 //! - Ways are counted in cables, so that a host that others are cabled to is at way 0 of itself. Neighbours at ways `a` and `b`
 //!   of the junction where they meet pass `a + b - 1` switches.
-use super::branches::{RingBranches, BranchTarget};
-use super::order::{EndDistances, ParetoFront, VisitOrder, CableCount};
+use super::branches::{BranchTarget, RingBranches};
+use super::visit_order::{CableCount, EndDistances, ParetoFront, VisitOrder};
 use inventory::tree::NodeNumber;
 use std::collections::{BTreeMap, HashMap};
 

@@ -12,9 +12,9 @@ pub mod lanes;
 mod lr1;
 mod lr2;
 mod lr3;
-mod order;
 #[cfg(test)]
 mod tests;
+mod visit_order;
 
 use branches::RingBranches;
 use inventory::tree::{NodeNumber, Tree};
@@ -59,7 +59,10 @@ impl FromStr for AllgatherAlgorithm {
     type Err = UnknownAllgatherAlgorithm;
 
     fn from_str(text: &str) -> Result<Self, UnknownAllgatherAlgorithm> {
-        AllgatherAlgorithm::ALL.into_iter().find(|algorithm| algorithm.name() == text).ok_or_else(|| UnknownAllgatherAlgorithm(text.to_owned()))
+        AllgatherAlgorithm::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == text)
+            .ok_or_else(|| UnknownAllgatherAlgorithm(text.to_owned()))
     }
 }
 
@@ -107,7 +110,9 @@ pub struct AllgatherSchedule {
 /// Plans the ring with the shortest longest path: LR3, and where that gives up LR2 or else LR1.
 pub fn plan(tree: &Tree) -> AllgatherSchedule {
     let branches = RingBranches::new(tree);
-    let others = || lr2::ring(tree, &branches).map_or_else(|_| (AllgatherAlgorithm::Lr1, lr1::ring(&branches)), |ring| (AllgatherAlgorithm::Lr2, ring));
+    let others = || {
+        lr2::ring(tree, &branches).map_or_else(|_| (AllgatherAlgorithm::Lr1, lr1::ring(&branches)), |ring| (AllgatherAlgorithm::Lr2, ring))
+    };
     let (algorithm, ring) = lr3::ring(&branches).map_or_else(others, |ring| (AllgatherAlgorithm::Lr3, ring));
     AllgatherSchedule::new(tree, algorithm, ring)
 }
@@ -129,7 +134,13 @@ pub fn plan_as(tree: &Tree, algorithm: AllgatherAlgorithm) -> Result<AllgatherSc
 impl AllgatherSchedule {
     /// The allgather of nobody: there is no tree without hosts, yet nothing to do is not an error.
     pub fn of_nobody() -> AllgatherSchedule {
-        AllgatherSchedule { algorithm: AllgatherAlgorithm::Lr1, hosts: Vec::new(), ring: Vec::new(), longest_path: 0, contention_free: true }
+        AllgatherSchedule {
+            algorithm: AllgatherAlgorithm::Lr1,
+            hosts: Vec::new(),
+            ring: Vec::new(),
+            longest_path: 0,
+            contention_free: true,
+        }
     }
 
     fn new(tree: &Tree, algorithm: AllgatherAlgorithm, ring: Vec<NodeNumber>) -> AllgatherSchedule {

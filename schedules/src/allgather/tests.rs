@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample::{any_tree, star, topology};
+use crate::test_trees::{any_tree, star, topology};
 use crate::verify;
 use inventory::BitsPerSec;
 use inventory::tree::TreeCable;

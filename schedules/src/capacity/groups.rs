@@ -6,7 +6,7 @@
 use crate::bound::loads;
 use crate::capacities::EdgeCapacities;
 use inventory::BitsPerSec;
-use inventory::tree::{TreeCable, NodeNumber, Tree};
+use inventory::tree::{NodeNumber, Tree, TreeCable};
 use std::collections::VecDeque;
 
 /// Messages from one group to another: how many, of which hosts is open.
@@ -120,7 +120,8 @@ impl HostGroups {
         let hosts: Vec<String> = spot_of.iter().map(|(host, _)| format!("n{host}")).collect();
         let switches: Vec<String> = (0..self.parent.len()).map(|spot| format!("s{spot}")).collect();
         let cable = |a, b| TreeCable { a, b, rate: BitsPerSec::GIGABIT };
-        let mut cables: Vec<TreeCable<'_>> = (1..self.parent.len()).map(|spot| cable(&*switches[spot], &switches[self.parent[spot]])).collect();
+        let mut cables: Vec<TreeCable<'_>> =
+            (1..self.parent.len()).map(|spot| cable(&*switches[spot], &switches[self.parent[spot]])).collect();
         cables.extend(hosts.iter().zip(&spot_of).map(|(host, &(_, spot))| cable(host, &switches[spot])));
         let ranked: Vec<(&str, u32)> = hosts.iter().map(|host| (host.as_str(), 1)).collect();
         Tree::new(&ranked, &switches.iter().map(String::as_str).collect::<Vec<_>>(), &cables).ok()
@@ -235,7 +236,7 @@ fn centre(near: &[Vec<(usize, u64)>], start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::topology;
+    use crate::test_trees::topology;
 
     fn groups(text: &str) -> HostGroups {
         let tree = topology(text);

@@ -3,7 +3,7 @@ use super::phases;
 use crate::bound::bound;
 use crate::capacities::EdgeCapacities;
 use crate::random::SplitMix64;
-use crate::sample::topology;
+use crate::test_trees::topology;
 use inventory::Tree;
 use std::fmt::Write;
 

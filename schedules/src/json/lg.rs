@@ -1,5 +1,5 @@
 //! LG as JSON: steps of messages that carry several blocks, instead of phases.
-use super::{JsonError, MAX_HOSTS, HostNumbers, known, line, parse, refuse};
+use super::{HostNumbers, JsonError, MAX_HOSTS, known, line, parse, refuse};
 use crate::bound::PhaseBound;
 use crate::lg::{HostCluster, LG, LgSchedule, Transfer};
 use crate::message::Message;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::lg;
     use crate::lg::tests::runs;
-    use crate::sample::star;
+    use crate::test_trees::star;
     use proptest::prelude::*;
 
     #[test]

@@ -183,7 +183,7 @@ fn edges_inside(tree: &Tree, list: &[HostCluster]) -> Result<Vec<Option<u32>>, C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{star, topology};
+    use crate::test_trees::{star, topology};
 
     fn declared(text: &str, hosts: &[&str]) -> Result<ClusterPartition, ClusterError> {
         let file = TopologyFile::parse("test", text).unwrap();

@@ -17,13 +17,13 @@ pub mod slice;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use clusters::{HostCluster, ClusterError, ClusterPartition};
+pub use clusters::{ClusterError, ClusterPartition, HostCluster};
 
 use crate::alltoall;
 use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
 use crate::message::Message;
-use crate::sync::SyncKind;
+use crate::synchronization::SyncKind;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use std::collections::HashMap;
 

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::lg::plan;
     use crate::lg::tests::{any_sites, runs};
-    use crate::sample::{star, topology};
+    use crate::test_trees::{star, topology};
     use crate::verify;
     use proptest::prelude::*;
     use std::collections::HashMap;

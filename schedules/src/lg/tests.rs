@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample::{star, topology};
+use crate::test_trees::{star, topology};
 use crate::verify;
 use proptest::prelude::*;
 use std::fmt::Write;

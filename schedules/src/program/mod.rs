@@ -12,20 +12,20 @@
 //! - The paper does not say how long a dummy is. Here it is as long as a block, so that an idle host takes as long as a
 //!   busy one, and a host ends each phase, receiving included, before the next. In all other schemes only sending keeps to the order
 //!   of phases; receives are posted ahead.
+mod c_text;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use crate::allgather::AllgatherSchedule;
 use crate::alltoall::AlltoallSchedule;
 use crate::bound::PhaseBound;
-use crate::sync::dummy::dummies;
-use crate::sync::scheme::SyncMechanism;
+use crate::synchronization::dummy::dummies;
+use crate::synchronization::scheme::SyncMechanism;
+use c_text::{comment, literal};
 use inventory::Tree;
 use std::fmt::Write;
 use steps::ProgramStep;
-use text::{comment, literal};
 
 const STEP: &str = include_str!("step.c");
 const PLACE: &str = include_str!("place.c");

@@ -1,8 +1,8 @@
 //! What every host does, in order: the rows of a program's tables.
 use crate::alltoall::AlltoallSchedule;
 use crate::message::Message;
-use crate::sync::dummy::DummyMessage;
-use crate::sync::scheme::SyncMechanism;
+use crate::synchronization::dummy::DummyMessage;
+use crate::synchronization::scheme::SyncMechanism;
 use std::collections::HashMap;
 
 /// A row; `number` of a token is the host that the waiting message goes to: with giver and taker that names the message, so
@@ -33,7 +33,8 @@ pub(super) enum ProgramStep {
 /// the tokens that follow it. With fillers a host ends each phase before the next: what it receives holds it back, too.
 pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
     let tokens = PlanTokens::of(plan);
-    let mut table = ProgramTable { hosts: vec![HostProgram::default(); plan.hosts.len()], in_step: plan.scheme.mechanism() == SyncMechanism::Dummy };
+    let mut table =
+        ProgramTable { hosts: vec![HostProgram::default(); plan.hosts.len()], in_step: plan.scheme.mechanism() == SyncMechanism::Dummy };
     for (phase, messages) in plan.phases.iter().enumerate() {
         if plan.scheme.barrier_before(phase) {
             table.barrier();

@@ -1,10 +1,10 @@
 use super::steps::{ProgramStep, of};
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::message::Message;
-use crate::sample::{any_tree, star};
-use crate::sync::dummy::dummies;
-use crate::sync::scheme::{SyncMechanism, SyncScheme};
-use crate::sync::{SyncReduction, SyncKind};
+use crate::synchronization::dummy::dummies;
+use crate::synchronization::scheme::{SyncMechanism, SyncScheme};
+use crate::synchronization::{SyncKind, SyncReduction};
+use crate::test_trees::{any_tree, star};
 use crate::{allgather, alltoall};
 use inventory::Tree;
 use proptest::prelude::*;

@@ -186,8 +186,9 @@ impl TryFrom<&AlltoallSchedule> for TransferSchedule {
             return Ok(schedule);
         }
         let pairs = PairNumbers::of(&schedule);
-        let wait =
-            |sync: &Synchronization| Some(TransferWait { after: pairs.number(sync.after)?, before: pairs.number(sync.before)?, from: sync.from });
+        let wait = |sync: &Synchronization| {
+            Some(TransferWait { after: pairs.number(sync.after)?, before: pairs.number(sync.before)?, from: sync.from })
+        };
         let waits = plan.syncs.iter().enumerate().map(|(at, sync)| wait(sync).ok_or(UnknownWait(at))).collect::<Result<_, _>>()?;
         Ok(schedule.waiting(waits))
     }

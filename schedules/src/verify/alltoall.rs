@@ -1,7 +1,7 @@
 //! All-to-alls: every message once, no edge beyond its width, the certificate, the synchronizations.
 use super::delivery::{Delivery, DeliveryFault};
-use super::order;
 use super::room::{EdgeCollision, EdgeRoom, loads};
+use super::synchronization;
 use super::{NamedEdge, NodeNames, ScheduleViolation};
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::bound::PhaseBound;
@@ -24,7 +24,7 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViol
     }
     no_contention(&names, &schedule, &capacities)?;
     as_short_as_can_be(&names, plan, &schedule, &capacities)?;
-    order::kept(&names, plan, &schedule, &delivery, &capacities)
+    synchronization::kept(&names, plan, &schedule, &delivery, &capacities)
 }
 
 fn every_pair_once<'a>(names: &NodeNames<'_>, schedule: &'a TransferSchedule) -> Result<Delivery<'a>, ScheduleViolation> {
@@ -57,7 +57,12 @@ fn no_contention(names: &NodeNames<'_>, schedule: &TransferSchedule, capacities:
 }
 
 /// Counts what the edges have to carry from the messages themselves, and compares.
-fn as_short_as_can_be(names: &NodeNames<'_>, plan: &AlltoallSchedule, schedule: &TransferSchedule, capacities: &EdgeCapacities) -> Result<(), ScheduleViolation> {
+fn as_short_as_can_be(
+    names: &NodeNames<'_>,
+    plan: &AlltoallSchedule,
+    schedule: &TransferSchedule,
+    capacities: &EdgeCapacities,
+) -> Result<(), ScheduleViolation> {
     let tree = names.0;
     let loads = loads(tree, schedule);
     let load = |edge: EdgeNumber| loads[edge as usize].blocks;

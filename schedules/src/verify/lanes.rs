@@ -139,7 +139,8 @@ fn carried(tree: &Tree, plan: &LaneAllgather) -> Vec<u128> {
 fn is_slowest(tree: &Tree, what: &str, claim: &LaneLoad, carried: &[u128]) -> Result<(), ScheduleViolation> {
     let slower =
         |edge: EdgeNumber| carried[edge as usize] * u128::from(claim.rate.0) > u128::from(claim.load) * u128::from(tree.rate(edge / 2).0);
-    let named = |edge: EdgeNumber| tree.ends(edge).is_some_and(|(from, to)| tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1);
+    let named =
+        |edge: EdgeNumber| tree.ends(edge).is_some_and(|(from, to)| tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1);
     let LaneLoad { edge: (from, to), load, rate } = claim;
     if carried.iter().all(|&load| load == 0) {
         return if *load == 0 { Ok(()) } else { wrong(format!("{what}: says load {load}; nothing is sent")) };

@@ -1,7 +1,7 @@
 //! LG: who holds which block, what crosses between clusters, no edge inside a cluster beyond its rate, the certificate.
 use super::delivery::{Delivery, DeliveryFault};
 use super::room::{EdgeCollision, EdgeLoad, EdgeRoom, loads};
-use super::{NamedMessage, NamedEdge, NodeNames, ScheduleViolation};
+use super::{NamedEdge, NamedMessage, NodeNames, ScheduleViolation};
 use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
 use crate::lg::LgSchedule;
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::lg::tests::runs;
     use crate::lg::{HostCluster, Transfer, plan};
-    use crate::sample::{star, topology};
+    use crate::test_trees::{star, topology};
 
     /// What is said of a plan for 2 + 3 hosts after a change to it.
     fn broken(change: impl FnOnce(&mut LgSchedule)) -> String {

@@ -14,8 +14,8 @@ mod alltoall;
 mod delivery;
 mod lanes;
 mod lg;
-mod order;
 mod room;
+mod synchronization;
 #[cfg(test)]
 mod tests;
 mod violation;
@@ -27,7 +27,7 @@ pub use allgather::allgather;
 pub use alltoall::alltoall;
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
-pub use violation::{NamedMessage, NamedEdge, ScheduledPlace, ScheduleViolation};
+pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};
 
 struct NodeNames<'a>(&'a Tree);
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::allgather::AllgatherSchedule;
 use crate::alltoall::AlltoallSchedule;
-use crate::sample::{any_tree, star};
-use crate::sync::{SyncReduction, SyncKind};
+use crate::synchronization::{SyncKind, SyncReduction};
+use crate::test_trees::{any_tree, star};
 use crate::{allgather as ring, alltoall as planner};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -72,7 +72,7 @@ fn more_messages_at_once_than_clocks_can_follow_are_refused() {
     use std::fmt::Write;
     let mut text = "switches: [s]\nhosts:\n  n0: {switch: s, rate: 1M}\n".to_owned();
     (1..200).for_each(|h| writeln!(text, "  n{h}: {{switch: s, rate: 400G}}").unwrap());
-    let tree = crate::sample::topology(&text);
+    let tree = crate::test_trees::topology(&text);
     let mut plan = planner::plan_as(&tree, AlltoallAlgorithm::Capacity, SyncKind::Receiver, SyncReduction::Chain);
     let all: Vec<Message> = (1..200).flat_map(|src| (1..200).map(move |dst| Message { src, dst })).filter(|m| m.src != m.dst).collect();
     plan.phases = vec![all];

@@ -1,11 +1,11 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use crate::data::MpiElements;
 use crate::datatype::{DatatypeLayout, size_if_valid};
+use crate::elements::MpiElements;
+use crate::error_handlers::quietly;
 use crate::mpi::mpi;
-use crate::quiet::quietly;
-use crate::result::{MpiErrorCode, MpiResult, check};
-use selection::table::Collective;
+use crate::mpi_result::{MpiErrorCode, MpiResult, check};
+use selection::decision_table::Collective;
 use std::ffi::{c_int, c_void};
 
 /// A block of more octets is left to the library: MPI counts the pieces of a message by `int`.

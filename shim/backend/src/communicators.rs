@@ -6,13 +6,13 @@
 //! call at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is on its own.
 use crate::abi::MPI_Comm;
 use crate::call::{CallAmount, CollectiveCall};
+use crate::call_comm::CallComm;
+use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
+use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::process_set::{self, ProcessSet};
-use crate::quiet::quietly;
-use crate::result::{MpiErrorCode, MpiResult, check};
-use crate::within::CallComm;
 use crate::{registry, root_rank};
-use runtime::worth::{CallAction, CommunicatorWork};
+use runtime::communicator_work::{CallAction, CommunicatorWork};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 //! library, which raises what there is to raise.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::mpi::{SUCCESS, mpi};
-use crate::result::{MpiErrorCode, MpiResult, check};
+use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use std::ffi::c_int;
 
 /// Octets of an element; `None` for what cannot be a datatype. `comm` is the call's.
@@ -22,7 +22,7 @@ fn is_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> bool {
     let mut size = 0;
     datatype.0 as u32 >> 24 == PREDEFINED
         // SAFETY: MPICH checks handles before it follows them.
-        || crate::quiet::quietly(comm, || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) } == SUCCESS)
+        || crate::error_handlers::quietly(comm, || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) } == SUCCESS)
 }
 
 /// Handles are addresses: nothing tells a wrong one, but null.

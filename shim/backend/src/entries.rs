@@ -1,11 +1,11 @@
 //! What the front calls: the collectives under their C signatures, each in the form of the standard and in the one with large
 //! counts, which also a library without large counts can be called by.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use crate::call::{CollectiveCall, BlockCounts, CallBuffer};
+use crate::call::{BlockCounts, CallBuffer, CollectiveCall};
 use crate::mpi::mpi;
-use crate::result::{MpiErrorCode, MpiResult, check};
+use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::serve;
-use selection::table::Collective;
+use selection::decision_table::Collective;
 use std::ffi::{c_int, c_void};
 
 type MutAddress = *mut c_void;

@@ -23,30 +23,30 @@
 
 mod abi;
 mod call;
+mod call_comm;
 mod communicators;
-mod data;
 mod datatype;
+mod elements;
 mod entries;
+mod error_handlers;
 mod location;
-mod meeting;
+mod member_check;
+mod mesh_state;
 mod mpi;
+mod mpi_result;
 mod octets;
 mod point_to_point;
+mod private_comm;
 mod process_set;
-mod quiet;
 mod registry;
 mod requests;
-mod result;
 mod root_rank;
 mod shared_recorder;
-mod twin;
-mod wires;
-mod within;
 
 use self::call::CollectiveCall;
 use self::mpi::{SymbolFinder, mpi};
-use self::result::{MpiErrorCode, MpiResult};
-use runtime::watch;
+use self::mpi_result::{MpiErrorCode, MpiResult};
+use runtime::watchdog;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -100,7 +100,7 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
         };
         // SAFETY: passed on to the caller.
         let served = unsafe { through(call, state) };
-        watch::end_wait();
+        watchdog::end_wait();
         // The library's own routine has told the error handler already; what failed in heddle's own calls
         // is told here.
         served.unwrap_or_else(|failed| {
@@ -122,7 +122,7 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
         // SAFETY: passed on to the caller.
         (Some(set), Some(amount)) => unsafe { process_set::lock(&set).serve(call, &within, amount) },
         _ => {
-            watch::end_wait();
+            watchdog::end_wait();
             // SAFETY: passed on to the caller.
             Ok(unsafe { call.native() })
         }
@@ -133,7 +133,7 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
 /// job ends, with a message.
 pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        runtime::say::write_line(&format!("bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"));
+        runtime::stderr::write_line(&format!("bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"));
         // SAFETY: ends every process of the job.
         unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
         std::process::abort()

@@ -1,10 +1,10 @@
 //! Blocks as octets, whatever their datatypes are: the application's own memory where it is plain, else a copy.
 use crate::call::{CollectiveCall, SendBlocks};
-use crate::data::MpiElements;
+use crate::call_comm::CallComm;
 use crate::datatype::DatatypeLayout;
+use crate::elements::MpiElements;
 use crate::mpi::mpi;
-use crate::result::{MpiErrorCode, MpiResult};
-use crate::within::CallComm;
+use crate::mpi_result::{MpiErrorCode, MpiResult};
 use std::ffi::c_int;
 
 /// An all-to-all in which `exchange` fills the second blocks from the first ones of all ranks, each `block` octets long; the rank's own is

@@ -2,14 +2,14 @@
 //!
 //! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of one call is awaited in that call, so the
 //! next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
-use crate::call::{RankBlocks, CollectiveCall, SendBlocks};
-use crate::data::MpiElements;
+use crate::call::{CollectiveCall, RankBlocks, SendBlocks};
+use crate::call_comm::CallComm;
+use crate::elements::MpiElements;
 use crate::mpi::mpi;
+use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, room};
+use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
-use crate::result::{MpiErrorCode, MpiResult};
-use crate::twin::PrivateComm;
-use crate::within::CallComm;
 use runtime::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
@@ -61,7 +61,14 @@ pub(crate) unsafe fn allgather(call: &CollectiveCall, twin: &PrivateComm, parts:
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn passed_on(call: &CollectiveCall, within: &CallComm, twin: &PrivateComm, parts: &[RankPart], at_once: usize, block: usize) -> MpiResult<()> {
+pub(crate) unsafe fn passed_on(
+    call: &CollectiveCall,
+    within: &CallComm,
+    twin: &PrivateComm,
+    parts: &[RankPart],
+    at_once: usize,
+    block: usize,
+) -> MpiResult<()> {
     let window = ExchangeWindow { receives: usize::MAX, sends: at_once };
     // SAFETY: passed on to the caller.
     unsafe {
@@ -231,7 +238,8 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
 
     fn expect(&mut self, token: SyncToken) -> MpiResult<()> {
         // SAFETY: no buffer.
-        self.requests.add(unsafe { self.twin.receive(MpiElements::nothing(), token.peer as c_int, tag(token)) }?, TransferCompletion::Taken(token));
+        self.requests
+            .add(unsafe { self.twin.receive(MpiElements::nothing(), token.peer as c_int, tag(token)) }?, TransferCompletion::Taken(token));
         Ok(())
     }
 

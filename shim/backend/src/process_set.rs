@@ -1,22 +1,22 @@
 //! What this process knows as a member of a process set: the members of a communicator, of its duplicates, and of others that have the
 //! same members in the same order. They follow an epoch together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
-use crate::meeting::{self, MemberFacts};
+use crate::call_comm::CallComm;
+use crate::member_check::{self, MemberFacts};
+use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
+use crate::mpi_result::{MpiResult, check};
+use crate::private_comm::PrivateComm;
 use crate::registry::WorldRanks;
-use crate::result::{MpiResult, check};
 use crate::root_rank::RootRank;
-use crate::twin::PrivateComm;
-use crate::wires::{self, MeshState};
-use crate::within::CallComm;
 use crate::{point_to_point, registry};
 use directory::epoch::LeanEpoch;
-use runtime::pace::AgreementPace;
+use runtime::agreement_pace::AgreementPace;
+use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
-use runtime::word::RootDirective;
-use runtime::{say, watch};
-use selection::table::{DataCarrier, Collective, Mpi, Way};
+use runtime::{stderr, watchdog};
+use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +107,7 @@ pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>
     let patience = settings::patience(|name| std::env::var(name).ok());
     let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) { patience.min(ONCE_BITTEN) } else { patience };
     let size = within.size;
-    watch::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
+    watchdog::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective; is heddle loaded on each of them?"));
     let members = registry::members(within)?;
     // Threads that call at once have no common order, in which a process set could agree on anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
@@ -118,7 +118,7 @@ pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>
         hosts: hosts.is_some(),
         unused: members.as_ref().map_or(0, |members| registry::unused_number(members, within.rank)),
     };
-    let Some(common) = meeting::compare_members(within, patience, known)? else {
+    let Some(common) = member_check::compare_members(within, patience, known)? else {
         if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
             not_everybody(within, patience);
         }
@@ -164,7 +164,7 @@ fn text(name: &[u8]) -> String {
 /// Two ranks say it, in case rank 0 is the one without the runtime.
 fn not_everybody(within: &CallComm, patience: Duration) {
     if within.rank < 2 {
-        say::write_line_once(&format!(
+        stderr::write_line_once(&format!(
             "communicator of {} ranks: not all came to a collective within {} s (HEDDLE_PATIENCE); one is late, or heddle is loaded \
              on some of them only, or HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines run on it. Load heddle on all ranks or on none: where some lack it, \
              non-blocking collectives of the program may fail",
@@ -199,7 +199,7 @@ impl ProcessSet {
         }
         let amount = if amount.differs { self.mean(within, amount)? } else { amount };
         let way = self.way(call, within, amount)?;
-        watch::begin_wait(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
+        watchdog::begin_wait(|| format!("{}: {} of {} B a block, the library's routine", self.me(), call.collective, amount.block));
         let followed = &self.followed;
         let why = || followed.why(call.collective, amount.block, way);
         let timer = self.root.as_mut().map(|root| root.begin(call.collective, way, amount.block, why));
@@ -246,8 +246,8 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
-                (Way::Ring { .. }, Some(mesh), _) => wires::allgather(call, within, mesh, follow.parts(way), block)?,
-                (_, Some(mesh), _) => wires::alltoall(call, within, mesh, follow.parts(way), block)?,
+                (Way::Ring { .. }, Some(mesh), _) => mesh_state::allgather(call, within, mesh, follow.parts(way), block)?,
+                (_, Some(mesh), _) => mesh_state::alltoall(call, within, mesh, follow.parts(way), block)?,
                 (_, None, PrivateCommState::Over(twin)) => twin.quietly(|| by_messages(call, within, way, twin, follow, block))?,
                 (_, None, _) => return Ok(call.native()),
             }
@@ -265,7 +265,7 @@ impl ProcessSet {
         let FollowState::Planned(follow) = &self.followed else { return Ok(Way::Native) };
         let mut way = follow.way(call.collective, block, self.row.count(call.collective, block));
         if way.carrier() == Some(DataCarrier::Tcp) {
-            watch::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
+            watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
             let equal = matches!(call.collective, Collective::Alltoall | Collective::Allgather);
             let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
             if connects && self.wires.ensure_connected(within, follow)? {
@@ -278,7 +278,7 @@ impl ProcessSet {
 
     /// Rank 0 tells what it has heard of the shared directory. Collective.
     fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
-        watch::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
+        watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
         let mut header = [0u8; 8];
         let mut body = Vec::new();
         if let Some(root) = &mut self.root {
@@ -322,7 +322,7 @@ impl ProcessSet {
         let FollowState::Unplanned(prospect) = &self.followed else { return Ok(()) };
         let planned = catch_unwind(AssertUnwindSafe(|| prospect.plan(&self.hosts, self.rank).map_err(|e| e.to_string())))
             .unwrap_or_else(|_| Err("planning for this communicator failed; please report this".into()));
-        watch::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
+        watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
         let own = planned.as_ref().map_or(0, FollowedEpoch::digest).to_le_bytes();
         let same = within.gather_all(&own)?.chunks(own.len()).all(|digest| digest == own);
         match planned {
@@ -365,7 +365,14 @@ impl ProcessSet {
 
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn by_messages(call: &CollectiveCall, within: &CallComm, way: Way, twin: &PrivateComm, follow: &FollowedEpoch, block: usize) -> MpiResult<()> {
+unsafe fn by_messages(
+    call: &CollectiveCall,
+    within: &CallComm,
+    way: Way,
+    twin: &PrivateComm,
+    follow: &FollowedEpoch,
+    block: usize,
+) -> MpiResult<()> {
     let parts = follow.parts(way);
     // SAFETY: passed on to the caller.
     unsafe {
@@ -413,7 +420,7 @@ impl PrivateCommState {
             let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? { PrivateComm::of(within).ok() } else { None };
             let everywhere = within.holds_on_all_ranks(twin.is_some())?;
             if !everywhere {
-                say::write_line_once("the MPI library has no communicator left for heddle; its own routines run");
+                stderr::write_line_once("the MPI library has no communicator left for heddle; its own routines run");
             }
             // Where a rank has none, those of the others stay as they are: to give one back takes all its members.
             *self = twin.filter(|_| everywhere).map_or(PrivateCommState::Refused, PrivateCommState::Over);

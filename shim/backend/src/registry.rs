@@ -1,11 +1,11 @@
 //! Process sets that live: a program that makes the same communicator again and again finds what it had before, and the hosts of
 //! processes are asked for once.
 use crate::abi::MPI_Group;
+use crate::call_comm::CallComm;
+use crate::error_handlers::quietly;
 use crate::mpi::mpi;
+use crate::mpi_result::{MpiResult, check};
 use crate::process_set::{self, ProcessSet};
-use crate::quiet::quietly;
-use crate::result::{MpiResult, check};
-use crate::within::CallComm;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Messages under way on the runtime's own communicators.
 use crate::abi::{MPI_Request, MPI_Status};
 use crate::mpi::{SUCCESS, mpi};
-use crate::result::{MpiErrorCode, MpiResult};
+use crate::mpi_result::{MpiErrorCode, MpiResult};
 use std::ffi::c_int;
 
 /// Requests under way, each with what it means to the caller.

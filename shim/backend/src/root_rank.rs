@@ -6,17 +6,17 @@ use crate::registry::WorldRanks;
 use crate::shared_recorder::SharedRecorder;
 use directory::epoch::LeanEpoch;
 use inventory::Bytes;
-use runtime::decided::LastDecisions;
+use runtime::agreement_pace::{self, AgreementCost};
+use runtime::communicator_work;
+use runtime::directive::RootDirective;
 use runtime::helper::client::{self, EpochNews, SharedDirectory};
-use runtime::pace::{self, AgreementCost};
+use runtime::last_decisions::LastDecisions;
 use runtime::plan::FollowedEpoch;
-use runtime::record::{self, JobRecorder, CallTimer};
-use runtime::say;
+use runtime::process_set_view::ProcessSetView;
+use runtime::record::{self, CallTimer, JobRecorder};
 use runtime::settings::{ForcedWays, RuntimeSettings};
-use runtime::view::ProcessSetView;
-use runtime::word::RootDirective;
-use runtime::worth;
-use selection::table::{Collective, Way};
+use runtime::stderr;
+use selection::decision_table::{Collective, Way};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -57,7 +57,7 @@ fn settings() -> RuntimeSettings {
     let read = || {
         let (settings, problem) = RuntimeSettings::read(|name| std::env::var(name).ok());
         if let Some(problem) = problem {
-            say::write_line_once(&problem);
+            stderr::write_line_once(&problem);
         }
         settings
     };
@@ -91,7 +91,7 @@ static RUNNING: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
 fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
     for complaint in client::lock(directory).complaints() {
         if verbose > 0 || (complaint.concerns_epochs && is_first_of_the_job()) {
-            say::write_line_once(&complaint.text);
+            stderr::write_line_once(&complaint.text);
         }
     }
 }
@@ -109,7 +109,7 @@ impl RootRank {
         let directory = directory(&settings);
         if let Some(directory) = &directory {
             let is_first = RUNNING.set(Arc::clone(directory)).is_ok();
-            if is_first && worth::from_the_first_call() {
+            if is_first && communicator_work::from_the_first_call() {
                 client::lock(directory).wait_for_news(FIRST_CALL_WAITS);
             }
         }
@@ -139,8 +139,8 @@ impl RootRank {
     /// Rank 0's word for an agreement after `work`, and how much work until the next one.
     pub(crate) fn next_directive(&mut self, work: u64) -> (RootDirective, u32) {
         self.began = Instant::now();
-        let next = pace::next(work, self.began - self.agreed, self.cost.usual());
-        let due = self.looked.is_none_or(|at| self.began - at >= pace::INTERVAL / 2);
+        let next = agreement_pace::next(work, self.began - self.agreed, self.cost.usual());
+        let due = self.looked.is_none_or(|at| self.began - at >= agreement_pace::INTERVAL / 2);
         let word = if due { self.look() } else { RootDirective::Keep };
         (word, next)
     }
@@ -171,7 +171,7 @@ impl RootRank {
     fn unusable(&mut self, problem: String) -> RootDirective {
         match &self.view {
             Some(view) => {
-                say::write_line_once(&format!("{problem}; epoch {} stays", view.epoch));
+                stderr::write_line_once(&format!("{problem}; epoch {} stays", view.epoch));
                 RootDirective::Keep
             }
             None if self.aside.as_ref() == Some(&problem) => RootDirective::Keep,
@@ -206,7 +206,7 @@ impl RootRank {
         let Some(view) = &self.view else { return };
         if self.settings.verbose > 0 {
             let forced = if self.settings.force == ForcedWays::default() { "" } else { ", way forced by HEDDLE_FORCE or HEDDLE_TURNS" };
-            say::write_line(&format!("follows {}{forced}", view.summary()));
+            stderr::write_line(&format!("follows {}{forced}", view.summary()));
         }
         self.aside = None;
         self.recorder.lock().follows(view.epoch, None, |collective, block| view.bound_seconds(collective, block));
@@ -215,14 +215,14 @@ impl RootRank {
     /// The members have planned.
     pub(crate) fn planned(&mut self, follow: &FollowedEpoch) {
         if self.settings.verbose > 0 {
-            say::write_line(&format!("planned {}", follow.summary));
+            stderr::write_line(&format!("planned {}", follow.summary));
         }
     }
 
     /// `problem`: what an operator should hear, if anything.
     pub(crate) fn stand_aside(&mut self, problem: String) {
         if !problem.is_empty() {
-            say::write_line_once(&format!("{problem}; the MPI library's own routines run"));
+            stderr::write_line_once(&format!("{problem}; the MPI library's own routines run"));
         }
         self.view = None;
         self.recorder.lock().follows(0, Some(problem.clone()).filter(|problem| !problem.is_empty()), |_, _| 0.0);
@@ -232,7 +232,7 @@ impl RootRank {
     pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, why: impl FnOnce() -> String) -> CallTimer {
         let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
         if self.settings.verbose > 1 && epoch > 0 && self.decided.record_decision(collective, block, way, epoch) {
-            say::write_line(&format!("{collective} of {block} B a block: {way}, {}, epoch {epoch}", why()));
+            stderr::write_line(&format!("{collective} of {block} B a block: {way}, {}, epoch {epoch}", why()));
         }
         let view = &self.view;
         let bound = |collective, block: Bytes| view.as_ref().map_or(0.0, |view| view.bound_seconds(collective, block));
@@ -246,9 +246,9 @@ impl RootRank {
     pub(crate) fn finish(&mut self) {
         if self.settings.verbose > 0 {
             for line in self.recorder.lock().lines() {
-                say::write_line(&line);
+                stderr::write_line(&line);
             }
-            say::write_line(&self.cost_of_agreeing());
+            stderr::write_line(&self.cost_of_agreeing());
         }
     }
 

@@ -1,15 +1,15 @@
 //! Times MPI_Alltoall and MPI_Allgather across the ranks it runs on, and checks every byte if asked.
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime preloaded or without.
+mod library_routines;
 mod machine;
-mod own;
 
 use clap::{Parser, ValueEnum};
+use library_routines::LibraryRoutines;
 use machine::MachineCounters;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
-use own::LibraryRoutines;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -130,7 +130,8 @@ fn main() -> ExitCode {
         watch(&world, &args, &wanted);
     } else {
         for &(collective, block) in &wanted {
-            let mut bench = CollectiveBench { own, row: row(collective, block), ..CollectiveBench::new(&world, collective, block, args.check) };
+            let mut bench =
+                CollectiveBench { own, row: row(collective, block), ..CollectiveBench::new(&world, collective, block, args.check) };
             match args.iterations {
                 Some(n) => bench.rows(n),
                 None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
@@ -213,7 +214,18 @@ impl<'a> CollectiveBench<'a> {
         let (block, ranks) = (block as usize, world.size() as usize);
         let blocks = if collective == BenchCollective::Alltoall { ranks } else { 1 };
         let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
-        CollectiveBench { world, collective, block, check, own: None, row: 1, send, receive, took: Vec::new(), machine: MachineCounters::now() }
+        CollectiveBench {
+            world,
+            collective,
+            block,
+            check,
+            own: None,
+            row: 1,
+            send,
+            receive,
+            took: Vec::new(),
+            machine: MachineCounters::now(),
+        }
     }
 
     fn run(&mut self, time: Duration, at_least: u64) {

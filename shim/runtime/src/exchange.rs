@@ -2,7 +2,7 @@
 //!
 //! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have come, and receives ahead. What a piece is on
 //! the wire, and where its octets lie, the carrier knows.
-use crate::watch;
+use crate::watchdog;
 use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
 use std::fmt;
@@ -115,7 +115,7 @@ pub fn carry_out<C: TransferCarrier>(
     exchange.send_on()?;
     let mut events = Vec::new();
     while !exchange.is_over() {
-        watch::begin_wait(|| exchange.waits_for(call));
+        watchdog::begin_wait(|| exchange.waits_for(call));
         exchange.carrier.wait(&mut events)?;
         for event in events.drain(..) {
             exchange.happened(event)?;
@@ -265,6 +265,6 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
         awaited.extend(tokens);
         let receive = missing.and_then(|(transfer, _)| part.receives.get(transfer));
         awaited.extend(receive.map(|receive| (receive.phase, format!("the block of rank {}", receive.peer))));
-        watch::describe_wait(&call, &awaited, part.phases)
+        watchdog::describe_wait(&call, &awaited, part.phases)
     }
 }

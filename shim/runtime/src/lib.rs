@@ -22,18 +22,18 @@
 //! | [`watch`] | the watchdog: what a rank waits for |
 //! | `signals` | threads that take no signals |
 //! | [`say`] | the few lines it writes to standard error |
+pub mod agreement_pace;
 mod clusters;
-pub mod decided;
+pub mod communicator_work;
+pub mod directive;
 pub mod exchange;
 pub mod helper;
-pub mod pace;
+pub mod last_decisions;
 pub mod plan;
+pub mod process_set_view;
 pub mod record;
-pub mod say;
 pub mod settings;
 mod signals;
+pub mod stderr;
 pub mod tcp;
-pub mod view;
-pub mod watch;
-pub mod word;
-pub mod worth;
+pub mod watchdog;

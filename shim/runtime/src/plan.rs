@@ -3,18 +3,18 @@
 //! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it. They plan when a call first
 //! may go another way than the library's: a [`Prospect`] tells that from the decision table alone.
 use crate::clusters;
+use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
-use crate::view::{FollowError, ProcessSetView};
 use directory::epoch::LeanEpoch;
 use inventory::Bytes;
 use schedules::alltoall::AlltoallAlgorithm;
-use schedules::sync::SyncKind;
-use schedules::sync::scheme::SyncScheme;
+use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify;
 use schedules::{allgather, alltoall, bundled, lg};
-use selection::table::{DataCarrier, Collective, DecisionGrounds, Mpi, DecisionTable, Way};
+use selection::decision_table::{Collective, DataCarrier, DecisionGrounds, DecisionTable, Mpi, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more octets, the call goes another way.
@@ -88,7 +88,13 @@ pub struct FollowedEpoch {
 }
 
 impl FollowedEpoch {
-    fn plan(lean: &LeanEpoch, mut table: DecisionTable, force: &ForcedWays, hosts: &[String], rank: u32) -> Result<FollowedEpoch, FollowError> {
+    fn plan(
+        lean: &LeanEpoch,
+        mut table: DecisionTable,
+        force: &ForcedWays,
+        hosts: &[String],
+        rank: u32,
+    ) -> Result<FollowedEpoch, FollowError> {
         let view = ProcessSetView::of(lean, hosts)?;
         let ProcessSetView { epoch, hosts, leaves, host_of, .. } = &view;
         let epoch = *epoch;
@@ -216,7 +222,7 @@ fn schemes(table: &DecisionTable, force: &ForcedWays) -> Vec<SyncScheme> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::MOST_RANKS;
+    use crate::process_set_view::MOST_RANKS;
     use inventory::TopologyFile;
 
     const PAIR: &str =

@@ -7,7 +7,7 @@ use crate::helper::client::{self, SharedDirectory};
 use directory::job_record::{CallTotal, JobRecord};
 use directory::layout::record_file;
 use inventory::{Bytes, Millis};
-use selection::table::{Collective, Mpi, Way};
+use selection::decision_table::{Collective, Mpi, Way};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word. Before there is a word, and for what a
 //! rank does alone, each reads its own: when a communicator is looked at ([`crate::worth`]), and how long others are waited for.
 use inventory::Bytes;
-use schedules::sync::SyncKind;
-use selection::table::{DataCarrier, Collective, UnknownWay, Way};
+use schedules::synchronization::SyncKind;
+use selection::decision_table::{Collective, DataCarrier, UnknownWay, Way};
 use selection::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

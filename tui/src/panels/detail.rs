@@ -1,9 +1,9 @@
 //! The building blocks of the detail pane: facts with a label, and what links and nodes have in common.
 use super::PanelView;
-use crate::figures;
+use crate::format;
 use crate::table::gauge;
 use inventory::BitsPerSec;
-use inventory::topology::{LinkGrade, Link, LinkState};
+use inventory::topology::{Link, LinkGrade, LinkState};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -65,8 +65,7 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     let mut lines = vec![fact(view, "link", ends(link)), fact(view, "state", format!("{}, {}bit/s, {grade}", state(link), link.rate_bps))];
     if let Some(load) = view.snapshot.loads.get(index) {
         if load.aapc_load > 0 {
-            let forced =
-                format!("load {} / capacity {} = {}", load.aapc_load, load.capacity, figures::count(load.phases as usize, "phase"));
+            let forced = format!("load {} / capacity {} = {}", load.aapc_load, load.capacity, format::count(load.phases as usize, "phase"));
             let (mark, style) = if load.bottleneck { ("  ◀ bottleneck", view.palette.bad) } else { ("", view.palette.text) };
             lines.push(styled(view, "all-to-all", forced + mark, style));
         }
@@ -83,7 +82,7 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
 
 fn traffic(view: &PanelView<'_>, from: &str, to: &str, measured: Option<BitsPerSec>, rate: BitsPerSec) -> Line<'static> {
     let mut line = Line::from(Span::styled(format!("{:<LABEL$}", "measured"), view.palette.dim));
-    line.extend(gauge(figures::share(measured, rate), 17, view.palette).spans);
+    line.extend(gauge(format::share(measured, rate), 17, view.palette).spans);
     let figure = measured.map_or_else(String::new, |m| format!("  {m}bit/s"));
     line.extend([Span::raw(figure), Span::styled(format!("  {from} → {to}"), view.palette.dim)]);
     line

@@ -1,7 +1,7 @@
 //! Published versions: why each came, what it plans, how long every stage took.
 use super::{Panel, PanelView, detail};
-use crate::figures;
-use crate::table::{RowKey, TableRow, PanelTable, left, right};
+use crate::format;
+use crate::table::{PanelTable, RowKey, TableRow, left, right};
 use api::{EpochInfo, StageTimes};
 use ratatui::text::{Line, Span};
 use std::time::Duration;
@@ -41,15 +41,15 @@ impl Panel for EpochsPanel {
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         let Some(epoch) = view.snapshot.epochs.iter().find(|e| *key == RowKey::Epoch(e.number)) else { return Vec::new() };
         let mut lines =
-            vec![detail::heading(view, &format!("epoch {}", epoch.number), format!("published {}", figures::instant(epoch.at, view.zone)))];
+            vec![detail::heading(view, &format!("epoch {}", epoch.number), format!("published {}", format::instant(epoch.at, view.zone)))];
         lines.push(detail::fact(
             view,
             "plan",
             format!(
                 "{}{} for {}, bottleneck {}",
                 if epoch.bound_only { "at least " } else { "" },
-                figures::count(epoch.phases as usize, "phase"),
-                figures::count(epoch.hosts as usize, "host"),
+                format::count(epoch.phases as usize, "phase"),
+                format::count(epoch.hosts as usize, "host"),
                 edge(epoch)
             ),
         ));
@@ -64,11 +64,11 @@ fn row(view: &PanelView<'_>, epoch: &EpochInfo, wide: bool) -> TableRow {
     let number = if current { view.palette.accent } else { view.palette.text };
     let mut cells = vec![
         Line::styled(epoch.number.to_string(), number),
-        Line::styled(figures::clock(epoch.at, view.zone), view.palette.dim),
+        Line::styled(format::clock(epoch.at, view.zone), view.palette.dim),
         Line::styled(epoch.phases.to_string(), view.palette.strong),
     ];
     if wide {
-        let took = |span: Option<Duration>| Line::raw(span.map_or_else(|| "–".into(), figures::span));
+        let took = |span: Option<Duration>| Line::raw(span.map_or_else(|| "–".into(), format::span));
         cells.extend([Line::raw(edge(epoch)), took(epoch.stages.published), took(epoch.stages.taken_up)]);
     }
     let more = if epoch.changes.len() > 1 { format!(" (+{})", epoch.changes.len() - 1) } else { String::new() };
@@ -95,7 +95,7 @@ fn stages(view: &PanelView<'_>, stages: &StageTimes) -> Vec<Line<'static>> {
     all.sort_by_key(|(_, end)| end.unwrap_or(Duration::MAX));
     let width = usize::from(view.width).saturating_sub(34).clamp(8, 40);
     let total = all.iter().filter_map(|s| s.1).max().unwrap_or_default().max(Duration::from_millis(1));
-    let mut lines = vec![detail::fact(view, "seen", figures::instant(stages.seen, view.zone))];
+    let mut lines = vec![detail::fact(view, "seen", format::instant(stages.seen, view.zone))];
     let mut begin = Duration::ZERO;
     for (name, end) in all {
         let Some(end) = end else {
@@ -105,9 +105,9 @@ fn stages(view: &PanelView<'_>, stages: &StageTimes) -> Vec<Line<'static>> {
         let cell = |span: Duration| (span.div_duration_f64(total) * width as f64) as usize;
         let indent = cell(begin.min(end)).min(width - 1);
         let length = (cell(end) - indent).max(1);
-        let mut line = detail::fact(view, name, format!("{:>8}", figures::span(end)));
+        let mut line = detail::fact(view, name, format!("{:>8}", format::span(end)));
         line.push_span(Span::styled(
-            format!("  +{:<8}  {}", figures::span(end.saturating_sub(begin)), " ".repeat(indent)),
+            format!("  +{:<8}  {}", format::span(end.saturating_sub(begin)), " ".repeat(indent)),
             view.palette.dim,
         ));
         line.push_span(Span::styled("━".repeat(length), view.palette.bar));

@@ -1,8 +1,8 @@
 //! What happened, newest first, below what still needs a look.
 use super::{Panel, PanelView, detail};
-use crate::figures;
-use crate::table::{RowKey, TableRow, PanelTable, left};
-use api::{EventLine, EventLevel};
+use crate::format;
+use crate::table::{PanelTable, RowKey, TableRow, left};
+use api::{EventLevel, EventLine};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
@@ -37,7 +37,7 @@ impl Panel for EventsPanel {
         });
         let events = events.into_iter().map(|e| {
             let (word, style) = level(view, e.level);
-            let time = figures::clock(e.at, view.zone);
+            let time = format::clock(e.at, view.zone);
             let words = format!("{time} {word} {}", e.text);
             let cells = vec![Line::styled(time, p.dim), Line::styled(word, style), Line::raw(e.text.clone())];
             TableRow::new(RowKey::Event(e.at, e.text.clone()), words, cells)
@@ -52,8 +52,8 @@ impl Panel for EventsPanel {
                 let Some(change) = &view.snapshot.pending else { return Vec::new() };
                 let what = format!(
                     "seen {}, believed when it holds still until {}",
-                    figures::clock(change.since, view.zone),
-                    figures::clock(change.due, view.zone)
+                    format::clock(change.since, view.zone),
+                    format::clock(change.due, view.zone)
                 );
                 vec![detail::heading(view, "◔ pending", what), Line::raw(text.clone())]
             }
@@ -61,7 +61,7 @@ impl Panel for EventsPanel {
                 let event = view.snapshot.events.iter().find(|e| e.at == *at && e.text == *text);
                 let Some(event) = event else { return Vec::new() };
                 let (word, _) = level(view, event.level);
-                vec![detail::heading(view, word, figures::instant(*at, view.zone)), Line::raw(text.clone())]
+                vec![detail::heading(view, word, format::instant(*at, view.zone)), Line::raw(text.clone())]
             }
             _ => Vec::new(),
         }

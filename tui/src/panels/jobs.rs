@@ -1,7 +1,7 @@
 //! Jobs, and how fast the selected one's collectives run against the bound.
 use super::{Panel, PanelView, detail};
-use crate::table::{RowKey, TableRow, PanelTable, left, right};
-use crate::{chart, figures};
+use crate::table::{PanelTable, RowKey, TableRow, left, right};
+use crate::{chart, format};
 use api::{JobPoint, JobStatus};
 use directory::job_record::CallTotal;
 use ratatui::buffer::Buffer;
@@ -44,21 +44,21 @@ impl Panel for JobsPanel {
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         let Some(job) = view.snapshot.jobs.iter().find(|j| *key == RowKey::Job(j.record.id.clone())) else { return Vec::new() };
         let r = &job.record;
-        let state = if job.running { "running".into() } else { format!("ended {} ago", figures::age(view.clock.since(r.updated))) };
+        let state = if job.running { "running".into() } else { format!("ended {} ago", format::age(view.clock.since(r.updated))) };
         let mut lines = vec![detail::heading(view, &r.program, format!("{} of {}, {state}", r.mpi, r.user))];
         if let Some(why) = &r.aside {
             lines.push(detail::styled(view, "▲ aside", why, view.palette.warn));
         }
         let epoch = match r.epoch {
             0 => "follows none".into(),
-            n => format!("{n}, since {}", figures::clock(r.epoch_since, view.zone)),
+            n => format!("{n}, since {}", format::clock(r.epoch_since, view.zone)),
         };
         lines.push(detail::fact(view, "epoch", epoch));
-        lines.push(detail::fact(view, "ranks", format!("{} on {}", r.ranks, figures::count(r.hosts.len(), "host"))));
+        lines.push(detail::fact(view, "ranks", format!("{} on {}", r.ranks, format::count(r.hosts.len(), "host"))));
         lines.push(detail::fact(
             view,
             "running",
-            format!("{}, since {}", figures::span(r.updated.since(r.started)), figures::clock(r.started, view.zone)),
+            format!("{}, since {}", format::span(r.updated.since(r.started)), format::clock(r.started, view.zone)),
         ));
         lines.extend(calls(view, &r.calls));
         lines.push(detail::fact(view, "hosts", r.hosts.join(" ")));
@@ -92,13 +92,13 @@ fn row(view: &PanelView<'_>, job: &JobStatus, wide: bool) -> TableRow {
         cells.extend([
             Line::raw(r.hosts.len().to_string()),
             Line::raw(r.mpi.to_string()),
-            Line::raw(main.map_or_else(String::new, |c| figures::size(c.block))),
+            Line::raw(main.map_or_else(String::new, |c| format::size(c.block))),
         ]);
     }
     let last = job.history.last().filter(|_| job.running);
     let epoch = if r.epoch == 0 { "–".into() } else { r.epoch.to_string() };
-    let speed = last.map_or_else(|| "–".into(), |l: &JobPoint| figures::throughput(l.bytes_per_sec));
-    let share = last.and_then(|l| l.share).map_or_else(|| "–".into(), figures::percent);
+    let speed = last.map_or_else(|| "–".into(), |l: &JobPoint| format::throughput(l.bytes_per_sec));
+    let share = last.and_then(|l| l.share).map_or_else(|| "–".into(), format::percent);
     cells.extend([way, Line::raw(epoch), Line::styled(speed, p.strong), Line::raw(share)]);
     let words = format!("{} {} {} {} {}", r.program, r.user, r.mpi, r.id, r.hosts.join(" "));
     TableRow::new(RowKey::Job(r.id.clone()), words, cells)
@@ -121,9 +121,9 @@ fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
     let title = format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", "COLLECTIVE", "WAY", "BLOCK", "CALLS", "MEAN", "BOUND");
     let mut lines = vec![Line::styled(title, view.palette.dim)];
     lines.extend(calls.iter().map(|c| {
-        let mean = if c.calls > 0 { figures::seconds(c.seconds / c.calls as f64) } else { "–".into() };
-        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 { figures::percent(c.bound_seconds / c.seconds) } else { "–".into() };
-        Line::raw(format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", c.collective, c.way, figures::size(c.block), c.calls, mean, share))
+        let mean = if c.calls > 0 { format::seconds(c.seconds / c.calls as f64) } else { "–".into() };
+        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 { format::percent(c.bound_seconds / c.seconds) } else { "–".into() };
+        Line::raw(format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", c.collective, c.way, format::size(c.block), c.calls, mean, share))
     }));
     lines
 }

@@ -1,7 +1,7 @@
 //! Links by the phases each alone forces: the first ones bound every all-to-all.
 use super::{Panel, PanelView, detail, find_link, link_key};
-use crate::figures;
-use crate::table::{RowKey, TableRow, PanelTable, gauge, left, right};
+use crate::format;
+use crate::table::{PanelTable, RowKey, TableRow, gauge, left, right};
 use inventory::topology::{Link, LinkState};
 use ratatui::text::{Line, Span};
 
@@ -42,7 +42,7 @@ fn order(view: &PanelView<'_>) -> Vec<usize> {
     let links = &view.snapshot.topology.links;
     let phases = |i: usize| view.snapshot.loads.get(i).map_or(0, |l| l.phases);
     let busy = |i: usize| {
-        let share = |m| figures::share(m, links[i].rate_bps).unwrap_or(0.0);
+        let share = |m| format::share(m, links[i].rate_bps).unwrap_or(0.0);
         view.snapshot.loads.get(i).map_or(0.0, |l| share(l.a_to_b).max(share(l.b_to_a)))
     };
     let mut order: Vec<usize> = (0..links.len()).collect();
@@ -69,7 +69,7 @@ fn row(view: &PanelView<'_>, index: usize, wide: bool, bar: usize) -> TableRow {
         cells.extend([Line::raw(capacity), Line::raw(link.rate_bps.to_string())]);
     }
     let measured = load.map_or([None, None], |l| [l.a_to_b, l.b_to_a]);
-    cells.extend(measured.map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
+    cells.extend(measured.map(|m| gauge(format::share(m, link.rate_bps), bar, p)));
     let words = format!("{} {} {} {} {}", link.a, link.a_port, link.b, link.b_port, cells[0]);
     TableRow::new(link_key(link), words, cells)
 }

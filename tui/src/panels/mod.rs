@@ -6,7 +6,7 @@ mod jobs;
 mod links;
 mod topology;
 
-use crate::table::{RowKey, PanelTable};
+use crate::table::{PanelTable, RowKey};
 use crate::theme::Palette;
 use api::Snapshot;
 use inventory::Millis;
@@ -52,7 +52,8 @@ pub(crate) trait Panel: Sync {
 }
 
 /// The panels in the order of their number keys.
-pub(crate) const PANELS: [&dyn Panel; 5] = [&topology::TopologyPanel, &links::LinksPanel, &jobs::JobsPanel, &epochs::EpochsPanel, &events::EventsPanel];
+pub(crate) const PANELS: [&dyn Panel; 5] =
+    [&topology::TopologyPanel, &links::LinksPanel, &jobs::JobsPanel, &epochs::EpochsPanel, &events::EventsPanel];
 
 /// A link's place in the topology; its ends and ports name it.
 pub(crate) fn find_link(view: &PanelView<'_>, key: &RowKey) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! The topology as a tree: root bridge first, each line with the link to what it hangs on.
 use super::{Panel, PanelView, detail, find_link, link_key};
-use crate::figures;
-use crate::table::{RowIndent, RowKey, TableRow, PanelTable, gauge, left, right};
+use crate::format;
+use crate::table::{PanelTable, RowIndent, RowKey, TableRow, gauge, left, right};
 use crate::tree::{TreeBranch, ports, walk};
 use api::{AgentStatus, PathStatus};
 use inventory::BitsPerSec;
@@ -65,7 +65,7 @@ fn order(view: &PanelView<'_>, a: usize, b: usize) -> Ordering {
 /// The larger share of a link's two directions.
 fn busy(view: &PanelView<'_>, link: usize) -> f64 {
     let (Some(load), Some(l)) = (view.snapshot.loads.get(link), view.snapshot.topology.links.get(link)) else { return 0.0 };
-    let share = |m| figures::share(m, l.rate_bps).unwrap_or(0.0);
+    let share = |m| format::share(m, l.rate_bps).unwrap_or(0.0);
     share(load.a_to_b).max(share(load.b_to_a))
 }
 
@@ -97,7 +97,7 @@ fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
         let (down, up) = load.map_or((None, None), |l| {
             if link.a == branch.parent.unwrap_or_default() { (l.a_to_b, l.b_to_a) } else { (l.b_to_a, l.a_to_b) }
         });
-        cells.extend([down, up].map(|m| gauge(figures::share(m, link.rate_bps), bar, p)));
+        cells.extend([down, up].map(|m| gauge(format::share(m, link.rate_bps), bar, p)));
     } else {
         let root = view.snapshot.topology.is_root_bridge(branch.name);
         let word = match (stale(view, branch), root) {
@@ -168,14 +168,14 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }
     if let Some(switch) = view.snapshot.switches.iter().find(|s| s.name == name) {
-        let seen = switch.seen.map_or_else(|| "never".into(), |at| format!("{} ago", figures::age(view.clock.since(at))));
+        let seen = switch.seen.map_or_else(|| "never".into(), |at| format!("{} ago", format::age(view.clock.since(at))));
         lines.push(detail::fact(view, "answered", format!("{seen}, at {}", switch.address)));
         if let Some(changes) = switch.top_changes {
-            lines.push(detail::fact(view, "STP", figures::count(changes as usize, "topology change")));
+            lines.push(detail::fact(view, "STP", format::count(changes as usize, "topology change")));
         }
         let hosts =
             topology.links.iter().filter(|l| l.a == name && topology.nodes.iter().any(|n| n.name == l.b && n.kind == NodeKind::Host));
-        lines.push(detail::fact(view, "carries", figures::count(hosts.count(), "host")));
+        lines.push(detail::fact(view, "carries", format::count(hosts.count(), "host")));
     }
     if let Some(agent) = view.snapshot.agents.iter().find(|a| a.host == name) {
         lines.extend(agent_lines(view, agent));
@@ -193,7 +193,7 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
 
 /// How a host's agent does, and the ways it knows to others: two lines.
 fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
-    let age = agent.seen.map_or_else(|| "never".to_owned(), |at| format!("{} ago", figures::age(view.clock.since(at))));
+    let age = agent.seen.map_or_else(|| "never".to_owned(), |at| format!("{} ago", format::age(view.clock.since(at))));
     let rate = |r: Option<BitsPerSec>| r.map_or_else(|| "–".to_owned(), |r| format!("{r}bit/s"));
     let mut lines = vec![match &agent.problem {
         Some(problem) => detail::styled(view, "agent", format!("silent, last reported {age}: {problem}"), view.palette.warn),
@@ -207,7 +207,7 @@ fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> 
 }
 
 fn way(way: &PathStatus) -> String {
-    let over = if way.hops > 0 { format!(" over {}", figures::count(way.hops as usize, "router")) } else { String::new() };
+    let over = if way.hops > 0 { format!(" over {}", format::count(way.hops as usize, "router")) } else { String::new() };
     match way.min_us {
         Some(us) => format!("{} {}.{:02} ms{over}", way.to, us / 1000, us % 1000 / 10),
         None if way.reached => format!("{}{over}", way.to),

@@ -3,15 +3,16 @@
 //! Jobs come first. All probes together keep [`SPACING`], at most [`AT_ONCE`] are on their way, and a host is probed again
 //! only after [`AGAIN`]; a host whose address is new is probed at once. With 16 hosts to probe, as many as a controller names, that
 //! is 128 probes in 7 s every five minutes; the agent as a whole took 0.2 % of a core with a report every 2 s.
+pub mod icmp;
 mod socket;
 mod trace;
-pub mod wire;
 
 use super::packets::PacketSocketError;
 use futures_util::future::Either;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use inventory::host_report::{ProbedPath, ProbeTarget};
-use socket::{ReceivedIcmp, ProbeSockets};
+use icmp::{IcmpEcho, IcmpErrorKind, IcmpMessage, QuotedDatagram, QuotedProbe};
+use inventory::host_report::{ProbeTarget, ProbedPath};
+use socket::{ProbeSockets, ReceivedIcmp};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +23,6 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trace::{ProbeAnswer, ProbeMethod, trace};
-use wire::{IcmpEcho, IcmpMessage, QuotedProbe, QuotedDatagram, IcmpErrorKind};
 
 /// Time between two probes: 20 a second at most, of less than 100 octets each.
 pub(crate) const SPACING: Duration = Duration::from_millis(50);

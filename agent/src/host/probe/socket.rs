@@ -1,6 +1,6 @@
 //! The sockets probes leave by and answers arrive at. Opened with privileges (CAP_NET_RAW), used without.
 #![allow(unsafe_code, reason = "the filter of a raw ICMP socket and tokio's registration have no safe wrapper")]
-use super::wire::{self, IcmpEcho, IcmpMessage};
+use super::icmp::{self, IcmpEcho, IcmpMessage};
 use crate::host::packets::PacketSocketError;
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -76,12 +76,12 @@ impl ProbeSockets {
 
     /// Sends an echo request with so many hops to live.
     pub(super) fn send_echo(&self, to: IpAddr, hops: u8, echo: IcmpEcho) -> io::Result<()> {
-        self.send(self.icmp.as_fd(), SocketAddr::new(to, 0), hops, &wire::echo_request(echo, self.ipv6))
+        self.send(self.icmp.as_fd(), SocketAddr::new(to, 0), hops, &icmp::echo_request(echo, self.ipv6))
     }
 
     /// Sends a UDP probe.
     pub(super) fn send_udp(&self, to: SocketAddr, hops: u8) -> io::Result<()> {
-        self.send(self.udp.as_fd(), to, hops, wire::TEXT)
+        self.send(self.udp.as_fd(), to, hops, icmp::TEXT)
     }
 
     fn send(&self, socket: BorrowedFd<'_>, to: SocketAddr, hops: u8, message: &[u8]) -> io::Result<()> {
@@ -112,9 +112,9 @@ impl ProbeSockets {
             let (at, length, address) = (stamp.unwrap_or_else(now), received.bytes, received.address);
             let packet = packet.get(..length).unwrap_or_default();
             let read = if self.ipv6 {
-                address.and_then(|a| a.as_sockaddr_in6().map(|a| a.ip())).and_then(|from| Some((from.into(), wire::read_v6(packet)?)))
+                address.and_then(|a| a.as_sockaddr_in6().map(|a| a.ip())).and_then(|from| Some((from.into(), icmp::read_v6(packet)?)))
             } else {
-                wire::read_v4(packet)
+                icmp::read_v4(packet)
             };
             if let Some((from, message)) = read {
                 return Ok(ReceivedIcmp { from, at, message });

@@ -29,7 +29,8 @@ async fn new_hosts_are_probed_at_once_and_known_ones_rarely() {
 
 #[test]
 fn a_controller_that_wants_too_much_gets_a_bounded_part() {
-    let many: Vec<ProbeTarget> = (0..2000_u32).map(|n| ProbeTarget { host: n.to_string(), address: IpAddr::from(n.to_be_bytes()) }).collect();
+    let many: Vec<ProbeTarget> =
+        (0..2000_u32).map(|n| ProbeTarget { host: n.to_string(), address: IpAddr::from(n.to_be_bytes()) }).collect();
     let mut known = ProbedPeers::default();
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async { known.want(&many) });
     assert_eq!(known.peers.len(), MOST_PEERS);
@@ -73,7 +74,10 @@ async fn only_what_fits_in_every_part_is_an_answer() {
     assert_eq!(answer.try_recv(), Ok(ProbeAnswer::Router(router)));
     let (IcmpEcho { sequence, .. }, mut answer) = flying.take_off(to, ProbeMethod::Udp);
     assert_eq!(sequence, 0, "numbers start anew after the last");
-    let refused = IcmpMessage::Error { why: IcmpErrorKind::NoPort, about: QuotedDatagram { from: own, to, probe: QuotedProbe::Udp(1000, FIRST_PORT) } };
+    let refused = IcmpMessage::Error {
+        why: IcmpErrorKind::NoPort,
+        about: QuotedDatagram { from: own, to, probe: QuotedProbe::Udp(1000, FIRST_PORT) },
+    };
     flying.arrived(1001, &arrived(to, refused));
     assert!(answer.try_recv().is_err(), "another program's probe");
     flying.arrived(1000, &arrived(to, refused));

@@ -205,7 +205,8 @@ mod tests {
         let (traced, sent) = play(|_, _, hop| (hop == 1).then(|| ProbeAnswer::Router(router(1)))).await;
         assert_eq!(traced, TraceResult { hops: vec![Some(router(1))], reached: false, round_trip: None });
         assert!(sent <= 24, "{sent}");
-        let (traced, _) = play(|_, _, hop| Some(if hop == 1 { ProbeAnswer::Router(router(1)) } else { ProbeAnswer::Stopped(router(2)) })).await;
+        let (traced, _) =
+            play(|_, _, hop| Some(if hop == 1 { ProbeAnswer::Router(router(1)) } else { ProbeAnswer::Stopped(router(2)) })).await;
         assert_eq!((traced.hops, traced.reached), (vec![Some(router(1)), Some(router(2))], false));
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 use inventory::BitsPerSec;
 use inventory::host_report::Nic;
-use inventory::observation::{BridgeTable, BridgePort};
+use inventory::observation::{BridgePort, BridgeTable};
 use inventory::topology::Node;
 
 pub(crate) fn node(name: &str, kind: NodeKind) -> Node {

@@ -17,9 +17,16 @@ fn without_n2() -> Topology {
     t
 }
 
-fn judged(now: u64, views: &DeviceViews, topology: &Topology, settled: Option<&PublishedNetwork>, absent: &mut AbsentHosts) -> NetworkJudgement {
+fn judged(
+    now: u64,
+    views: &DeviceViews,
+    topology: &Topology,
+    settled: Option<&PublishedNetwork>,
+    absent: &mut AbsentHosts,
+) -> NetworkJudgement {
     let (inventory, damping) = (inventory(), FlapDamping::default());
-    let ground = JudgementInput { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
+    let ground =
+        JudgementInput { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
     judge(Millis(now), &ground, absent)
 }
 

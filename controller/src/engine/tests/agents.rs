@@ -164,7 +164,8 @@ fn cards_are_measured_and_ways_shown_while_an_agent_reports() {
         let mut report = report("n1", 11);
         report.nics[0].in_octets = second * 1_000_000;
         let round_trip = Some(RoundTrip { min_us: 150, median_us: 200, samples: 3 });
-        report.paths = vec![ProbedPath { to: "n0".into(), address: "10.77.0.10".parse().unwrap(), hops: vec![None], reached: true, round_trip }];
+        report.paths =
+            vec![ProbedPath { to: "n0".into(), address: "10.77.0.10".parse().unwrap(), hops: vec![None], reached: true, round_trip }];
         w.hears("n1", DeviceFact::Host(report));
         w.run(950);
     }

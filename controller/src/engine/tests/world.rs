@@ -95,8 +95,13 @@ impl SimulatedCluster {
 
     fn plug(&mut self, switch: &str, port: u32, peer: (String, Option<u32>)) {
         let device = self.devices.get_mut(switch).unwrap();
-        let port =
-            device.ports.entry(port).or_insert(SimulatedPort { up: true, state: StpState::Forwarding, peer: None, octets: 0, octets_per_sec: 0 });
+        let port = device.ports.entry(port).or_insert(SimulatedPort {
+            up: true,
+            state: StpState::Forwarding,
+            peer: None,
+            octets: 0,
+            octets_per_sec: 0,
+        });
         (port.up, port.state, port.peer) = (true, StpState::Forwarding, Some(peer));
         device.lldp_change += 1;
         device.top_changes += 1;

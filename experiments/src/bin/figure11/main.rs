@@ -1,7 +1,7 @@
 //! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11 -- DIR` writes
 //! `figure11.md` and `figure11.svg` to DIR. The same on every run.
-use experiments::chart::{self, ChartLine, ChartPanel, AxisScale};
-use experiments::graph::{TreeConstruction, HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, random_cluster, spanning_tree};
+use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
+use experiments::graph::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, TreeConstruction, random_cluster, spanning_tree};
 use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use schedules::verify;
 use std::path::Path;
@@ -63,8 +63,12 @@ fn picture(rows: &[SampleRow]) -> String {
             |c: usize| SWITCHES.iter().zip(rows).map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean())).collect();
         CONSTRUCTIONS.iter().enumerate().map(|(c, (_, name))| ChartLine { name, points: points(c) }).collect()
     };
-    let panel =
-        |title, a| ChartPanel { title, x: ("machines", AxisScale::Linear), y: ("longest path (switches), mean", AxisScale::Linear), lines: lines(a) };
+    let panel = |title, a| ChartPanel {
+        title,
+        x: ("machines", AxisScale::Linear),
+        y: ("longest path (switches), mean", AxisScale::Linear),
+        lines: lines(a),
+    };
     chart::svg(&[panel("(a) LR1", 0), panel("(b) LR3", 1)])
 }
 

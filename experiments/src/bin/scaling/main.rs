@@ -3,9 +3,9 @@
 #[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
-use experiments::chart::{self, ChartLine, ChartPanel, AxisScale};
+use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, verify};
 use std::path::Path;
 use std::process::Command;
@@ -29,8 +29,12 @@ enum PlanningCase {
     Ring,
 }
 
-const CASES: [(PlanningCase, &str); 4] =
-    [(PlanningCase::Chain, "AAPC, chain"), (PlanningCase::Minimal, "AAPC, minimal"), (PlanningCase::Capacities, "capacities, chain"), (PlanningCase::Ring, "ring, LR3")];
+const CASES: [(PlanningCase, &str); 4] = [
+    (PlanningCase::Chain, "AAPC, chain"),
+    (PlanningCase::Minimal, "AAPC, minimal"),
+    (PlanningCase::Capacities, "capacities, chain"),
+    (PlanningCase::Ring, "ring, LR3"),
+];
 
 /// Medians of one case at one size.
 struct PlanningFigures {
@@ -69,7 +73,10 @@ fn measured(case: PlanningCase, hosts: usize) -> Result<PlanningFigures, AnyErro
     }
 }
 
-fn figures<Plan>(plan: impl Fn() -> Plan, check: impl Fn(&Plan) -> Result<(), verify::ScheduleViolation>) -> Result<PlanningFigures, AnyError> {
+fn figures<Plan>(
+    plan: impl Fn() -> Plan,
+    check: impl Fn(&Plan) -> Result<(), verify::ScheduleViolation>,
+) -> Result<PlanningFigures, AnyError> {
     let made = plan();
     let memory = peak()?;
     check(&made)?;
@@ -142,7 +149,9 @@ fn page(rows: &[Vec<Option<PlanningFigures>>]) -> Result<String, AnyError> {
     let mut table = String::new();
     for (hosts, row) in HOSTS.iter().zip(rows) {
         let cell = |figures: &Option<PlanningFigures>| match figures {
-            Some(PlanningFigures { planned, verified, memory }) => format!("{} + {}, {memory:.0}", milliseconds(*planned), milliseconds(*verified)),
+            Some(PlanningFigures { planned, verified, memory }) => {
+                format!("{} + {}, {memory:.0}", milliseconds(*planned), milliseconds(*verified))
+            }
             None => "-".to_owned(),
         };
         table += &format!("| {hosts} | {} |\n", row.iter().map(cell).collect::<Vec<_>>().join(" | "));

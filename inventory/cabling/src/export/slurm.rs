@@ -1,7 +1,7 @@
 //! Slurm's two ways to write a tree: `topology.conf` (topology.conf(5), `topology/tree`), and since 25.05 `topology.yaml` (topology.yaml(5)),
 //! which goes before the other where both are there.
 use inventory::BitsPerSec;
-use inventory::order::natural;
+use inventory::natural_order::natural;
 use inventory::topology::Topology;
 use inventory::tree::{NodeNumber, Tree, TreeError};
 use serde::Serialize;
@@ -100,7 +100,8 @@ impl SlurmWriter<'_> {
     fn under(&mut self, switch: NodeNumber) -> Option<String> {
         let tree = self.tree;
         let (mut nodes, mut below) = (Vec::new(), Vec::new());
-        let children: Vec<NodeNumber> = self.near[switch as usize].iter().map(|(c, _)| *c).filter(|c| tree.parent(*c) == Some(switch)).collect();
+        let children: Vec<NodeNumber> =
+            self.near[switch as usize].iter().map(|(c, _)| *c).filter(|c| tree.parent(*c) == Some(switch)).collect();
         for child in children {
             match tree.is_host(child) {
                 true => nodes.push(tree.name(child).to_owned()),

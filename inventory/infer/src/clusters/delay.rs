@@ -4,7 +4,7 @@
 //! prove nothing unless long links explain (nearly) all of them.
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::ProbedPairs;
-use super::{ForestCut, NodeGroups, ClusterInput};
+use super::{ClusterInput, ForestCut, NodeGroups};
 use inventory::cluster_reason::{ClusterReason, ForestEdge};
 use inventory::topology::NodeKind;
 use std::cmp::Reverse;

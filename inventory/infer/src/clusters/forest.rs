@@ -3,7 +3,7 @@ use super::ClusterInput;
 use super::probes::{HostsBetween, ProbedPairs};
 use inventory::cluster_reason::ClusterReason;
 use inventory::observation::BridgeId;
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -6,7 +6,7 @@ use super::ClusterInput;
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::{HostsBetween, ProbedPairs};
 use inventory::alarm::{Alarm, AlarmKind};
-use inventory::order::natural;
+use inventory::natural_order::natural;
 use inventory::topology::NodeKind;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

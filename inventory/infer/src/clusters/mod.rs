@@ -19,19 +19,19 @@ mod slow;
 mod stated;
 #[cfg(test)]
 mod tests;
-mod unseen;
+mod unseen_routers;
 
 use forest::SpanningForest;
 use indexmap::IndexMap;
 use inventory::alarm::Alarm;
 use inventory::cluster_reason::ClusterReason;
-use inventory::order::natural;
+use inventory::device_view::DeviceViews;
+use inventory::natural_order::natural;
 use inventory::topology::{Cluster, Link, Node, NodeKind};
-use inventory::view::DeviceViews;
 use probes::ProbedPairs;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub(crate) use unseen::unseen_routers;
+pub(crate) use unseen_routers::unseen_routers;
 
 /// What clusters are told from.
 pub(crate) struct ClusterInput<'a> {
@@ -97,7 +97,13 @@ impl NodeGroups {
 }
 
 /// Groups that have hosts, named and with their reasons.
-fn described(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &ProbedPairs, groups: &NodeGroups, cuts: &[ForestCut]) -> Vec<Cluster> {
+fn described(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    probes: &ProbedPairs,
+    groups: &NodeGroups,
+    cuts: &[ForestCut],
+) -> Vec<Cluster> {
     let kind = |node: usize| seen.nodes[node].kind;
     let name = |node: usize| seen.nodes[node].name.as_str();
     let inner = groups.members(|n| matches!(kind(n), NodeKind::Switch | NodeKind::Unmanaged));

@@ -122,7 +122,9 @@ impl ProbedPair {
         Some(match (ways.next()?, ways.next()) {
             (ProbedRoute::Direct, None | Some(ProbedRoute::Direct)) => HostsBetween::Nothing,
             (ProbedRoute::Routed(hops), None | Some(ProbedRoute::Routed(_))) => HostsBetween::Routers(hops),
-            (ProbedRoute::Direct, Some(ProbedRoute::Routed(hops))) | (ProbedRoute::Routed(hops), Some(ProbedRoute::Direct)) => HostsBetween::Contradiction(hops),
+            (ProbedRoute::Direct, Some(ProbedRoute::Routed(hops))) | (ProbedRoute::Routed(hops), Some(ProbedRoute::Direct)) => {
+                HostsBetween::Contradiction(hops)
+            }
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Why hosts are together, and why no others are with them.
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::ProbedPairs;
-use super::{ForestCut, NodeGroups, ClusterInput};
+use super::{ClusterInput, ForestCut, NodeGroups};
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

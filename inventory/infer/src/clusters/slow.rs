@@ -6,7 +6,7 @@
 //! a host's is never slow, however many hosts it joins: schedules without LG keep it busy, too.
 use super::delay::link;
 use super::forest::{JoinCause, SpanningForest};
-use super::{ForestCut, NodeGroups, ClusterInput};
+use super::{ClusterInput, ForestCut, NodeGroups};
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;

@@ -1,11 +1,11 @@
 use super::*;
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
+use inventory::device_view::DeviceView;
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::host_report::{HostReport, ProbedPath, RoundTrip};
-use inventory::observation::{BridgeTable, BridgeId};
+use inventory::observation::{BridgeId, BridgeTable};
 use inventory::topology::{LinkGrade, LinkState};
-use inventory::view::DeviceView;
 use proptest::prelude::*;
 
 /// A network under a test's hands.
@@ -63,8 +63,10 @@ impl ClusterFixture {
     }
 
     fn root(&mut self, switch: &str, root: u8) {
-        let bridge =
-            BridgeTable { root_bridge: Some(BridgeId { priority: 0, address: inventory::Mac([2, 0, 0, 0, 0, root]) }), ..BridgeTable::default() };
+        let bridge = BridgeTable {
+            root_bridge: Some(BridgeId { priority: 0, address: inventory::Mac([2, 0, 0, 0, 0, root]) }),
+            ..BridgeTable::default()
+        };
         self.views.entry(switch.into()).or_default().bridge = Some(bridge);
     }
 

@@ -1,6 +1,6 @@
 //! What hosts' agents add, and what they cannot take away.
 use super::*;
-use inventory::host_report::{HeardFrame, HostReport, Nic, DiscoveryProtocol, HeardContent};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame, HostReport, Nic};
 use inventory::topology::AggregateMember;
 
 fn nic(name: &str, mac: Mac) -> Nic {
@@ -20,7 +20,9 @@ fn lldp(card: &str, switch: &str, port: u8) -> HeardFrame {
 }
 
 fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
-    let HeardFrame { said: HeardContent::Neighbour { port, port_descr, name, capabilities, .. }, .. } = lldp(card, "", port) else { unreachable!() };
+    let HeardFrame { said: HeardContent::Neighbour { port, port_descr, name, capabilities, .. }, .. } = lldp(card, "", port) else {
+        unreachable!()
+    };
     let chassis = NeighbourId::Text(format!("{switch}.example.org"));
     let said = HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, chassis, port, port_descr, name, capabilities };
     HeardFrame { nic: card.into(), at: Millis(1), said }

@@ -1,10 +1,11 @@
 //! Each table's rows. Which object is which: IF-MIB (RFC 2863), LLDP-MIB (IEEE 802.1AB-2005, clause 12), BRIDGE-MIB
 //! (RFC 4188), Q-BRIDGE-MIB (RFC 4363), IP-MIB (RFC 4293), IEEE8023-LAG-MIB, CISCO-CDP-MIB, SNMPv2-MIB (RFC 3418).
 use super::MibCell;
+use inventory::device_view::DeviceView;
 use inventory::observation::{
-    ArpEntry, BridgeTable, BridgeId, SystemCapabilities, CdpTable, FdbEntry, NeighbourId, InterfaceRow, LldpTable, LldpNeighbour, StpState, SystemGroup,
+    ArpEntry, BridgeId, BridgeTable, CdpTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpTable, NeighbourId, StpState, SystemCapabilities,
+    SystemGroup,
 };
-use inventory::view::DeviceView;
 use snmp::{Oid, Value};
 use std::collections::HashMap;
 use std::hash::Hash;

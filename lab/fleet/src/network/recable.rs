@@ -1,9 +1,9 @@
 //! A host plugged into another switch: what both switches say then.
 use super::GeneratedNetwork;
 use inventory::Mac;
+use inventory::device_view::DeviceView;
 use inventory::observation::{FdbEntry, LldpNeighbour, StpState};
 use inventory::topology::Link;
-use inventory::view::DeviceView;
 
 impl GeneratedNetwork {
     /// Pulls a host's cable and plugs it into a free port of another switch, in the truth and in what the two switches say;

@@ -1,7 +1,7 @@
 //! What bridges learn: of each frame the port its sender is behind, until the row is too old.
 use super::NetworkOptions;
-use super::span::SpanningTreeState;
-use super::wiring::{NodeRole, NetworkWiring};
+use super::spanning_tree::SpanningTreeState;
+use super::wiring::{NetworkWiring, NodeRole};
 use fastrand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -54,7 +54,8 @@ pub(super) fn learned(wiring: &NetworkWiring, span: &SpanningTreeState, options:
         let port = wiring.nodes[from].spare.first().and_then(|&(port, up)| up.then_some(port));
         moves.insert(host, HostMove { ago: rng.u32(..300), from, port });
     }
-    let mut traffic = FrameTraffic { wiring, tree: ForwardingTree::new(wiring, span), moves, learned: vec![BTreeMap::new(); wiring.nodes.len()] };
+    let mut traffic =
+        FrameTraffic { wiring, tree: ForwardingTree::new(wiring, span), moves, learned: vec![BTreeMap::new(); wiring.nodes.len()] };
     for &host in &hosts {
         for _ in 0..options.talks {
             traffic.talk(host, hosts[rng.usize(..hosts.len())], rng.u32(..options.window.max(1)));

@@ -68,8 +68,8 @@ fn bulk(mib: &DeviceMib, up: Duration, oids: Vec<Oid>, non_repeaters: u32, repet
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::device_view::DeviceView;
     use inventory::observation::SystemGroup;
-    use inventory::view::DeviceView;
     use snmp::pdu::{GetBulkPdu, Pdu, RequestPdu};
 
     fn mib() -> DeviceMib {

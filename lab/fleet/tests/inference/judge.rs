@@ -1,7 +1,7 @@
 //! What is found, held against what is true.
 use fleet::network::GeneratedNetwork;
 use inventory::Topology;
-use inventory::topology::{LinkGrade, Link, LinkState, NodeKind};
+use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,7 +23,14 @@ pub(crate) enum TrueLinkKind {
 }
 
 impl TrueLinkKind {
-    pub(crate) const ALL: [TrueLinkKind; 6] = [TrueLinkKind::Answering, TrueLinkKind::HalfSilent, TrueLinkKind::BothSilent, TrueLinkKind::Host, TrueLinkKind::HostOfSilent, TrueLinkKind::Unlisted];
+    pub(crate) const ALL: [TrueLinkKind; 6] = [
+        TrueLinkKind::Answering,
+        TrueLinkKind::HalfSilent,
+        TrueLinkKind::BothSilent,
+        TrueLinkKind::Host,
+        TrueLinkKind::HostOfSilent,
+        TrueLinkKind::Unlisted,
+    ];
 }
 
 /// What became of the true links of a kind.

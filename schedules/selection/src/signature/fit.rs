@@ -8,7 +8,7 @@
 //! Cost: O(samples²).
 //! Deviations: delta is kept only where its margin excludes zero, as Myrinet's is left out in the paper's section V.C.
 use super::regression::{RegressionRow, RegressionSolution, solve, student};
-use super::{Hockney, ContentionSignature, peers};
+use super::{ContentionSignature, Hockney, peers};
 use inventory::Bytes;
 use std::fmt;
 

@@ -11,7 +11,10 @@
 mod fit;
 mod regression;
 
-pub use fit::{ParameterEstimate, SignatureFit, MIN_HOSTS, MIN_SIZES, MIN_SPREAD, PingPongFit, FitRefusal, TimeSample, SampleSeries, SizeThreshold, fit, ping_pong};
+pub use fit::{
+    FitRefusal, MIN_HOSTS, MIN_SIZES, MIN_SPREAD, ParameterEstimate, PingPongFit, SampleSeries, SignatureFit, SizeThreshold, TimeSample,
+    fit, ping_pong,
+};
 
 use inventory::Bytes;
 

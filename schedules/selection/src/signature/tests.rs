@@ -201,7 +201,8 @@ fn a_threshold_that_could_be_anywhere_is_refused_and_one_below_all_sizes_told() 
 #[test]
 fn a_link_without_latency_or_bandwidth_is_refused() {
     let link = |times: [f64; 4]| {
-        let samples: Vec<TimeSample> = [64, 1024, 16384, 262_144].into_iter().zip(times).map(|(s, t)| TimeSample::new(Bytes(s), t)).collect();
+        let samples: Vec<TimeSample> =
+            [64, 1024, 16384, 262_144].into_iter().zip(times).map(|(s, t)| TimeSample::new(Bytes(s), t)).collect();
         ping_pong(&samples).unwrap_err()
     };
     assert!(matches!(link([4e-3, 3e-3, 2e-3, 1e-3]), FitRefusal::Slope { series: SampleSeries::PingPong, .. }));

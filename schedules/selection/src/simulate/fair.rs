@@ -206,7 +206,7 @@ impl FlowNetwork {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::any_tree;
+    use crate::test_trees::any_tree;
     use proptest::prelude::*;
 
     proptest! {

@@ -6,7 +6,7 @@
 //! Message-Passing Systems (1997).
 //! Cost: O(messages).
 //! Deviations: copies within a host take no time. A step of "send and receive" ends when both have ended.
-use super::{StepNumber, SimulatedTraffic, WaitKind};
+use super::{SimulatedTraffic, StepNumber, WaitKind};
 use inventory::Bytes;
 use std::fmt;
 
@@ -27,7 +27,13 @@ pub enum LibraryAlgorithm {
 
 impl LibraryAlgorithm {
     /// All of them.
-    pub const ALL: [LibraryAlgorithm; 5] = [LibraryAlgorithm::Linear, LibraryAlgorithm::Pairwise, LibraryAlgorithm::Ring, LibraryAlgorithm::Bruck, LibraryAlgorithm::RecursiveDoubling];
+    pub const ALL: [LibraryAlgorithm; 5] = [
+        LibraryAlgorithm::Linear,
+        LibraryAlgorithm::Pairwise,
+        LibraryAlgorithm::Ring,
+        LibraryAlgorithm::Bruck,
+        LibraryAlgorithm::RecursiveDoubling,
+    ];
 }
 
 impl fmt::Display for LibraryAlgorithm {
@@ -50,7 +56,9 @@ pub fn alltoall(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<S
         LibraryAlgorithm::Linear => Some(linear(hosts, block)),
         LibraryAlgorithm::Ring => Some(exchanges(hosts, rounds.map(|k| (RankPartner::After(k), block)))),
         LibraryAlgorithm::Pairwise => hosts.is_power_of_two().then(|| exchanges(hosts, rounds.map(|k| (RankPartner::Xor(k), block)))),
-        LibraryAlgorithm::RecursiveDoubling => hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Xor(k), halves)))),
+        LibraryAlgorithm::RecursiveDoubling => {
+            hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Xor(k), halves))))
+        }
         // What still has to go a distance with bit k goes that far in step k.
         LibraryAlgorithm::Bruck => {
             let blocks = |k: u32| (1..hosts).filter(|distance| distance & k != 0).count() as u64;
@@ -133,8 +141,8 @@ fn exchanges(ranks: u32, steps: impl Iterator<Item = (RankPartner, Bytes)>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::star;
     use crate::simulate::traffic::TrafficStep;
+    use crate::test_trees::star;
     use proptest::prelude::*;
 
     fn bytes_from(traffic: &SimulatedTraffic, rank: u32) -> u64 {

@@ -15,7 +15,7 @@ pub mod libraries;
 pub mod planned;
 mod traffic;
 
-pub use traffic::{StepNumber, SimulatedTraffic, WaitKind};
+pub use traffic::{SimulatedTraffic, StepNumber, WaitKind};
 
 use fair::{ActiveFlow, FlowNetwork};
 use inventory::Tree;

@@ -1,10 +1,10 @@
 //! What planned schedules put on the wire.
-use super::{StepNumber, SimulatedTraffic, WaitKind};
+use super::{SimulatedTraffic, StepNumber, WaitKind};
 use inventory::Bytes;
 use schedules::alltoall::AlltoallSchedule;
 use schedules::lg::LgSchedule;
 use schedules::message::Message;
-use schedules::sync::scheme::SyncScheme;
+use schedules::synchronization::scheme::SyncScheme;
 
 /// An all-to-all as planned, `block` to every host, with the plan's tokens and the barriers of `scheme`. A host starts the messages of
 /// a phase when all it sent before is over; messages that carry nothing are left out.

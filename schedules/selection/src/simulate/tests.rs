@@ -1,13 +1,13 @@
 use super::libraries::{LibraryAlgorithm, alltoall};
 use super::planned;
 use super::*;
-use crate::sample::{any_tree, star, topology};
+use crate::test_trees::{any_tree, star, topology};
 use inventory::{Bytes, Tree};
 use proptest::prelude::*;
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_seconds};
-use schedules::sync::scheme::{SyncMechanism, SyncScheme};
-use schedules::sync::{SyncReduction, SyncKind};
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::synchronization::{SyncKind, SyncReduction};
 
 /// One second of gigabit, before the frames' own octets.
 const SECOND: Bytes = Bytes(125_000_000);
@@ -205,8 +205,13 @@ fn congestion_is_what_rotation_loses_by_and_a_schedule_does_not() {
 #[test]
 fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
     let tree = groups(4, 8, "1G");
-    let message =
-        payload_bound_seconds(&tree, BLOCK) / schedules::bound::bound(&tree, &schedules::capacities::EdgeCapacities::unit(&tree)).phases as f64;
-    let ratio = planned(&tree, AlltoallAlgorithm::Aapc, SyncKind::Receiver, &SimulationModel { token: message / 10.0, ..SimulationModel::default() });
+    let message = payload_bound_seconds(&tree, BLOCK)
+        / schedules::bound::bound(&tree, &schedules::capacities::EdgeCapacities::unit(&tree)).phases as f64;
+    let ratio = planned(
+        &tree,
+        AlltoallAlgorithm::Aapc,
+        SyncKind::Receiver,
+        &SimulationModel { token: message / 10.0, ..SimulationModel::default() },
+    );
     assert!((1.08..1.12).contains(&ratio), "{ratio}");
 }

@@ -1,8 +1,8 @@
 //! The algorithms that MPI libraries let one force, and how.
 //!
 //! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that `mpichversion`'s MPICH 4.0 documents.
-use super::{LibraryTiming, TuningRun, CallTiming};
-use crate::table::{Collective, Mpi};
+use super::{CallTiming, LibraryTiming, TuningRun};
+use crate::decision_table::{Collective, Mpi};
 
 /// Algorithms that are forced in one launch: one of each collective.
 #[derive(Debug)]
@@ -31,7 +31,11 @@ const OPEN_MPI: [ForcedAlgorithms; 5] = [
         allgather: "recursive doubling",
         environment: &[DYNAMIC, (OPEN_ALLTOALL, "2"), (OPEN_ALLGATHER, "3")],
     },
-    ForcedAlgorithms { alltoall: "modified bruck", allgather: "ring", environment: &[DYNAMIC, (OPEN_ALLTOALL, "3"), (OPEN_ALLGATHER, "4")] },
+    ForcedAlgorithms {
+        alltoall: "modified bruck",
+        allgather: "ring",
+        environment: &[DYNAMIC, (OPEN_ALLTOALL, "3"), (OPEN_ALLGATHER, "4")],
+    },
     ForcedAlgorithms {
         alltoall: "linear with sync",
         allgather: "neighbor exchange",

@@ -1,6 +1,6 @@
 //! From the times of calls that took turns to figures.
-use super::{WayTiming, CallTiming};
-use crate::table::{Collective, Way};
+use super::{CallTiming, WayTiming};
+use crate::decision_table::{Collective, Way};
 use inventory::Bytes;
 
 /// Whose turn it is, of so many, when so many rows of calls came before: each second round goes backwards, so that none follows always the same.
@@ -48,8 +48,9 @@ impl TimedCalls {
 
     /// The figures, in the order they were first measured in; what was measured too rarely is left out.
     pub fn figures(&self) -> Vec<WayTiming> {
-        let figure =
-            |kind: &CallTimes| Some(WayTiming { collective: kind.collective, way: kind.way, timing: CallTiming::of(kind.block, &kind.seconds)? });
+        let figure = |kind: &CallTimes| {
+            Some(WayTiming { collective: kind.collective, way: kind.way, timing: CallTiming::of(kind.block, &kind.seconds)? })
+        };
         self.0.iter().filter_map(figure).collect()
     }
 }

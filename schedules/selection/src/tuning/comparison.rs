@@ -4,8 +4,8 @@
 //! falls on both, and a drift between pairs does not count as noise.
 //! Guarantee: [`Verdict::Holds`] and [`Verdict::Slower`] are said only where the ratio is on that side of the margin by twice its standard
 //! error.
-use super::{REPETITIONS, CallTiming, center};
-use crate::table::Collective;
+use super::{CallTiming, REPETITIONS, center};
+use crate::decision_table::Collective;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 

@@ -7,9 +7,9 @@
 //! Why: a way that takes turns with others follows other calls than in a job, and the fastest of many ways that are measured at once looks
 //! faster than it is.
 use super::TuningRun;
-use super::comparison::{TunedComparison, ComparisonVerdict};
+use super::comparison::{ComparisonVerdict, TunedComparison};
 use super::ranges::DecisionRanges;
-use crate::table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, Way};
+use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -44,7 +44,8 @@ pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
 
 /// What was compared of a table's calls, without those that were the library's own anyway.
 pub fn trials(compared: &[TunedComparison], table: &DecisionTable) -> Vec<WayTrial> {
-    let trial = |comparison: &TunedComparison| WayTrial { way: table.choose(comparison.collective, comparison.own.block), comparison: *comparison };
+    let trial =
+        |comparison: &TunedComparison| WayTrial { way: table.choose(comparison.collective, comparison.own.block), comparison: *comparison };
     compared.iter().map(trial).filter(|trial| trial.way != Way::Native).collect()
 }
 
@@ -88,7 +89,9 @@ mod tests {
     }
 
     fn table(list: &[(u64, &str, DecisionGrounds)]) -> Vec<DecisionEntry> {
-        list.iter().map(|&(from, way, grounds)| DecisionEntry { from: Bytes(from), way: way.parse().unwrap(), mpi: None, grounds }).collect()
+        list.iter()
+            .map(|&(from, way, grounds)| DecisionEntry { from: Bytes(from), way: way.parse().unwrap(), mpi: None, grounds })
+            .collect()
     }
 
     fn left(list: &[(u64, &str, DecisionGrounds)], trials: &[WayTrial]) -> Vec<(u64, String, DecisionGrounds)> {
@@ -140,9 +143,11 @@ mod tests {
 
     #[test]
     fn only_what_is_not_the_librarys_own_is_tried() {
-        let table =
-            DecisionTable { alltoall: table(&[(0, "native", Elsewhere), (20, "aapc", Measured), (40, "native", Measured)]), ..DecisionTable::default() }
-                .for_mpi(crate::table::Mpi::Mpich);
+        let table = DecisionTable {
+            alltoall: table(&[(0, "native", Elsewhere), (20, "aapc", Measured), (40, "native", Measured)]),
+            ..DecisionTable::default()
+        }
+        .for_mpi(crate::decision_table::Mpi::Mpich);
         let compared = [10, 20, 40].map(|block| trial(block, "native", 0.9).comparison);
         let trials = trials(&compared, &table);
         assert_eq!(

@@ -8,7 +8,7 @@
 //! Cost: O(figures²).
 //! Deviations: there, one best arm is sought; here, one for each size, so more than half may stay.
 use super::WayTiming;
-use crate::table::{Collective, Way};
+use crate::decision_table::{Collective, Way};
 
 /// Fewer ways of a collective are all measured on.
 pub const LEAST: usize = 3;

@@ -15,18 +15,18 @@ mod collect;
 pub mod comparison;
 pub mod confirm;
 pub mod halving;
+mod measured_place;
 mod model;
 pub mod pairs;
-mod place;
 mod ranges;
 pub mod session;
 #[cfg(test)]
 mod tests;
 
 pub use collect::{TimedCalls, row, turn};
-pub use place::{PayloadBounds, MeasuredPlace};
+pub use measured_place::{MeasuredPlace, PayloadBounds};
 
-use crate::table::{Collective, DecisionEntry, DecisionGrounds, Mpi, DecisionTable, Way};
+use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, Mpi, Way};
 use inventory::tree::Tree;
 use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 //!
 //! Source: [`crate::signature`], with the bottleneck edge in the place of its link: an octet takes what it takes at the payload bound, and
 //! gamma says how many times that a way needs. So a signature can be carried to another tree, whose bound is known.
-use super::{MeasuredPlace, TuningRun, CallTiming};
-use crate::signature::{self, ParameterEstimate, PingPongFit, FitRefusal, TimeSample, ContentionSignature};
-use crate::table::{Collective, Way};
+use super::{CallTiming, MeasuredPlace, TuningRun};
+use crate::decision_table::{Collective, Way};
+use crate::signature::{self, ContentionSignature, FitRefusal, ParameterEstimate, PingPongFit, TimeSample};
 use inventory::Bytes;
 
 /// Every way's signature.

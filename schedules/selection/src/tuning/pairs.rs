@@ -1,6 +1,6 @@
 //! Calls beside the library's own: gathered over launches in which every other row of calls goes past the runtime.
-use super::comparison::{TunedComparison, ComparisonVerdict};
-use crate::table::{Collective, DecisionTable};
+use super::comparison::{ComparisonVerdict, TunedComparison};
+use crate::decision_table::{Collective, DecisionTable};
 use inventory::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! From the figures of a run to the sizes at which each way is taken.
 use super::model::ContentionModel;
-use super::{MeasuredPlace, TuningRun, CallTiming};
-use crate::table::{DataCarrier, Collective, DecisionEntry, DecisionGrounds, Way};
+use super::{CallTiming, MeasuredPlace, TuningRun};
+use crate::decision_table::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, Way};
 use inventory::Bytes;
 use inventory::tree::Tree;
-use schedules::sync::scheme::SyncScheme;
+use schedules::synchronization::scheme::SyncScheme;
 
 /// Into how many parts the model divides what lies between two sizes.
 const STEPS: u32 = 8;

@@ -4,12 +4,12 @@
 //! Guarantee: all launches that are put together ran on the same hosts and followed the same epoch. A way that a launch asked for and no
 //! call went is neither asked for again nor part of the figures. After each launch the slower ways are left out ([`halving`]).
 use super::algorithms::ForcedAlgorithms;
-use super::{LibraryTiming, TimedCalls, MeasuredPlace, TuningRun, CallTiming, halving};
-use crate::table::{DataCarrier, Collective, Mpi, Way};
+use super::{CallTiming, LibraryTiming, MeasuredPlace, TimedCalls, TuningRun, halving};
+use crate::decision_table::{Collective, DataCarrier, Mpi, Way};
 use inventory::tree::{Tree, TreeError};
 use inventory::{Bytes, Millis, TopologyFile};
 use schedules::lg::ClusterPartition;
-use schedules::sync::scheme::SyncScheme;
+use schedules::synchronization::scheme::SyncScheme;
 use std::collections::BTreeMap;
 
 /// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are more phases.

@@ -1,7 +1,7 @@
 mod between;
 
 use super::*;
-use crate::sample::topology;
+use crate::test_trees::topology;
 use proptest::prelude::*;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, rate: 100M}, x: {switch: a, rate: 100M}, y: {switch: b, rate: 100M}, z: {switch: b, rate: 100M}}\nlinks: [{a: a, b: b, rate: 100M}]";

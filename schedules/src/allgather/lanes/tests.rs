@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample::topology;
+use crate::test_trees::topology;
 use crate::verify;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -129,7 +129,8 @@ fn the_verifier_names_what_is_wrong() {
     assert_eq!(with(|p| p.parts = 0), "lanes: 0 parts: expected 1 to 16777216");
     assert!(with(|p| p.busiest.load = 5).starts_with("lanes: busiest edge: says load 5"));
     assert!(
-        with(|p| p.bound = LaneLoad { edge: ("n0".into(), "s1".into()), load: 6, rate: p.bound.rate }).starts_with("lanes: bound: says load 6")
+        with(|p| p.bound = LaneLoad { edge: ("n0".into(), "s1".into()), load: 6, rate: p.bound.rate })
+            .starts_with("lanes: bound: says load 6")
     );
     assert!(with(|p| p.hosts.swap(0, 1)).starts_with("hosts: "));
 }

@@ -1,10 +1,10 @@
 use super::*;
 use crate::lg::slice as passed_on;
 use crate::lg::tests::{any_sites, runs};
-use crate::sample::{any_tree, star, topology};
 use crate::slice;
-use crate::sync::SyncKind;
-use crate::sync::scheme::SyncScheme;
+use crate::synchronization::SyncKind;
+use crate::synchronization::scheme::SyncScheme;
+use crate::test_trees::{any_tree, star, topology};
 use crate::{allgather, alltoall, lg};
 use proptest::prelude::*;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! The rank's end. Nothing here waits for a file: what the helper has said is taken, what it is asked for it answers later.
+use super::framing::{self, IncomingOctets};
 use super::orphan::{OrphanProcess, above_standard_streams};
 use super::service::STALLED;
-use super::wire::{self, IncomingOctets};
 use super::{HelperReport, HelperRequest};
 use crate::signals;
 use nix::errno::Errno;
@@ -134,7 +134,7 @@ impl SharedDirectory {
 
     fn ask(&mut self, request: &HelperRequest) -> bool {
         let Some(helper) = &self.helper else { return false };
-        match wire::send(helper, request) {
+        match framing::send(helper, request) {
             Ok(()) => true,
             Err(e) => {
                 self.lost(&e.to_string());

@@ -17,9 +17,9 @@
 //! | [`service`] | the helper's end |
 //! | `wire` | messages on the socket |
 pub mod client;
+mod framing;
 mod orphan;
 pub mod service;
-mod wire;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! The helper's end: one thread reads epochs, one writes job records, and the main one hears the rank, which it can do however long the
 //! file system leaves the other two waiting.
-use super::wire::{self, IncomingOctets};
+use super::framing::{self, IncomingOctets};
 use super::{HelperReport, HelperRequest};
 use directory::following::{EpochFollower, ReaderOutcome};
 use directory::job_record::writing::replace;
@@ -57,7 +57,7 @@ impl HelperShared {
 
     /// A rank that does not hear any more has ended: the main thread notices.
     fn tell(&self, report: &HelperReport) {
-        let _ = wire::send(&*self.rank.lock().unwrap_or_else(PoisonError::into_inner), report);
+        let _ = framing::send(&*self.rank.lock().unwrap_or_else(PoisonError::into_inner), report);
     }
 }
 

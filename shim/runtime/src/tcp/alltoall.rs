@@ -4,8 +4,8 @@
 //! Blocks have one length in a call, so a connection's stream needs no frames: what comes after a whole block belongs to the next call,
 //! and stays in the kernel until then.
 use super::MeshError;
-use super::mesh::{TcpMesh, ReadyPeer, MeshToken};
-use crate::watch;
+use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
+use crate::watchdog;
 use schedules::slice::{self, HostStep};
 use std::collections::HashSet;
 
@@ -48,7 +48,7 @@ impl TcpMesh {
         exchange.go_on()?;
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
         while !exchange.is_over() {
-            watch::begin_wait(|| exchange.waits_for());
+            watchdog::begin_wait(|| exchange.waits_for());
             exchange.mesh.wait(&mut ready, &mut tokens, progress)?;
             exchange.take(std::mem::take(&mut tokens));
             for event in ready.drain(..) {
@@ -84,7 +84,12 @@ struct TcpExchange<'a, 'o, 'i> {
 }
 
 impl<'a, 'o, 'i> TcpExchange<'a, 'o, 'i> {
-    fn new(mesh: &'a mut TcpMesh, steps: &'a [HostStep], outgoing: &'a [&'o [u8]], incoming: &'a mut [&'i mut [u8]]) -> TcpExchange<'a, 'o, 'i> {
+    fn new(
+        mesh: &'a mut TcpMesh,
+        steps: &'a [HostStep],
+        outgoing: &'a [&'o [u8]],
+        incoming: &'a mut [&'i mut [u8]],
+    ) -> TcpExchange<'a, 'o, 'i> {
         let mut step_from = vec![None; incoming.len()];
         for (at, step) in steps.iter().enumerate() {
             if let Some(place) = step.receive_from.and_then(|rank| step_from.get_mut(rank as usize)) {
@@ -112,7 +117,7 @@ impl<'a, 'o, 'i> TcpExchange<'a, 'o, 'i> {
         let next = self.step_from.iter().flatten().min().map(|&at| &self.steps[at]);
         awaited.extend(next.map(|step| (step.phase, format!("the block of rank {}", step.receive_from.unwrap_or_default()))));
         let phases = self.steps.last().map_or(0, |step| step.phase + 1);
-        watch::describe_wait(&format!("rank {} in alltoall over tcp", self.mesh.me), &awaited, phases)
+        watchdog::describe_wait(&format!("rank {} in alltoall over tcp", self.mesh.me), &awaited, phases)
     }
 
     fn take(&mut self, tokens: Vec<MeshToken>) {

@@ -1,7 +1,7 @@
 //! A part of a schedule over TCP. Blocks have one length in a call, so a connection's stream needs no frames: what comes after the last
 //! piece belongs to the next call, and stays in the kernel until then.
 use super::MeshError;
-use super::mesh::{TcpMesh, ReadyPeer, MeshToken as MeshToken};
+use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
 use schedules::slice::SyncToken;

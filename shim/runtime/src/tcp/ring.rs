@@ -1,8 +1,8 @@
 //! MPI_Allgather along a ring, over TCP: what comes from the rank before goes on to the next one as it comes, chunk by chunk, so no link
 //! waits for whole blocks.
 use super::MeshError;
-use super::mesh::{TcpMesh, ReadyPeer};
-use crate::watch;
+use super::mesh::{ReadyPeer, TcpMesh};
+use crate::watchdog;
 
 /// Octets passed on at once: fewer cost more calls of the system, more leave the next link idle. 16 kB reached 0.96 of the bound where
 /// whole blocks of 64 kB reached 0.90.
@@ -38,7 +38,7 @@ impl TcpMesh {
             if come.block == n && gone.block == n - 1 {
                 return Ok(());
             }
-            watch::begin_wait(|| {
+            watchdog::begin_wait(|| {
                 let what = match order.get(come.block) {
                     Some(rank) => format!("the block of rank {rank} from rank {previous}"),
                     None => format!("its blocks to rank {next} to go"),
@@ -47,10 +47,9 @@ impl TcpMesh {
             });
             ready.clear();
             let mut tokens = Vec::new();
-            while !ready
-                .iter()
-                .any(|r| matches!(r, ReadyPeer::Readable(rank) if *rank == previous) || matches!(r, ReadyPeer::Writable(rank) if *rank == next))
-            {
+            while !ready.iter().any(|r| {
+                matches!(r, ReadyPeer::Readable(rank) if *rank == previous) || matches!(r, ReadyPeer::Writable(rank) if *rank == next)
+            }) {
                 self.wait(&mut ready, &mut tokens, progress)?;
             }
         }
@@ -70,7 +69,14 @@ impl TcpMesh {
         Ok(())
     }
 
-    fn send_on(&mut self, next: u32, order: &[usize], blocks: &[&mut [u8]], gone: &mut StreamPosition, come: StreamPosition) -> Result<(), MeshError> {
+    fn send_on(
+        &mut self,
+        next: u32,
+        order: &[usize],
+        blocks: &[&mut [u8]],
+        gone: &mut StreamPosition,
+        come: StreamPosition,
+    ) -> Result<(), MeshError> {
         while gone.block < order.len() - 1 && gone.block <= come.block {
             let block = &blocks[order[gone.block]];
             let there = if gone.block < come.block { block.len() } else { come.octet / CHUNK * CHUNK };

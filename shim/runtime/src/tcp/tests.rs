@@ -5,7 +5,7 @@ use inventory::{BitsPerSec, TopologyFile};
 use nix::sys::socket::{Backlog, listen};
 use schedules::alltoall;
 use schedules::slice;
-use schedules::sync::SyncKind;
+use schedules::synchronization::SyncKind;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -28,8 +28,9 @@ fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, TcpMesh) -> T + Sy
     let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
     std::thread::scope(|scope| {
         let (addresses, work) = (&addresses, &work);
-        let spawn =
-            |(me, door): (u32, MeshListener)| scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, PATIENCE, || true).unwrap()));
+        let spawn = |(me, door): (u32, MeshListener)| {
+            scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, PATIENCE, || true).unwrap()))
+        };
         let threads: Vec<_> = (0..n).zip(doors).map(spawn).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })

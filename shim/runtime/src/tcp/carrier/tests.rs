@@ -2,8 +2,8 @@ use super::super::tests::{block, ranks};
 use super::*;
 use inventory::TopologyFile;
 use inventory::tree::Tree;
-use schedules::lg::{self, HostCluster, ClusterPartition};
-use schedules::sync::SyncKind;
+use schedules::lg::{self, ClusterPartition, HostCluster};
+use schedules::synchronization::SyncKind;
 use schedules::transfers::{TransferSchedule, part};
 use schedules::{allgather, alltoall};
 

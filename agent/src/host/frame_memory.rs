@@ -1,0 +1,208 @@
+//! What frames said, until it ages out. No I/O: time is an argument.
+use super::card::NetworkCard;
+use crate::frames::bpdu::{Bpdu, ConfigurationBpdu};
+use crate::frames::cdp::CdpAnnouncement;
+use crate::frames::lldp::Lldpdu;
+use crate::frames::{NeighbourFrame, NeighbourPdu};
+use inventory::Millis;
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
+use inventory::observation::{BridgeId, NeighbourId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is kept at most of each card and protocol. A cable has one neighbour; whoever sends more under false names fills no
+/// memory, and the one known first stays.
+const MOST: usize = 16;
+
+/// What was heard, by card and by who spoke.
+#[derive(Debug, Default)]
+pub(crate) struct FrameMemory {
+    entries: BTreeMap<(u32, FrameSpeaker), RememberedFrame>,
+}
+
+/// Who spoke: a later word of the same speaker replaces the one before (IEEE 802.1AB-2016, 9.2.7: chassis and port).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum FrameSpeaker {
+    Neighbour(DiscoveryProtocol, NeighbourId, NeighbourId),
+    Bridge(BridgeId, u16),
+}
+
+#[derive(Debug)]
+struct RememberedFrame {
+    said: HeardContent,
+    at: Millis,
+    /// When it ages out, by a clock that never jumps.
+    until: Duration,
+}
+
+impl FrameMemory {
+    /// Takes what a frame said at `now`, which is `at` by the host's clock.
+    pub(crate) fn hear(&mut self, card: u32, frame: NeighbourFrame, at: Millis, now: Duration) {
+        let Some((speaker, said, holds_for)) = understood(frame.message) else { return };
+        let key = (card, speaker);
+        if holds_for.is_zero() {
+            self.entries.remove(&key);
+        } else if self.entries.contains_key(&key) || self.known(card, &key.1) < MOST {
+            self.entries.insert(key, RememberedFrame { said, at, until: now + holds_for });
+        }
+    }
+
+    fn known(&self, card: u32, like: &FrameSpeaker) -> usize {
+        let protocol = |speaker: &FrameSpeaker| match speaker {
+            FrameSpeaker::Neighbour(protocol, ..) => Some(*protocol),
+            FrameSpeaker::Bridge(..) => None,
+        };
+        self.entries.keys().filter(|(of, speaker)| *of == card && protocol(speaker) == protocol(like)).count()
+    }
+
+    /// What holds at `now` on these cards, under the names they have now. What a card without a carrier heard is forgotten:
+    /// whoever is at the other end when it has one again may be somebody else.
+    pub(crate) fn current(&mut self, cards: &[NetworkCard], now: Duration) -> Vec<HeardFrame> {
+        let card_of = |index: u32| cards.iter().find(|card| card.index == index && card.up);
+        self.entries.retain(|(card, _), entry| entry.until > now && card_of(*card).is_some());
+        let heard = |((index, _), entry): (&(u32, FrameSpeaker), &RememberedFrame)| {
+            let nic = card_of(*index)?.name.clone();
+            Some(HeardFrame { nic, at: entry.at, said: entry.said.clone() })
+        };
+        self.entries.iter().filter_map(heard).collect()
+    }
+}
+
+/// Who says what, and for how long; `None` where it says nothing of this cable.
+fn understood(message: NeighbourPdu) -> Option<(FrameSpeaker, HeardContent, Duration)> {
+    match message {
+        NeighbourPdu::Lldp(unit) => Some(lldp(unit)),
+        NeighbourPdu::Cdp(announcement) => Some(cdp(announcement)),
+        NeighbourPdu::Bpdu(Bpdu::Configuration(said)) if said.is_designated() => Some(bpdu(said)),
+        NeighbourPdu::Bpdu(_) => None,
+    }
+}
+
+fn lldp(unit: Lldpdu) -> (FrameSpeaker, HeardContent, Duration) {
+    let Lldpdu { chassis, port, ttl, port_descr, name, capabilities, .. } = unit;
+    let speaker = FrameSpeaker::Neighbour(DiscoveryProtocol::Lldp, chassis.clone(), port.clone());
+    let said = HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, chassis, port, port_descr, name, capabilities };
+    (speaker, said, Duration::from_secs(ttl.into()))
+}
+
+fn cdp(announcement: CdpAnnouncement) -> (FrameSpeaker, HeardContent, Duration) {
+    let CdpAnnouncement { device, port, ttl, name, capabilities, .. } = announcement;
+    let speaker = FrameSpeaker::Neighbour(DiscoveryProtocol::Cdp, device.clone(), port.clone());
+    let said =
+        HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, chassis: device, port, port_descr: String::new(), name, capabilities };
+    (speaker, said, Duration::from_secs(ttl.into()))
+}
+
+fn bpdu(said: ConfigurationBpdu) -> (FrameSpeaker, HeardContent, Duration) {
+    let ConfigurationBpdu { root_bridge, root_path_cost, bridge, port, .. } = said;
+    (FrameSpeaker::Bridge(bridge, port), HeardContent::Bpdu { root_bridge, root_path_cost, bridge, port }, said.holds_for())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::bpdu::StpVersion;
+    use inventory::Mac;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn cards() -> Vec<NetworkCard> {
+        let card = |index: u32, name: &str| NetworkCard { index, name: name.into(), mac: Mac([2, 0, 0, 0, 1, index as u8]), up: true };
+        vec![card(2, "eth0"), card(3, "eth1")]
+    }
+
+    fn lldp(chassis: &str, ttl: u16) -> NeighbourFrame {
+        let mut unit = Lldpdu {
+            chassis: NeighbourId::Text(chassis.into()),
+            port: NeighbourId::Text("swp1".into()),
+            ttl,
+            port_descr: String::new(),
+            name: chassis.into(),
+            descr: String::new(),
+            capabilities: None,
+            management: vec![],
+        };
+        if ttl == 0 {
+            unit = unit.farewell();
+        }
+        NeighbourFrame { source: Mac([2, 0, 0, 0, 0, 9]), message: NeighbourPdu::Lldp(unit) }
+    }
+
+    fn bpdu(flags: u8, message_age: u16) -> NeighbourFrame {
+        let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 9]) };
+        let said = ConfigurationBpdu {
+            version: StpVersion::Rstp,
+            flags,
+            root_bridge: bridge,
+            root_path_cost: 0,
+            bridge,
+            port: 0x8001,
+            message_age,
+            max_age: 20 << 8,
+            hello_time: 2 << 8,
+            forward_delay: 15 << 8,
+        };
+        NeighbourFrame { source: bridge.address, message: NeighbourPdu::Bpdu(Bpdu::Configuration(said)) }
+    }
+
+    fn names(heard: &[HeardFrame]) -> Vec<(&str, u64)> {
+        heard.iter().map(|h| (h.nic.as_str(), h.at.0)).collect()
+    }
+
+    #[test]
+    fn words_age_out_are_renewed_and_taken_back() {
+        let mut memory = FrameMemory::default();
+        memory.hear(2, lldp("s0", 4), Millis(100), SECOND);
+        memory.hear(3, lldp("s1", 120), Millis(100), SECOND);
+        memory.hear(3, bpdu(0x3c, 1 << 8), Millis(200), 2 * SECOND);
+        assert_eq!(names(&memory.current(&cards(), 4 * SECOND)), [("eth0", 100), ("eth1", 100), ("eth1", 200)]);
+        memory.hear(2, lldp("s0", 4), Millis(300), 4 * SECOND);
+        assert_eq!(names(&memory.current(&cards(), 7 * SECOND))[0], ("eth0", 300), "renewed, not doubled");
+        assert_eq!(names(&memory.current(&cards(), 8 * SECOND)), [("eth1", 100), ("eth1", 200)], "four seconds are over");
+        memory.hear(3, lldp("s1", 0), Millis(400), 9 * SECOND);
+        assert_eq!(names(&memory.current(&cards(), 20 * SECOND)), [("eth1", 200)], "farewell");
+        assert_eq!(memory.current(&cards(), 21 * SECOND), [], "19 of 20 s were left to the BPDU");
+    }
+
+    #[test]
+    fn a_carrier_lost_and_a_card_gone_take_their_words_along() {
+        let mut memory = FrameMemory::default();
+        memory.hear(2, lldp("s0", 120), Millis(1), SECOND);
+        memory.hear(3, lldp("s1", 120), Millis(1), SECOND);
+        let mut now = cards();
+        now[0].up = false;
+        now[1].name = "data1".into();
+        assert_eq!(names(&memory.current(&now, SECOND)), [("data1", 1)], "a name follows its card");
+        assert_eq!(names(&memory.current(&cards(), SECOND)), [("eth1", 1)], "not back with the carrier");
+        assert_eq!(memory.current(&[], SECOND), []);
+    }
+
+    #[test]
+    fn only_designated_ports_say_who_is_designated() {
+        let mut memory = FrameMemory::default();
+        memory.hear(2, bpdu(0x38, 0), Millis(1), SECOND);
+        memory.hear(
+            2,
+            NeighbourFrame { source: Mac([2, 0, 0, 0, 0, 9]), message: NeighbourPdu::Bpdu(Bpdu::TopologyChange) },
+            Millis(1),
+            SECOND,
+        );
+        assert_eq!(memory.current(&cards(), SECOND), []);
+    }
+
+    #[test]
+    fn a_flood_of_names_is_bounded_and_drives_nobody_out() {
+        let mut memory = FrameMemory::default();
+        memory.hear(2, lldp("z-the-switch", 120), Millis(1), SECOND);
+        for n in 0..1000 {
+            memory.hear(2, lldp(&format!("liar{n}"), 0xffff), Millis(2), SECOND);
+        }
+        memory.hear(2, bpdu(0x3c, 0), Millis(3), SECOND);
+        memory.hear(2, lldp("z-the-switch", 120), Millis(4), SECOND);
+        let heard = memory.current(&cards(), SECOND);
+        assert_eq!(heard.len(), MOST + 1, "BPDUs have room of their own");
+        assert!(
+            heard.iter().any(|h| matches!(&h.said, HeardContent::Neighbour { name, .. } if name == "z-the-switch" && h.at == Millis(4)))
+        );
+    }
+}

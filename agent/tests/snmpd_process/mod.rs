@@ -1,0 +1,149 @@
+//! A real snmpd on loopback, and real UDP peers that misbehave.
+#![allow(dead_code, reason = "each test file uses its part")]
+use inventory::inventory_file::Inventory;
+use inventory::observation::{DeviceFact, DeviceTable, Observation};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// net-snmp's agent, killed when dropped.
+pub(crate) struct SnmpdProcess {
+    pub(crate) address: SocketAddr,
+    folder: PathBuf,
+    child: Child,
+}
+
+/// Users and community of every [`Snmpd`].
+const CONF: &str = "\
+rocommunity c0mmunity
+rocommunity6 c0mmunity
+sysName real
+createUser monsha SHA authpass12 AES privpass12
+createUser monsha256 SHA-256 authpass12 AES privpass12
+rouser monsha priv
+rouser monsha256 priv
+";
+
+impl SnmpdProcess {
+    pub(crate) fn start() -> SnmpdProcess {
+        SnmpdProcess::start_on("127.0.0.1:0")
+    }
+
+    /// The same at an address, or a free port of one. Somebody else may take the port before snmpd does, which ends it.
+    pub(crate) fn start_on(address: &str) -> SnmpdProcess {
+        (0..5).find_map(|_| SnmpdProcess::try_on(address)).unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
+    }
+
+    fn try_on(address: &str) -> Option<SnmpdProcess> {
+        let address = UdpSocket::bind(address).unwrap().local_addr().unwrap();
+        let folder = std::env::temp_dir().join(format!("heddle-snmpd-{}-{}", std::process::id(), address.port()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("snmpd.conf"), CONF).unwrap();
+        SnmpdProcess { child: run(address, &folder), address, folder }.awake()
+    }
+
+    /// Kills it without farewell and starts it anew; it forgot its engine's boots, as `snmpd -C` on a tmpfs does.
+    pub(crate) fn restart(self) -> SnmpdProcess {
+        let mut old = self;
+        old.child.kill().unwrap();
+        old.child.wait().unwrap();
+        std::fs::remove_dir_all(old.folder.join("state")).unwrap();
+        old.child = run(old.address, &old.folder);
+        old.awake().expect("snmpd at the port it had before")
+    }
+
+    /// Waits until it answers; none where it ends instead.
+    fn awake(mut self) -> Option<SnmpdProcess> {
+        let socket = UdpSocket::bind(SocketAddr::new(self.address.ip(), 0)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let log = |snmpd: &SnmpdProcess| std::fs::read_to_string(snmpd.folder.join("log")).unwrap_or_default();
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
+            if self.child.try_wait().unwrap().is_some() {
+                eprintln!("snmpd ends at {}; its log: {}", self.address, log(&self));
+                return None;
+            }
+            // GET sysUpTime.0 by hand: SNMPv2c, community c0mmunity.
+            let get = b"\x30\x2a\x02\x01\x01\x04\x09c0mmunity\xa0\x1a\x02\x02\x2a\x2a\x02\x01\x00\x02\x01\x00\x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x05\x00";
+            let _ = socket.send_to(get, self.address);
+            if socket.recv(&mut [0; 1500]).is_ok() {
+                return Some(self);
+            }
+        }
+        panic!("snmpd does not answer on {}; its log: {}", self.address, log(&self));
+    }
+}
+
+fn run(address: SocketAddr, folder: &Path) -> Child {
+    std::fs::create_dir_all(folder.join("state")).unwrap();
+    let program = ["/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "/sbin/snmpd"].into_iter().find(|p| Path::new(p).exists());
+    let program = program.expect("no snmpd on this machine; this test asks a real one: apt install snmpd");
+    Command::new(program)
+        .args(["-f", "-C", "-c"])
+        .arg(folder.join("snmpd.conf"))
+        .arg("-Lf")
+        .arg(folder.join("log"))
+        .args(["-I", "-smux", &format!("{}:{address}", if address.is_ipv4() { "udp" } else { "udp6" })])
+        .env("MIBS", "")
+        .env("SNMP_PERSISTENT_DIR", folder.join("state"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|e| panic!("{program}: {e}"))
+}
+
+impl Drop for SnmpdProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// An inventory of switches by name, address and credential, with patience for a busy machine. One agent may play several
+/// switches, which no file could state.
+pub(crate) fn inventory(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
+    let line = |(i, (name, _, snmp)): (usize, &(&str, SocketAddr, &str))| format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n");
+    let stated: String = switches.iter().enumerate().map(line).collect();
+    let text = format!(
+        "switches:\n{stated}timing: {{timeout: 10s, retries: 1}}
+snmp:
+  good: {{version: 2c, community: c0mmunity}}
+  wrong: {{version: 2c, community: gu3ssed}}
+  sha: {{version: 3, user: monsha, auth: {{protocol: sha, key: authpass12}}, priv: {{protocol: aes, key: privpass12}}}}
+  sha256: {{version: 3, user: monsha256, auth: {{protocol: sha256, key: authpass12}}, priv: {{protocol: aes, key: privpass12}}}}
+  wrongauth: {{version: 3, user: monsha, auth: {{protocol: sha, key: authgu3ss}}, priv: {{protocol: aes, key: privpass12}}}}
+  wrongpriv: {{version: 3, user: monsha, auth: {{protocol: sha, key: authpass12}}, priv: {{protocol: aes, key: privgu3ss}}}}
+  nobody: {{version: 3, user: n0body, auth: {{protocol: sha, key: authpass12}}, priv: {{protocol: aes, key: privpass12}}}}
+"
+    );
+    let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();
+    for (name, address, _) in switches {
+        inventory.switches[*name].address = *address;
+    }
+    inventory
+}
+
+/// The same with two tries of 400 ms, for those whose silence is waited for.
+pub(crate) fn impatient(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
+    let mut inventory = inventory(switches);
+    inventory.timing.timeout = Duration::from_millis(400);
+    inventory
+}
+
+/// The one failure of a switch, which must be all it has to say.
+pub(crate) fn failure<'o>(observations: &'o [Observation], switch: &str) -> (Option<DeviceTable>, &'o str) {
+    let all: Vec<_> = observations.iter().filter(|o| o.reporter == switch).collect();
+    match &all[..] {
+        [Observation { fact: DeviceFact::Failed { table, problem }, .. }] => (*table, problem),
+        other => panic!("expected one failure of {switch}, found {other:#?}"),
+    }
+}
+
+/// Whether every table of a switch was read.
+pub(crate) fn is_whole(observations: &[Observation], switch: &str) -> bool {
+    let all: Vec<_> = observations.iter().filter(|o| o.reporter == switch).collect();
+    all.len() == DeviceTable::ALL.len() && !all.iter().any(|o| matches!(o.fact, DeviceFact::Failed { .. }))
+}

@@ -1,0 +1,509 @@
+//! Carries out what the core decides: asks switches, plans, publishes, records, serves.
+//!
+//! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
+mod job_records;
+mod measurements;
+mod poller;
+mod stall;
+mod traps;
+
+use crate::clock::SteadyClock;
+use crate::engine::{
+    ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost, EpochOrder, PlanSummary, StalledWork,
+    StoredEpoch, TroubleArea,
+};
+use crate::history;
+use crate::http::{self, ApiState, ApiTokens, BearerToken, HttpError, ReportIntake, ServedSnapshot, TlsCertificate};
+use crate::journal::{Journal, MAX_BYTES};
+use crate::publish::{KEEP, measurements_for_next};
+use agent::AccessError;
+use api::EventLevel;
+use directory::epoch::VerifiedEpoch;
+use directory::publishing::{EpochStore, PublishError};
+use directory::reading;
+use inventory::inventory_file::Inventory;
+use inventory::topology_file::InputFileError;
+use measurements::MeasurementWatcher;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use poller::SwitchPollers;
+use stall::StallNotice;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
+use tokio::time::Instant;
+use traps::TrapListener;
+
+/// The inference runs at most this often, however many answers come in.
+const TICK: Duration = Duration::from_millis(20);
+/// And pauses so many times as long as it took: a large network's answers come in for longer than one inference takes.
+const TICK_PAUSE: u32 = 3;
+/// After a snapshot the next one waits so many times as long as it took: viewers of a large network get fewer.
+const SHOW_PAUSE: u32 = 40;
+/// Viewers get a snapshot at least this often.
+const SHOW: Duration = Duration::from_secs(1);
+/// What a shared directory that does not answer leaves as it is.
+const GOES_ON: &str = "the network is watched as before, and what is newest then is published";
+/// Events waiting for the core; pollers wait where it is slower than they are.
+const QUEUE: usize = 1024;
+
+/// What the daemon is started with.
+#[derive(Debug, Clone)]
+pub struct ControllerConfig {
+    /// The operator's inventory.
+    pub inventory: PathBuf,
+    /// The shared directory.
+    pub dir: PathBuf,
+    /// Where the API listens.
+    pub listen: SocketAddr,
+    /// The file with the token that viewers show.
+    pub token_file: Option<PathBuf>,
+    /// The file with the token that agents report with.
+    pub agent_token_file: Option<PathBuf>,
+    /// The files with the API's certificate and its key, PEM; `None`: HTTP.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Where events are recorded.
+    pub journal: Option<PathBuf>,
+}
+
+/// Why the daemon does not start, or stops.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerError {
+    /// The inventory cannot be used.
+    #[error(transparent)]
+    Inventory(#[from] InventoryError),
+    /// The shared directory cannot be used.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// The API cannot be served.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The journal cannot be written.
+    #[error("journal {path}: {cause}; nothing was started")]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The system refused something it never should.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+}
+
+/// An inventory that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InventoryError {
+    /// The file cannot be read.
+    #[error("{path}: {cause}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// It is no inventory.
+    #[error(transparent)]
+    File(#[from] InputFileError),
+    /// A secret it names cannot be had.
+    #[error("{path}: {problem}")]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// Which and why.
+        problem: String,
+    },
+    /// A credential cannot be used.
+    #[error("{path}: {cause}")]
+    Access {
+        /// The file.
+        path: PathBuf,
+        /// Which and why.
+        cause: AccessError,
+    },
+}
+
+/// What runs elsewhere and has come back.
+enum FinishedWork {
+    Planned(u64, Result<Box<VerifiedEpoch>, String>),
+    Published(u64, Result<(), String>),
+}
+
+/// Runs the daemon until SIGTERM or SIGINT.
+///
+/// # Errors
+/// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
+pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
+    let mut signals = DaemonSignals::catch()?;
+    let files = all_files()?;
+    let (inventory, pollers) = load(&config)?;
+    let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
+    let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
+    let tls = config.tls.as_ref().map(|(cert, key)| TlsCertificate::read(cert, key)).transpose()?;
+    let listener = http::bind(config.listen, &keys).await?;
+    let Some((store, started)) = open(&config, &mut signals).await? else { return Ok(()) };
+    let options = ControllerOptions { directory: config.dir.display().to_string(), ..ControllerOptions::default() };
+    let core = ControllerEngine::new(inventory.clone(), options);
+    let journal = match &config.journal {
+        Some(path) => {
+            let failed = |cause| ControllerError::Journal { path: path.clone(), cause };
+            Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
+        }
+        None => None,
+    };
+    let (events, queue) = mpsc::channel(QUEUE);
+    let (done, finished) = mpsc::unbounded_channel();
+    let (shown, look) = watch::channel(ServedSnapshot::new(core.snapshot(SteadyClock::default().now())));
+    let (rota, directions) = watch::channel(Arc::default());
+    let clock = SteadyClock::default();
+    let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
+    let mut shell = ControllerDaemon {
+        clock,
+        core,
+        journal,
+        store: Arc::new(store),
+        plan: None,
+        publishing: None,
+        pollers: SwitchPollers::default(),
+        ear: TrapListener::default(),
+        events,
+        done,
+        shown,
+        rota,
+        tls: tls.clone(),
+        show: false,
+        config,
+    };
+    shell.watch_network(&inventory, pollers);
+    shell.step(started);
+    if keys.takes_reports() && keys.all_may_view() {
+        tracing::info!("API: the agents' token guards reports only; whoever is on this machine may view, unless --token-file is given");
+    }
+    tracing::info!("API on {}://{}", if tls.is_some() { "https" } else { "http" }, listener.local_addr()?);
+    let mut serving = JoinSet::new();
+    serving.spawn(intake.clone().watch_silence());
+    serving.spawn(http::serve(listener, tls, ApiState { keys, shown: look, intake }, files));
+    shell.run(signals, queue, finished).await
+}
+
+/// Has the system allow as many open files as it may, and says how many: it usually allows 1,024 until asked for more.
+fn all_files() -> std::io::Result<usize> {
+    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() { most } else { now };
+    Ok(usize::try_from(files).unwrap_or(usize::MAX))
+}
+
+/// Caught from the start on: a SIGHUP while the daemon starts must not end it.
+struct DaemonSignals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl DaemonSignals {
+    fn catch() -> std::io::Result<DaemonSignals> {
+        let [terminate, interrupt, hangup] = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(DaemonSignals { terminate: terminate?, interrupt: interrupt?, hangup: hangup? })
+    }
+}
+
+/// Reads the inventory, its secrets, and makes a client per switch.
+fn load(config: &ControllerConfig) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
+    let path = &config.inventory;
+    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read { path: path.clone(), cause })?;
+    let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
+    let secrets = agent::snmp_access::read_secrets(&mut inventory);
+    for warning in secrets.map_err(|problem| InventoryError::Secret { path: path.clone(), problem })? {
+        tracing::warn!("{warning}");
+    }
+    let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access { path: path.clone(), cause })?;
+    Ok((inventory, clients))
+}
+
+/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for it.
+async fn open(config: &ControllerConfig, signals: &mut DaemonSignals) -> Result<Option<(EpochStore, ControllerEvent)>, ControllerError> {
+    let dir = config.dir.clone();
+    let opening = spawn_blocking(move || {
+        let store = EpochStore::open(&dir, KEEP)?;
+        let started = started(&dir, &store)?;
+        Ok((store, started))
+    });
+    let stall = StallNotice::new(StalledWork::Start, config.dir.display(), "the controller starts once it answers");
+    tokio::select! {
+        opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
+        _ = signals.terminate.recv() => Ok(None),
+        _ = signals.interrupt.recv() => Ok(None),
+    }
+}
+
+/// What the shared directory holds.
+fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, ControllerError> {
+    let (current, problem) = match reading::current_epoch(dir) {
+        Ok(epoch) => (epoch.map(|e| StoredEpoch { number: e.number, network: e.network, file: e.topology }), None),
+        Err(e) => (None, Some(e.to_string())),
+    };
+    let number = current.as_ref().map_or(0, |c| c.number);
+    let usable = |e: &history::HistoryEntry| e.problem.is_none() && e.info.number <= number;
+    let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
+    Ok(ControllerEvent::Started { current, highest: store.highest()?, epochs, problem })
+}
+
+struct ControllerDaemon {
+    clock: SteadyClock,
+    core: ControllerEngine,
+    journal: Option<Journal>,
+    store: Arc<EpochStore>,
+    /// The plan made last, held ready for publishing.
+    plan: Option<(u64, Arc<VerifiedEpoch>)>,
+    publishing: Option<JoinHandle<()>>,
+    pollers: SwitchPollers,
+    ear: TrapListener,
+    events: mpsc::Sender<ControllerEvent>,
+    done: mpsc::UnboundedSender<FinishedWork>,
+    shown: watch::Sender<ServedSnapshot>,
+    rota: watch::Sender<Arc<DirectionsByHost>>,
+    tls: Option<TlsCertificate>,
+    show: bool,
+    config: ControllerConfig,
+}
+
+impl ControllerDaemon {
+    async fn run(
+        &mut self,
+        mut signals: DaemonSignals,
+        mut queue: mpsc::Receiver<ControllerEvent>,
+        mut finished: mpsc::UnboundedReceiver<FinishedWork>,
+    ) -> Result<(), ControllerError> {
+        let mut show = tokio::time::interval(SHOW);
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        let mut watching = JoinSet::new();
+        watching.spawn(async move { job_records::watch(&dir, events).await });
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        watching.spawn(async move {
+            if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
+                measurements.watch(events).await;
+            }
+        });
+        let mut next_tick = Instant::now();
+        let mut next_show = Instant::now();
+        let mut batch = Vec::new();
+        loop {
+            let wanted = self.core.deadline().map(|at| self.clock.instant(at).max(next_tick));
+            let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| Instant::now() + SHOW));
+            tokio::select! {
+                _ = signals.terminate.recv() => break,
+                _ = signals.interrupt.recv() => break,
+                _ = signals.hangup.recv() => self.reload(),
+                Some(done) = finished.recv() => self.finish(done),
+                _ = tick, if wanted.is_some() => {
+                    let began = Instant::now();
+                    self.step(ControllerEvent::Tick);
+                    next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
+                }
+                n = queue.recv_many(&mut batch, QUEUE) => {
+                    debug_assert!(n > 0, "the shell holds a sender itself");
+                    batch.drain(..).for_each(|event| self.step(event));
+                }
+                _ = show.tick() => self.show = true,
+            }
+            if self.show && Instant::now() >= next_show {
+                self.show = false;
+                let began = Instant::now();
+                self.shown.send_replace(ServedSnapshot::new(self.core.snapshot(self.clock.now())));
+                next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
+            }
+        }
+        tracing::info!("stopping; what is published stays");
+        watching.abort_all();
+        if let Some(publishing) = self.publishing.take() {
+            // An epoch half written would only be swept at the next start: not worth more than some seconds.
+            let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
+        }
+        Ok(())
+    }
+
+    /// Gives the core an event and carries out what it says.
+    fn step(&mut self, event: ControllerEvent) {
+        let now = self.clock.now();
+        if let Some(Err(e)) = self.journal.as_mut().map(|j| j.record(now, &event, &self.core)) {
+            self.journal = None;
+            let problem = format!("journal {}: {e}; no further events are recorded", path(&self.config.journal));
+            self.step(ControllerEvent::Trouble { about: TroubleArea::Journal, problem: Some(problem) });
+        }
+        for effect in self.core.handle(now, event) {
+            self.carry_out(effect);
+        }
+    }
+
+    fn carry_out(&mut self, effect: ControllerEffect) {
+        match effect {
+            ControllerEffect::Poll { switch } => self.pollers.poll(&switch),
+            ControllerEffect::Read { switch, tables } => self.pollers.read(&switch, &tables),
+            ControllerEffect::Plan(order) => self.plan(*order),
+            ControllerEffect::Publish { ticket } => self.publish(ticket),
+            ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
+            ControllerEffect::Say(line) => {
+                self.show = true;
+                match line.level {
+                    EventLevel::Info => tracing::info!("{}", line.text),
+                    EventLevel::Warning => tracing::warn!("{}", line.text),
+                    EventLevel::Error => tracing::error!("{}", line.text),
+                }
+            }
+        }
+    }
+
+    fn plan(&mut self, order: EpochOrder) {
+        let done = self.done.clone();
+        let EpochOrder { ticket, number, at, file, network } = order;
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        let stall =
+            StallNotice::new(StalledWork::Planning, dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
+        tokio::spawn(async move {
+            // What is wrong with the file is an alarm already.
+            let reading = spawn_blocking(move || measurements_for_next(&dir).0);
+            let tuning = stall.wait(&events, reading).await.unwrap_or_default();
+            let plan =
+                spawn_blocking(move || VerifiedEpoch::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string()));
+            let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await))); // Nobody waits once the shell stops.
+        });
+    }
+
+    fn publish(&mut self, ticket: u64) {
+        let Some((_, plan)) = self.plan.as_ref().filter(|(held, _)| *held == ticket) else {
+            let problem = "its plan is gone".to_owned();
+            return self.step(ControllerEvent::PublishFailed { ticket, problem });
+        };
+        let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
+        let number = plan.epoch().number;
+        let stall =
+            StallNotice::new(StalledWork::Publishing, self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
+        let events = self.events.clone();
+        let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
+        self.publishing = Some(tokio::spawn(async move {
+            let _ = done.send(FinishedWork::Published(ticket, outcome(stall.wait(&events, publishing).await)));
+        }));
+    }
+
+    fn finish(&mut self, done: FinishedWork) {
+        match done {
+            FinishedWork::Planned(ticket, Ok(_)) if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
+            FinishedWork::Planned(ticket, Ok(plan)) => {
+                let epoch = plan.epoch();
+                let summary = PlanSummary {
+                    phases: epoch.bound.phases,
+                    bound_only: epoch.alltoall.is_none(),
+                    bottleneck: epoch.bound.edge.clone(),
+                    hosts: epoch.allgather.hosts.len() as u32,
+                };
+                self.plan = Some((ticket, plan.into()));
+                self.step(ControllerEvent::Planned { ticket, summary });
+            }
+            FinishedWork::Planned(ticket, Err(problem)) => self.step(ControllerEvent::PlanFailed { ticket, problem }),
+            FinishedWork::Published(ticket, Ok(())) => {
+                self.plan = None;
+                self.step(ControllerEvent::Published { ticket });
+            }
+            FinishedWork::Published(ticket, Err(problem)) => self.step(ControllerEvent::PublishFailed { ticket, problem }),
+        }
+    }
+
+    /// SIGHUP: the inventory and the certificate are read again; bad ones change nothing.
+    fn reload(&mut self) {
+        if let Some(tls) = &self.tls {
+            let problem = tls.reload().err().map(|e| format!("{e}; the certificate read before stays in use"));
+            self.step(ControllerEvent::Trouble { about: TroubleArea::Tls, problem });
+        }
+        match load(&self.config) {
+            Ok((inventory, clients)) => {
+                self.watch_network(&inventory, clients);
+                self.step(ControllerEvent::InventoryChanged(Box::new(inventory)));
+            }
+            Err(e) => {
+                let problem = Some(format!("{e}; the inventory read before stays in force"));
+                self.step(ControllerEvent::Trouble { about: TroubleArea::Inventory, problem });
+            }
+        }
+    }
+
+    fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {
+        self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
+        self.ear.listen(inventory, &self.events);
+    }
+}
+
+/// What work on a thread of its own came to. Work that panicked has failed: the core waits for an answer.
+fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
+    work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
+}
+
+fn path(journal: &Option<PathBuf>) -> String {
+    journal.as_ref().map(|p| p.display().to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::{Millis, Topology, TopologyFile};
+    use selection::tuning::TuningRuns;
+
+    fn shell(dir: &Path) -> ControllerDaemon {
+        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
+        let core = ControllerEngine::new(Inventory::parse("i.yaml", text).unwrap(), ControllerOptions::default());
+        let shown = watch::channel(ServedSnapshot::new(core.snapshot(Millis(0)))).0;
+        ControllerDaemon {
+            clock: SteadyClock::default(),
+            core,
+            journal: None,
+            store: Arc::new(EpochStore::open(dir, KEEP).unwrap()),
+            plan: None,
+            publishing: None,
+            pollers: SwitchPollers::default(),
+            ear: TrapListener::default(),
+            events: mpsc::channel(QUEUE).0,
+            done: mpsc::unbounded_channel().0,
+            shown,
+            rota: watch::channel(Arc::default()).0,
+            tls: None,
+            show: false,
+            config: ControllerConfig {
+                inventory: "i.yaml".into(),
+                dir: dir.to_owned(),
+                listen: http::DEFAULT_LISTEN,
+                token_file: None,
+                agent_token_file: None,
+                tls: None,
+                journal: None,
+            },
+        }
+    }
+
+    fn planned(ticket: u64) -> FinishedWork {
+        let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
+        FinishedWork::Planned(
+            ticket,
+            Ok(Box::new(VerifiedEpoch::plan(ticket, Millis(5), file, Topology::default(), TuningRuns::default()).unwrap())),
+        )
+    }
+
+    #[tokio::test]
+    async fn a_plan_that_was_overtaken_does_not_replace_the_newer_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shell = shell(dir.path());
+        shell.finish(planned(2));
+        shell.finish(planned(1));
+        shell.publish(2);
+        shell.publishing.take().expect("the plan is held").await.unwrap();
+        assert_eq!(reading::current(dir.path()).unwrap().unwrap().number, 2);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_has_failed() {
+        let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7")).await).unwrap_err();
+        assert!(problem.contains("please report it") && problem.contains("in phase 7"), "{problem}");
+        assert_eq!(outcome(spawn_blocking(|| Ok(7)).await), Ok(7));
+    }
+}

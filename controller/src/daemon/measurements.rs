@@ -1,0 +1,94 @@
+//! Notices that `heddle tune` has left new measurements in the shared directory.
+use super::stall::StallNotice;
+use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
+use directory::layout::TUNING;
+use directory::reading;
+use selection::tuning::TuningRuns;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::sync::mpsc::Sender;
+use tokio::task::spawn_blocking;
+
+/// A file of some kilobytes, looked at this often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the file held when it was looked at last.
+pub(super) struct MeasurementWatcher {
+    dir: PathBuf,
+    last: Result<TuningRuns, String>,
+}
+
+impl MeasurementWatcher {
+    /// Those of the current epoch are no news.
+    pub(super) fn new(dir: &Path) -> MeasurementWatcher {
+        let last = reading::current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default();
+        MeasurementWatcher { dir: dir.to_owned(), last: Ok(last) }
+    }
+
+    /// Tells of whatever is new, until nobody listens any more.
+    pub(super) async fn watch(mut self, events: Sender<ControllerEvent>) {
+        let mut every = tokio::time::interval(LOOK);
+        loop {
+            every.tick().await;
+            let file = self.dir.join(TUNING);
+            let stall = StallNotice::new(StalledWork::Measurements, file.display(), "new measurements are not seen, and all else goes on");
+            let looking = spawn_blocking(move || {
+                let told = self.look();
+                (self, told)
+            });
+            let Ok((back, told)) = stall.wait(&events, looking).await else { return };
+            self = back;
+            for event in told {
+                if events.send(event).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look(&mut self) -> Vec<ControllerEvent> {
+        let now = reading::measurements(&self.dir).map_err(|e| e.to_string());
+        if now == self.last {
+            return Vec::new();
+        }
+        let problem = now.as_ref().err().map(|e| format!("{e}; the decision table stays as it is"));
+        let mut events = vec![ControllerEvent::Trouble { about: TroubleArea::Measurements, problem }];
+        events.extend(now.as_ref().ok().map(|tuning| ControllerEvent::Measured { what: what(tuning) }));
+        self.last = now;
+        events
+    }
+}
+
+fn what(tuning: &TuningRuns) -> String {
+    let of = |run: &selection::tuning::TuningRun| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
+    match tuning.runs.iter().map(of).collect::<Vec<_>>() {
+        runs if runs.is_empty() => "measurements taken away: ways as measured elsewhere".to_owned(),
+        runs => runs.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_measurements_are_told_once_and_a_broken_file_as_a_trouble() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut measurements = MeasurementWatcher::new(dir.path());
+        assert_eq!(measurements.look(), []);
+        std::fs::write(dir.path().join("tuning.json"), "{").unwrap();
+        let told = measurements.look();
+        assert!(
+            matches!(&told[..], [ControllerEvent::Trouble { problem: Some(p), .. }] if p.contains("tuning.json: no measurements")),
+            "{told:?}"
+        );
+        assert_eq!(measurements.look(), []);
+        directory::publishing::write_measurements(dir.path(), &TuningRuns::default()).unwrap();
+        let told = measurements.look();
+        assert!(
+            matches!(&told[..], [ControllerEvent::Trouble { problem: None, .. }, ControllerEvent::Measured { what }] if what.contains("taken away")),
+            "{told:?}"
+        );
+        assert_eq!(measurements.look(), []);
+    }
+}

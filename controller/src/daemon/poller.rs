@@ -1,0 +1,128 @@
+//! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at once, as a thousand
+//! that all answer in the same moment would overrun the machine, and their time-outs would look like silence.
+use crate::clock::SteadyClock;
+use crate::engine::ControllerEvent;
+use crate::poll_timing::{self, PulseTiming};
+use agent::{SWITCHES_AT_ONCE, SnmpClient};
+use futures_util::stream::{self, StreamExt};
+use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// Tables asked for at once at one switch; agents work on one at a time.
+const AT_ONCE: usize = 2;
+
+/// What a switch is to be asked, merged: asking twice before it is done reads once.
+#[derive(Debug, Default)]
+struct WantedReads {
+    tables: Mutex<BTreeSet<DeviceTable>>,
+    read: Notify,
+    poll: Notify,
+}
+
+impl WantedReads {
+    fn take(&self) -> BTreeSet<DeviceTable> {
+        std::mem::take(&mut *self.tables.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The tasks that ask switches.
+#[derive(Debug, Default)]
+pub(super) struct SwitchPollers {
+    tasks: JoinSet<()>,
+    wanted: HashMap<String, Arc<WantedReads>>,
+}
+
+impl SwitchPollers {
+    /// Replaces all tasks by one a client, each polling every `period` or as [`pace`] has it for so many.
+    pub(super) fn start(
+        &mut self,
+        clients: Vec<(String, SnmpClient)>,
+        period: Duration,
+        clock: &SteadyClock,
+        events: &mpsc::Sender<ControllerEvent>,
+    ) {
+        (self.tasks, self.wanted) = Default::default();
+        let switches = clients.len();
+        let turns = Arc::new(Semaphore::new(SWITCHES_AT_ONCE));
+        for (number, (name, client)) in clients.into_iter().enumerate() {
+            let rhythm = poll_timing::pulse(switches, number, period);
+            let wanted = Arc::new(WantedReads::default());
+            self.wanted.insert(name.clone(), Arc::clone(&wanted));
+            let switch = SwitchPoller { name, client, wanted, turns: Arc::clone(&turns), clock: clock.clone(), events: events.clone() };
+            self.tasks.spawn(async move {
+                tokio::join!(switch.poll(rhythm), switch.read());
+            });
+        }
+    }
+
+    /// Asks for a pulse now.
+    pub(super) fn poll(&self, switch: &str) {
+        if let Some(wanted) = self.wanted.get(switch) {
+            wanted.poll.notify_one();
+        }
+    }
+
+    /// Asks for tables.
+    pub(super) fn read(&self, switch: &str, tables: &[DeviceTable]) {
+        if let Some(wanted) = self.wanted.get(switch) {
+            wanted.tables.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
+            wanted.read.notify_one();
+        }
+    }
+}
+
+struct SwitchPoller {
+    name: String,
+    client: SnmpClient,
+    wanted: Arc<WantedReads>,
+    turns: Arc<Semaphore>,
+    clock: SteadyClock,
+    events: mpsc::Sender<ControllerEvent>,
+}
+
+impl SwitchPoller {
+    async fn poll(&self, rhythm: PulseTiming) {
+        let mut every = tokio::time::interval_at(Instant::now() + rhythm.offset, rhythm.every);
+        let mut count = 0;
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = every.tick() => count += 1,
+                () = self.wanted.poll.notified() => count = 1,
+            }
+            let brief = count % rhythm.whole != 1 % rhythm.whole;
+            self.tell(if brief { self.client.brief_pulse().await } else { self.client.pulse().await }).await;
+        }
+    }
+
+    async fn read(&self) {
+        loop {
+            self.wanted.read.notified().await;
+            let _turn = self.turns.acquire().await; // Never closed; held until what was wanted is read.
+            let mut tables = self.wanted.take();
+            // Every agent has a system group: where it gets no answer, nothing else needs to be waited for.
+            if tables.remove(&DeviceTable::System) {
+                let system = self.client.read(DeviceTable::System).await;
+                let mute = matches!(system, DeviceFact::Failed { table: None, .. });
+                self.tell(system).await;
+                if mute {
+                    continue;
+                }
+            }
+            let mut facts = stream::iter(tables.into_iter().map(|t| self.client.read(t))).buffered(AT_ONCE);
+            while let Some(fact) = facts.next().await {
+                self.tell(fact).await;
+            }
+        }
+    }
+
+    async fn tell(&self, fact: DeviceFact) {
+        let observation = Observation { at: self.clock.now(), reporter: self.name.clone(), source: ObservationSource::Snmp, fact };
+        let _ = self.events.send(ControllerEvent::Observed(observation)).await; // The shell stops first, and this task with it.
+    }
+}

@@ -1,0 +1,240 @@
+//! Hears traps at the address the inventory names; where that fails, polls find the same a little later.
+mod limit;
+mod senders;
+
+use crate::engine::{ControllerEvent, TroubleArea};
+use crate::poll_timing;
+use crate::triggers::TrapTopic;
+use agent::{SnmpAccess, TrapReceiver};
+use inventory::inventory_file::{Credential, Inventory};
+use limit::{TrapLimit, TrapOrigin};
+use senders::{RefusedTraps, TrapSenders, TrapVerdict};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// An address that could not be had is tried again after so long.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Where traps are heard, whose keys are known, and the task that does it.
+#[derive(Debug, Default)]
+pub(super) struct TrapListener {
+    listen: Option<SocketAddr>,
+    credentials: Vec<Credential>,
+    senders: TrapSenders,
+    task: Option<JoinHandle<()>>,
+}
+
+impl TrapListener {
+    /// From now on traps are heard where the inventory says, from its switches and users; a socket that is open there already for
+    /// the same ones stays open.
+    pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<ControllerEvent>) {
+        let listen = inventory.traps.as_ref().map(|traps| traps.listen);
+        let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
+        let senders = TrapSenders::new(inventory);
+        if self.listen == listen && self.credentials == credentials && self.senders == senders {
+            return;
+        }
+        let pause = poll_timing::traps(inventory.switches.len());
+        (self.listen, self.credentials, self.senders) = (listen, credentials, senders.clone());
+        let before = self.task.take();
+        before.iter().for_each(JoinHandle::abort);
+        let (events, users) = (events.clone(), agent::snmp_access::users(inventory));
+        self.task = Some(tokio::spawn(async move {
+            // Both may claim one port; and what the old one had to say must not come last.
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            match (listen, users) {
+                (Some(listen), Ok(users)) => hear(listen, &users, &senders, pause, &events).await,
+                (Some(listen), Err(e)) => tell(&events, Some(format!("traps: {listen}: {e}; nothing is heard there, polls go on"))).await,
+                (None, _) => tell(&events, None).await,
+            }
+        }));
+    }
+}
+
+async fn hear(listen: SocketAddr, users: &[SnmpAccess], senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<ControllerEvent>) {
+    let mut failures = 0_u64;
+    loop {
+        match agent::traps(listen, users).await {
+            Ok(traps) => {
+                failures = 0;
+                tell(events, None).await;
+                pass_on(traps, senders, pause, events).await;
+            }
+            // The first failure may be only the socket used before, which takes a moment to close.
+            Err(e) => {
+                failures += 1;
+                if failures == 2 {
+                    tell(events, Some(e.to_string())).await;
+                }
+            }
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+/// Passes on what is believed, as often as [`TrapLimit`] has it, until the socket breaks.
+async fn pass_on(mut traps: TrapReceiver, senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<ControllerEvent>) {
+    let (mut limit, mut refusals) = (TrapLimit::new(pause), RefusedTraps::default());
+    loop {
+        let trap = tokio::select! {
+            trap = traps.next() => trap,
+            () = until([limit.next(), refusals.end()].into_iter().flatten().min()) => {
+                let now = Instant::now();
+                for (source, kind) in limit.due(now) {
+                    hint(events, source, kind).await;
+                }
+                if refusals.end().is_some_and(|end| now >= end) {
+                    refusals = RefusedTraps::default();
+                    tell(events, None).await;
+                }
+                continue;
+            }
+        };
+        let Some(trap) = trap else { return };
+        let (source, kind) = (trap.from, kind(trap.kind));
+        let origin = match senders.judge(source, trap.proof) {
+            TrapVerdict::Believed => TrapOrigin::Switch(source, kind),
+            TrapVerdict::Stranger => TrapOrigin::Stranger,
+            TrapVerdict::Refused => {
+                if let Some(told) = refusals.add(Instant::now(), senders, source) {
+                    tell(events, Some(told)).await;
+                }
+                continue;
+            }
+        };
+        if limit.take(Instant::now(), origin, (source, kind)) {
+            hint(events, source, kind).await;
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn hint(events: &mpsc::Sender<ControllerEvent>, source: IpAddr, kind: TrapTopic) {
+    let _ = events.send(ControllerEvent::Trap { source, kind }).await; // The shell stops first, and this task with it.
+}
+
+async fn tell(events: &mpsc::Sender<ControllerEvent>, problem: Option<String>) {
+    let _ = events.send(ControllerEvent::Trouble { about: TroubleArea::Traps, problem }).await; // The shell stops first, and this task with it.
+}
+
+fn kind(kind: agent::TrapKind) -> TrapTopic {
+    match kind {
+        agent::TrapKind::LinkUp | agent::TrapKind::LinkDown => TrapTopic::Link,
+        agent::TrapKind::LldpChange => TrapTopic::Lldp,
+        agent::TrapKind::TopologyChange => TrapTopic::Stp,
+        agent::TrapKind::Other => TrapTopic::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+
+    /// Nothing is waited for longer, even on a busy machine.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// A free port beyond those that Linux gives away unasked, another one for each test.
+    fn port() -> u16 {
+        static NEXT: AtomicU16 = AtomicU16::new(61_000);
+        std::iter::repeat_with(|| NEXT.fetch_add(1, Relaxed)).find(|port| UdpSocket::bind(("0.0.0.0", *port)).is_ok()).unwrap()
+    }
+
+    /// An inventory that hears traps at an address, or nowhere.
+    fn at(listen: Option<String>) -> Inventory {
+        let traps = listen.map_or(String::new(), |listen| format!("traps: {{listen: \"{listen}\"}}\n"));
+        let text = format!("switches: {{s0: {{address: 127.0.0.1}}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\n{traps}");
+        Inventory::parse("i.yaml", &text).unwrap()
+    }
+
+    fn trouble(event: ControllerEvent) -> Option<String> {
+        match event {
+            ControllerEvent::Trouble { about: TroubleArea::Traps, problem } => problem,
+            other => panic!("{other}"),
+        }
+    }
+
+    async fn next(queue: &mut mpsc::Receiver<ControllerEvent>) -> ControllerEvent {
+        tokio::time::timeout(LIMIT, queue.recv()).await.expect("nothing came").unwrap()
+    }
+
+    /// Sends a real trap and waits until it is heard.
+    async fn assert_hears(port: u16, queue: &mut mpsc::Receiver<ControllerEvent>) {
+        let to = format!("127.0.0.1:{port}");
+        let sent = Command::new("snmptrap").args(["-v2c", "-c", "any", &to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
+        let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+        assert_eq!(next(queue).await, ControllerEvent::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
+    }
+
+    #[tokio::test]
+    async fn an_inventory_read_again_goes_on_hearing_wherever_it_says() {
+        let (events, mut queue) = mpsc::channel(16);
+        let (port, mut ear) = (port(), TrapListener::default());
+        // The same address again; the same port at another one, which cannot be had before the first is closed.
+        for address in ["127.0.0.1", "127.0.0.1", "0.0.0.0", "0.0.0.0", "127.0.0.1"] {
+            let inventory = at(Some(format!("{address}:{port}")));
+            let changed = ear.listen != inventory.traps.as_ref().map(|t| t.listen);
+            ear.listen(&inventory, &events);
+            if changed {
+                assert_eq!(trouble(next(&mut queue).await), None, "{address}");
+            }
+            assert_hears(port, &mut queue).await;
+        }
+        ear.listen(&at(None), &events);
+        assert_eq!(trouble(next(&mut queue).await), None);
+        let freed = async {
+            while UdpSocket::bind(("127.0.0.1", port)).is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(LIMIT, freed).await.expect("the port stays in use");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_inform_of_a_user_the_inventory_gained_is_heard_and_acknowledged() {
+        let (events, mut queue) = mpsc::channel(16);
+        let (port, mut ear) = (port(), TrapListener::default());
+        let mut inventory = at(Some(format!("127.0.0.1:{port}")));
+        ear.listen(&inventory, &events);
+        assert_eq!(trouble(next(&mut queue).await), None);
+        let user = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}}";
+        inventory.snmp = Inventory::parse("i.yaml", user).unwrap().snmp;
+        ear.listen(&inventory, &events);
+        assert_eq!(trouble(next(&mut queue).await), None);
+        let to = format!("127.0.0.1:{port}");
+        let once = ["-r", "0", "-t", "30"];
+        let secure = ["-v3", "-u", "mon", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
+        let sent = Command::new("snmpinform").args(once).args(secure).args([&to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
+        let sent = sent.expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
+        assert!(sent.status.success(), "not acknowledged: {}", String::from_utf8_lossy(&sent.stderr));
+        assert_eq!(next(&mut queue).await, ControllerEvent::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
+    }
+
+    #[tokio::test]
+    async fn a_port_in_use_is_told_once_and_taken_when_it_is_free() {
+        let (events, mut queue) = mpsc::channel(16);
+        let port = port();
+        let other = UdpSocket::bind(("127.0.0.1", port)).unwrap();
+        let mut ear = TrapListener::default();
+        ear.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
+        let problem = trouble(next(&mut queue).await).expect("the port is in use");
+        assert!(problem.contains(&port.to_string()) && problem.contains("polls go on"), "{problem}");
+        drop(other);
+        assert_eq!(trouble(next(&mut queue).await), None);
+        assert_hears(port, &mut queue).await;
+    }
+}

@@ -1,0 +1,121 @@
+//! The hosts and cables that something was measured on, so that it can be told whether they are the same still.
+use crate::decision_table::Collective;
+use inventory::Bytes;
+use inventory::tree::{Tree, TreeError};
+use schedules::bound;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// More ranks than anybody plans for.
+const MOST_RANKS: usize = 1 << 16;
+/// The block that [`Bounds`] are about: large enough that nanoseconds are exact.
+const BLOCK: Bytes = Bytes(1 << 20);
+
+/// Hosts, and the part of the tree between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredPlace {
+    /// The host of each rank, as the topology names it.
+    pub hosts: Vec<String>,
+    /// A digest of which hosts each cable separates from which, and at what rate: the same for two trees that no schedule can tell
+    /// apart, whatever their switches are called.
+    pub shape: String,
+    /// What no call can stay below.
+    pub bounds: PayloadBounds,
+}
+
+/// Nanoseconds at the payload bound with blocks of 1 MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PayloadBounds {
+    /// Of an all-to-all.
+    pub alltoall_ns: u64,
+    /// Of an allgather.
+    pub allgather_ns: u64,
+}
+
+impl PayloadBounds {
+    /// Seconds at the bound that each octet of a block takes.
+    pub fn seconds_per_octet(&self, collective: Collective) -> f64 {
+        let ns = match collective {
+            Collective::Alltoall | Collective::Alltoallv => self.alltoall_ns,
+            Collective::Allgather | Collective::Allgatherv => self.allgather_ns,
+        };
+        ns as f64 / 1e9 / BLOCK.0 as f64
+    }
+
+    /// Whether both are the same but for rounding.
+    fn are(&self, other: &PayloadBounds) -> bool {
+        let near = |a: u64, b: u64| a.abs_diff(b) <= a.max(b) / 1000;
+        near(self.alltoall_ns, other.alltoall_ns) && near(self.allgather_ns, other.allgather_ns)
+    }
+}
+
+impl MeasuredPlace {
+    /// Of ranks on these hosts of a tree; a domain after a host's name is left out, as MPI may say one.
+    ///
+    /// # Errors
+    /// [`TreeError::Unknown`] for a host that is not in the tree.
+    pub fn of<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<MeasuredPlace, TreeError> {
+        let known = |name: &str| tree.host(name).or_else(|| tree.host(name.split('.').next().unwrap_or(name)));
+        let number = |name: &S| known(name.as_ref()).ok_or_else(|| TreeError::Unknown(name.as_ref().to_owned()));
+        let hosts = ranks.iter().map(|name| number(name).map(|n| tree.name(n).to_owned())).collect::<Result<Vec<_>, _>>()?;
+        let mut distinct = hosts.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let between = tree.restrict(&distinct)?;
+        let ranks: Vec<u32> = distinct.iter().map(|host| hosts.iter().filter(|h| *h == host).count() as u32).collect();
+        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+        let bounds = PayloadBounds {
+            alltoall_ns: ns(bound::alltoall_seconds(&between, &ranks, BLOCK)),
+            allgather_ns: ns(bound::allgather_seconds(&between, &ranks, BLOCK)),
+        };
+        Ok(MeasuredPlace { shape: shape(&between, &ranks), hosts, bounds })
+    }
+
+    /// Whether a place has the same hosts, ranks and cables.
+    pub fn is_same(&self, other: &MeasuredPlace) -> bool {
+        self.shape == other.shape
+    }
+
+    /// Whether it has the same hosts, and other cables that change no bound.
+    pub fn has_same_bounds(&self, other: &MeasuredPlace) -> bool {
+        let sorted = |place: &MeasuredPlace| {
+            let mut hosts = place.hosts.clone();
+            hosts.sort_unstable();
+            hosts
+        };
+        self.bounds.are(&other.bounds) && sorted(self) == sorted(other)
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.hosts.len() > MOST_RANKS { Err(format!("more than {MOST_RANKS} ranks")) } else { Ok(()) }
+    }
+}
+
+/// Hosts of the tree are in alphabetical order.
+fn shape(tree: &Tree, ranks: &[u32]) -> String {
+    let mut below: Vec<Vec<u32>> = (0..tree.nodes()).map(|node| if tree.is_host(node) { vec![node] } else { Vec::new() }).collect();
+    let mut cables: Vec<(Vec<u32>, u64)> = Vec::new();
+    for &node in tree.top_down().iter().rev() {
+        let Some(parent) = tree.parent(node) else { continue };
+        let mut hosts = below[node as usize].clone();
+        hosts.sort_unstable();
+        below[parent as usize].extend_from_slice(&hosts);
+        // The side without the first host, so that it does not matter which way the tree hangs.
+        let side = if hosts.first() == Some(&0) { (0..tree.hosts()).filter(|h| !hosts.contains(h)).collect() } else { hosts };
+        cables.push((side, tree.rate(node).0));
+    }
+    // Of several cables in a row the slowest one counts.
+    cables.sort_unstable();
+    cables.dedup_by(|later, first| later.0 == first.0);
+    let mut text = String::new();
+    for (name, ranks) in tree.host_names().iter().zip(ranks) {
+        let _ = writeln!(text, "{name} {ranks}");
+    }
+    for (side, rate) in cables.iter().filter(|(side, _)| !side.is_empty()) {
+        let _ = writeln!(text, "{rate} {side:?}");
+    }
+    Sha256::digest(text).iter().fold("sha256:".to_owned(), |hex, byte| hex + &format!("{byte:02x}"))
+}

@@ -1,0 +1,113 @@
+//! Messages that carry nothing, so that no host runs ahead of the phases in which it is idle.
+//!
+//! Source: aapc-2007 section 5.1 (the *dummy* scheme).
+//! Input: phases of any kind.
+//! Guarantee: in every phase every host sends or receives, itself perhaps. No dummy uses a cable between switches, nor the way into, or out
+//! of, a host that a message of its phase uses.
+//! Cost: O(phases * hosts).
+//! Deviations: none. Of several partners the one of the smallest number is taken, one that does not receive before one that
+//! does not send; the paper leaves it open.
+use crate::message::Message;
+use inventory::Tree;
+use inventory::tree::NodeNumber;
+
+/// A message without content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DummyMessage {
+    /// The phase it belongs to.
+    pub phase: u32,
+    /// The host that sends it.
+    pub from: u32,
+    /// The host that receives it, on the same switch; `from` itself where there is no other.
+    pub to: u32,
+}
+
+/// The dummies of `phases`, in their order: for each host that neither sends nor receives, one to a host of its switch that
+/// receives nothing, else from one that sends nothing, else to itself.
+pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
+    let hosts = tree.hosts() as usize;
+    let neighbours = hosts_by_switch(tree);
+    let mut dummies = Vec::new();
+    for (phase, messages) in (0u32..).zip(phases) {
+        let (mut sends, mut receives) = (vec![false; hosts], vec![false; hosts]);
+        let put = |from: u32, to: u32, sends: &mut Vec<bool>, receives: &mut Vec<bool>| {
+            sends[from as usize] = true;
+            receives[to as usize] = true;
+        };
+        messages.iter().for_each(|m| put(m.src, m.dst, &mut sends, &mut receives));
+        for idle in 0..tree.hosts() {
+            if sends[idle as usize] || receives[idle as usize] {
+                continue;
+            }
+            let free = |busy: &[bool]| neighbours[switch(tree, idle) as usize].iter().copied().find(|&h| h != idle && !busy[h as usize]);
+            let (from, to) = match (free(&receives), free(&sends)) {
+                (Some(receiver), _) => (idle, receiver),
+                (None, Some(sender)) => (sender, idle),
+                (None, None) => (idle, idle),
+            };
+            put(from, to, &mut sends, &mut receives);
+            dummies.push(DummyMessage { phase, from, to });
+        }
+    }
+    dummies
+}
+
+/// What a host hangs from; itself where nothing is above it.
+fn switch(tree: &Tree, host: NodeNumber) -> NodeNumber {
+    tree.parent(host).unwrap_or(host)
+}
+
+/// By node: the hosts right below, in the order of their numbers.
+fn hosts_by_switch(tree: &Tree) -> Vec<Vec<NodeNumber>> {
+    let mut below = vec![Vec::new(); tree.nodes() as usize];
+    (0..tree.hosts()).for_each(|host| below[switch(tree, host) as usize].push(host));
+    below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aapc;
+    use crate::test_trees::{any_tree, star};
+    use proptest::prelude::*;
+
+    #[test]
+    fn idle_hosts_keep_each_other_company() {
+        // n0, n1 and n2 on one switch, n3 and n4 on another one, n5 alone on a third one.
+        let tree = star(&[3, 2, 1]);
+        let message = |src, dst| Message { src, dst };
+        let dummy = |phase, from, to| DummyMessage { phase, from, to };
+        let found = dummies(&tree, &[vec![message(0, 3)], vec![message(0, 1), message(1, 0), message(3, 4)], Vec::new()]);
+        let expected = [
+            dummy(0, 1, 0),
+            dummy(0, 2, 1),
+            dummy(0, 3, 4),
+            dummy(0, 5, 5),
+            dummy(1, 2, 2),
+            dummy(1, 5, 5),
+            dummy(2, 0, 1),
+            dummy(2, 2, 0),
+            dummy(2, 3, 4),
+            dummy(2, 5, 5),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_is_idle_and_nothing_collides(tree in any_tree(1..=24)) {
+            let phases = aapc::phases(&tree);
+            let dummies = dummies(&tree, &phases);
+            for (phase, messages) in (0u32..).zip(&phases) {
+                let (mut sends, mut receives) = (vec![0; tree.hosts() as usize], vec![0; tree.hosts() as usize]);
+                let of_phase = dummies.iter().filter(|d| d.phase == phase);
+                prop_assert!(of_phase.clone().all(|d| switch(&tree, d.from) == switch(&tree, d.to)));
+                for (from, to) in messages.iter().map(|m| (m.src, m.dst)).chain(of_phase.map(|d| (d.from, d.to))) {
+                    sends[from as usize] += 1;
+                    receives[to as usize] += 1;
+                }
+                prop_assert!(sends.iter().zip(&receives).all(|(&s, &r)| s <= 1 && r <= 1 && s + r > 0));
+            }
+        }
+    }
+}

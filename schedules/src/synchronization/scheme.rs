@@ -1,0 +1,313 @@
+//! The ways to keep phases apart, by the names of aapc-2007 Table 5.
+//!
+//! A *mechanism* and a block of phases make a scheme: within a block of 1 there is nothing to keep apart, so it is the paper's
+//! `all`; larger ones are its `partial (bs)`.
+use super::{SyncKind, SyncReduction, between};
+use crate::capacities::EdgeCapacities;
+use crate::message::{Message, Synchronization};
+use inventory::Tree;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+/// What keeps messages of different phases apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SyncMechanism {
+    /// The order of phases only.
+    None,
+    /// As [`Mechanism::None`], with messages that carry nothing for idle hosts ([`super::dummy::dummies`]).
+    Dummy,
+    /// Tokens of the sender of the earlier message.
+    Sender,
+    /// Tokens of its receiver.
+    Receiver,
+    /// Barriers between blocks.
+    Barrier,
+    /// Barriers between blocks, sender's tokens within.
+    BarrierSender,
+    /// Barriers between blocks, receiver's tokens within.
+    BarrierReceiver,
+}
+
+impl SyncMechanism {
+    /// All, in the order of Table 5.
+    pub const ALL: [SyncMechanism; 7] = [
+        SyncMechanism::None,
+        SyncMechanism::Dummy,
+        SyncMechanism::Sender,
+        SyncMechanism::Receiver,
+        SyncMechanism::Barrier,
+        SyncMechanism::BarrierSender,
+        SyncMechanism::BarrierReceiver,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            SyncMechanism::None => "none",
+            SyncMechanism::Dummy => "dummy",
+            SyncMechanism::Sender => "sender",
+            SyncMechanism::Receiver => "receiver",
+            SyncMechanism::Barrier => "barrier",
+            SyncMechanism::BarrierSender => "barrier+sender",
+            SyncMechanism::BarrierReceiver => "barrier+receiver",
+        }
+    }
+
+    /// Whether it can be confined to what is between blocks, or within them.
+    fn knows_blocks(self) -> bool {
+        !matches!(self, SyncMechanism::None | SyncMechanism::Dummy)
+    }
+}
+
+impl fmt::Display for SyncMechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for SyncMechanism {
+    type Err = SyncSchemeError;
+
+    fn from_str(text: &str) -> Result<Self, SyncSchemeError> {
+        SyncMechanism::ALL.into_iter().find(|mechanism| mechanism.name() == text).ok_or_else(|| SyncSchemeError::Unknown(text.to_owned()))
+    }
+}
+
+/// What is no [`Scheme`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SyncSchemeError {
+    /// No mechanism's name, or a scheme written otherwise than `name` or `name(block)`.
+    #[error(
+        "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender or barrier+receiver, the last five with a block as in sender(4) if wanted"
+    )]
+    Unknown(String),
+    /// A block where nothing is synchronized.
+    #[error("synchronization {0}: takes no block of phases, it keeps none apart")]
+    NoBlocks(SyncMechanism),
+    /// Blocks that leave tokens nothing to do.
+    #[error("synchronization {0}: a block of {1} leaves its tokens nothing to keep apart; give one of at least 2 phases")]
+    TooShort(SyncMechanism, u32),
+    /// A block of no phases.
+    #[error("synchronization {0}: a block of 0 phases is none; give at least 1")]
+    Empty(SyncMechanism),
+}
+
+/// A line of aapc-2007's Table 5. In files it is its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SyncScheme {
+    mechanism: SyncMechanism,
+    block: NonZeroU32,
+}
+
+impl SyncScheme {
+    /// No synchronization.
+    pub const NO_SYNC: SyncScheme = SyncScheme { mechanism: SyncMechanism::None, block: NonZeroU32::MIN };
+
+    /// `mechanism` with blocks of so many phases; without, each phase is a block of its own.
+    ///
+    /// # Errors
+    /// [`SchemeError`] where the two do not go together: blocks of 0 phases; any for none and dummy; of less than two
+    /// phases, or not said, for barriers with tokens.
+    pub fn new(mechanism: SyncMechanism, block: Option<u32>) -> Result<SyncScheme, SyncSchemeError> {
+        match block {
+            Some(0) => Err(SyncSchemeError::Empty(mechanism)),
+            Some(_) if !mechanism.knows_blocks() => Err(SyncSchemeError::NoBlocks(mechanism)),
+            None | Some(1) if matches!(mechanism, SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver) => {
+                Err(SyncSchemeError::TooShort(mechanism, 1))
+            }
+            _ => Ok(SyncScheme { mechanism, block: block.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN) }),
+        }
+    }
+
+    /// Every scheme of Table 5, those with blocks for each of `blocks`; sizes below 2 add nothing.
+    pub fn table_5(blocks: &[u32]) -> Vec<SyncScheme> {
+        let sized = |mechanism| {
+            let all = SyncScheme::new(mechanism, None).ok();
+            let partial = blocks.iter().filter(|&&block| block > 1).filter_map(move |&block| SyncScheme::new(mechanism, Some(block)).ok());
+            all.into_iter().chain(partial)
+        };
+        SyncMechanism::ALL.into_iter().flat_map(sized).collect()
+    }
+
+    /// What it keeps phases apart with.
+    pub fn mechanism(self) -> SyncMechanism {
+        self.mechanism
+    }
+
+    /// Phases a block.
+    pub fn block(self) -> u32 {
+        self.block.get()
+    }
+
+    /// Whether messages that would collide are always kept apart (*fully synchronized*, section 5).
+    pub fn keeps_all_apart(self) -> bool {
+        match self.mechanism {
+            SyncMechanism::None | SyncMechanism::Dummy => false,
+            SyncMechanism::Sender | SyncMechanism::Receiver | SyncMechanism::Barrier => self.block.get() == 1,
+            SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver => true,
+        }
+    }
+
+    /// Who gives its tokens; [`SyncKind::None`] if it has none.
+    pub fn tokens(self) -> SyncKind {
+        match self.mechanism {
+            SyncMechanism::None | SyncMechanism::Dummy | SyncMechanism::Barrier => SyncKind::None,
+            SyncMechanism::Sender | SyncMechanism::BarrierSender => SyncKind::Sender,
+            SyncMechanism::Receiver | SyncMechanism::BarrierReceiver => SyncKind::Receiver,
+        }
+    }
+
+    /// Whether all hosts meet in a barrier before this phase, counted from 0.
+    pub fn barrier_before(self, phase: usize) -> bool {
+        let barriers = matches!(self.mechanism, SyncMechanism::Barrier | SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver);
+        barriers && phase > 0 && phase.is_multiple_of(self.block.get() as usize)
+    }
+
+    /// Its tokens, in the order of the messages that wait: those of the full scheme that are not within a block; where there are
+    /// barriers between blocks, those that are.
+    pub fn syncs(
+        self,
+        tree: &Tree,
+        capacities: &EdgeCapacities,
+        phases: &[Vec<Message>],
+        reduction: SyncReduction,
+    ) -> Vec<Synchronization> {
+        let block = |phase: u32| phase / self.block;
+        let within = self.mechanism != self.tokens().into();
+        between(tree, capacities, phases, self.tokens(), reduction, |after, before| (block(after) == block(before)) == within)
+    }
+}
+
+impl From<SyncKind> for SyncMechanism {
+    fn from(kind: SyncKind) -> SyncMechanism {
+        match kind {
+            SyncKind::None => SyncMechanism::None,
+            SyncKind::Sender => SyncMechanism::Sender,
+            SyncKind::Receiver => SyncMechanism::Receiver,
+            SyncKind::Barrier => SyncMechanism::Barrier,
+        }
+    }
+}
+
+impl From<SyncKind> for SyncScheme {
+    /// The scheme that says it for every phase.
+    fn from(kind: SyncKind) -> SyncScheme {
+        SyncScheme { mechanism: kind.into(), block: NonZeroU32::MIN }
+    }
+}
+
+/// `sender`, or `sender(4)` with a block.
+impl fmt::Display for SyncScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.block.get() {
+            1 => f.pad(self.mechanism.name()),
+            block => f.pad(&format!("{}({block})", self.mechanism)),
+        }
+    }
+}
+
+impl From<SyncScheme> for String {
+    fn from(scheme: SyncScheme) -> String {
+        scheme.to_string()
+    }
+}
+
+impl TryFrom<String> for SyncScheme {
+    type Error = SyncSchemeError;
+
+    fn try_from(name: String) -> Result<SyncScheme, SyncSchemeError> {
+        name.parse()
+    }
+}
+
+impl FromStr for SyncScheme {
+    type Err = SyncSchemeError;
+
+    fn from_str(text: &str) -> Result<Self, SyncSchemeError> {
+        let unknown = || SyncSchemeError::Unknown(text.to_owned());
+        let (name, block) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => (name, Some(rest.strip_suffix(')').and_then(|block| block.parse().ok()).ok_or_else(unknown)?)),
+        };
+        SyncScheme::new(name.parse().map_err(|_| unknown())?, block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aapc;
+    use crate::test_trees::{any_tree, star};
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn every_line_of_table_5_has_its_name() {
+        let found: Vec<String> = SyncScheme::table_5(&[1, 4]).iter().map(SyncScheme::to_string).collect();
+        let expected = [
+            "none",
+            "dummy",
+            "sender",
+            "sender(4)",
+            "receiver",
+            "receiver(4)",
+            "barrier",
+            "barrier(4)",
+            "barrier+sender(4)",
+            "barrier+receiver(4)",
+        ];
+        assert_eq!(found, expected);
+        for scheme in SyncScheme::table_5(&[2, 16]) {
+            assert_eq!(scheme.to_string().parse(), Ok(scheme));
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let refused = |text: &str| text.parse::<SyncScheme>().unwrap_err().to_string();
+        assert!(refused("sender(0)").contains("sender: a block of 0 phases"));
+        assert!(refused("dummy(3)").contains("dummy: takes no block"));
+        assert!(refused("barrier+sender").contains("at least 2"));
+        for nonsense in ["", "tuned", "sender(", "sender(4", "sender(-1)", "sender(4)x", "(4)"] {
+            assert!(refused(nonsense).contains(&format!("\"{nonsense}\": expected none, dummy")), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn barriers_stand_between_blocks() {
+        let scheme: SyncScheme = "barrier+receiver(3)".parse().unwrap();
+        assert_eq!((0..8).filter(|&phase| scheme.barrier_before(phase)).collect::<Vec<_>>(), [3, 6]);
+        let all = SyncScheme::from(SyncKind::Barrier);
+        assert_eq!((0..3).map(|phase| all.barrier_before(phase)).collect::<Vec<_>>(), [false, true, true]);
+        assert!((0..9).all(|phase| !"sender(3)".parse::<SyncScheme>().unwrap().barrier_before(phase)));
+    }
+
+    #[test]
+    fn a_block_longer_than_the_schedule_leaves_all_or_nothing() {
+        let tree = star(&[3, 3]);
+        let (phases, unit) = (aapc::phases(&tree), EdgeCapacities::unit(&tree));
+        let count = |text: &str| text.parse::<SyncScheme>().unwrap().syncs(&tree, &unit, &phases, SyncReduction::Minimal).len();
+        assert_eq!((count("sender(100)"), count("barrier+sender(100)")), (0, count("sender")));
+        assert_eq!((count("none"), count("dummy"), count("barrier(2)")), (0, 0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_part_the_tokens_of_the_full_scheme(tree in any_tree(3..=20), block in 2..9u32, receiver in any::<bool>()) {
+            let (phases, unit) = (aapc::phases(&tree), EdgeCapacities::unit(&tree));
+            let phase: HashMap<Message, u32> = (0u32..).zip(&phases).flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p))).collect();
+            let (partial, hybrid) = if receiver { (SyncMechanism::Receiver, SyncMechanism::BarrierReceiver) } else { (SyncMechanism::Sender, SyncMechanism::BarrierSender) };
+            let syncs = |mechanism, block| SyncScheme::new(mechanism, block).unwrap().syncs(&tree, &unit, &phases, SyncReduction::Minimal);
+            let (between, within) = (syncs(partial, Some(block)), syncs(hybrid, Some(block)));
+            prop_assert!(between.iter().all(|s| phase[&s.after] / block != phase[&s.before] / block));
+            prop_assert!(within.iter().all(|s| phase[&s.after] / block == phase[&s.before] / block));
+            let mut parts = [between, within].concat();
+            let mut full = syncs(partial, None);
+            parts.sort();
+            full.sort();
+            prop_assert_eq!(parts, full);
+        }
+    }
+}

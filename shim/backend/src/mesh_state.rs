@@ -1,0 +1,150 @@
+//! The TCP path of a communicator: made when a call first asks for it, with the consent of all ranks.
+use crate::call::CollectiveCall;
+use crate::call_comm::CallComm;
+use crate::mpi_result::{MpiErrorCode, MpiResult};
+use crate::octets::{self, ReceiveBlocks};
+use runtime::plan::FollowedEpoch;
+use runtime::tcp::greeting::MeshSecret;
+use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
+use runtime::{settings, stderr};
+use schedules::transfers::part::RankPart;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+
+/// An address among the ranks: a family octet (0: none), sixteen of the address, two of the port.
+const DOOR: usize = 19;
+
+/// Whether the connections stand.
+#[derive(Debug, Default)]
+pub(crate) enum MeshState {
+    #[default]
+    Untried,
+    Up(TcpMesh),
+    /// Some rank could not; nobody tries again.
+    Refused,
+}
+
+impl MeshState {
+    /// Whether the connections stand; they are made now if nobody tried before. Collective.
+    pub(crate) fn ensure_connected(&mut self, within: &CallComm, follow: &FollowedEpoch) -> MpiResult<bool> {
+        if let MeshState::Untried = self {
+            let (mesh, problem) = connect(within, follow)?;
+            let everybody = within.holds_on_all_ranks(mesh.is_some())?;
+            if let (false, Some(problem)) = (everybody, problem) {
+                stderr::write_line_once(&format!("TCP path: {problem}; MPI point-to-point carries the blocks"));
+            }
+            *self = mesh.filter(|_| everybody).map_or(MeshState::Refused, MeshState::Up);
+            self.pace(within.rank as u32, follow);
+        }
+        Ok(self.mesh().is_some())
+    }
+
+    pub(crate) fn mesh(&mut self) -> Option<&mut TcpMesh> {
+        if let MeshState::Up(mesh) = self { Some(mesh) } else { None }
+    }
+
+    /// Sends at the rates of this epoch's links.
+    pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch) {
+        if let MeshState::Up(mesh) = self {
+            // A kernel that refuses sends faster than need be: nothing is lost but evenness.
+            let _ = mesh.pace(|other| follow.view.rate(rank, other));
+        }
+    }
+}
+
+/// This rank's connections, or why it has none. Collective.
+fn connect(within: &CallComm, follow: &FollowedEpoch) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
+    let me = within.rank as u32;
+    let address = follow.view.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
+    let address = address.and_then(|address| descriptors::check_descriptors(TcpMesh::descriptors(within.size as u32)).map(|()| address));
+    let door = address.and_then(|address| MeshListener::open(address).map_err(|e| format!("{address}: {e}")));
+    let mut own = [0; DOOR];
+    if let Ok(door) = &door {
+        own = write(door.address());
+    }
+    let mut secret = [0; 32];
+    if me == 0 && std::fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret)).is_err() {
+        own = [0; DOOR]; // Without a secret no door is opened.
+    }
+    let patience = settings::patience(|name| std::env::var(name).ok());
+    let all = within.gather_all(&own)?;
+    within.broadcast(&mut secret)?;
+    let doors: Option<Vec<SocketAddr>> = all.chunks(DOOR).map(read).collect();
+    Ok(match (door, doors) {
+        (Err(problem), _) => (None, Some(problem)),
+        (Ok(_), None) => (None, (me == 0).then(|| "some rank cannot be called; it says why".to_owned())),
+        (Ok(door), Some(doors)) => match door.connect(me, &doors, &MeshSecret(secret), patience, || within.progress()) {
+            Ok(mesh) => (Some(mesh), None),
+            Err(e) => (None, Some(e.to_string())),
+        },
+    })
+}
+
+fn write(door: SocketAddr) -> [u8; DOOR] {
+    let mut octets = [0; DOOR];
+    let ip = match door.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    };
+    octets[0] = 1;
+    octets[1..17].copy_from_slice(&ip.octets());
+    octets[17..].copy_from_slice(&door.port().to_be_bytes());
+    octets
+}
+
+fn read(octets: &[u8]) -> Option<SocketAddr> {
+    let ip: [u8; 16] = octets.get(1..17)?.try_into().ok()?;
+    let port = u16::from_be_bytes([octets[17], octets[18]]);
+    (octets[0] == 1).then(|| SocketAddr::new(IpAddr::from(ip).to_canonical(), port))
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn alltoall(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    parts: &[RankPart],
+    block: usize,
+) -> MpiResult<()> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        octets::alltoall(call, within, block, |sends, receives| {
+            within.part_by_part(parts, |part| {
+                mesh.carry_out(part, sends, receives, &mut || within.progress()).map_err(|broken| failed(&broken))
+            })
+        })
+    }
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn allgather(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    parts: &[RankPart],
+    block: usize,
+) -> MpiResult<()> {
+    let me = within.rank as u32;
+    let incoming = call.received()?;
+    if !call.in_place() {
+        // SAFETY: passed on to the caller.
+        unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }?;
+    }
+    let mut places = ReceiveBlocks::of((0..within.size as u32).map(|rank| incoming.of_rank(rank)), block)?;
+    // SAFETY: passed on to the caller.
+    unsafe { places.pack(me) }?;
+    // SAFETY: the application leaves the buffer alone during the call, and its blocks do not overlap.
+    let mut blocks = unsafe { places.blocks() };
+    let outcome = parts.iter().try_for_each(|part| mesh.carry_out(part, &[], &mut blocks, &mut || within.progress()));
+    outcome.map_err(|broken| failed(&broken))?;
+    // SAFETY: passed on to the caller.
+    unsafe { places.unpack(me) }
+}
+
+/// What has begun cannot be undone: the application hears of it as of any failure of its MPI library.
+fn failed(broken: &MeshError) -> MpiErrorCode {
+    stderr::write_line(&format!("TCP path: {broken}; the call failed"));
+    MpiErrorCode::other()
+}

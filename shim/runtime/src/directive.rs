@@ -1,0 +1,60 @@
+//! What rank 0 tells the others, so that every rank acts on the same view of the shared directory.
+use crate::settings::ForcedWays;
+use serde::{Deserialize, Serialize};
+
+/// Rank 0's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RootDirective {
+    /// Nothing new: go on as you are.
+    Keep,
+    /// There is nothing to follow, and why.
+    Aside(String),
+    /// Follow this epoch.
+    Follow {
+        /// [`directory::epoch::Lean`] as bytes.
+        lean: Vec<u8>,
+        /// One way at every size.
+        force: ForcedWays,
+    },
+}
+
+impl RootDirective {
+    /// As bytes; none for [`Word::Keep`], the usual word.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            RootDirective::Keep => Vec::new(),
+            word => postcard::to_stdvec(word).unwrap_or_else(|e| unreachable!("bytes and text always serialize: {e}")),
+        }
+    }
+
+    /// Reads what [`Word::to_bytes`] wrote. Bytes of another heddle's word mean: stand aside.
+    pub fn from_bytes(bytes: &[u8]) -> RootDirective {
+        match bytes {
+            [] => RootDirective::Keep,
+            bytes => {
+                postcard::from_bytes(bytes).unwrap_or_else(|e| RootDirective::Aside(format!("rank 0 runs another version of heddle: {e}")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_word_arrives() {
+        let follow = RootDirective::Follow { lean: vec![1, 2, 3], force: ForcedWays::default() };
+        for word in [RootDirective::Keep, RootDirective::Aside("no epoch".into()), follow] {
+            assert_eq!(RootDirective::from_bytes(&word.to_bytes()), word);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_word(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = RootDirective::from_bytes(&bytes);
+        }
+    }
+}

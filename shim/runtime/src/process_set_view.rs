@@ -1,0 +1,159 @@
+//! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
+use directory::epoch::LeanEpoch;
+use inventory::tree::{Tree, TreeError};
+use inventory::{BitsPerSec, Bytes};
+use schedules::bound;
+use schedules::verify::ScheduleViolation;
+use selection::decision_table::Collective;
+use std::net::IpAddr;
+
+/// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
+/// 30 MB at this many ranks.
+pub const MOST_RANKS: usize = 1024;
+
+/// The hosts and ranks of a process set on the tree of an epoch.
+#[derive(Debug)]
+pub struct ProcessSetView {
+    /// The epoch's number.
+    pub epoch: u64,
+    /// The tree of the hosts alone.
+    pub(crate) hosts: Tree,
+    /// The same with rank `r` as leaf number `r`.
+    pub(crate) leaves: Tree,
+    /// The host of each rank.
+    pub(crate) host_of: Vec<u32>,
+    /// How many ranks each host has.
+    ranks: Vec<u32>,
+    addresses: Vec<Option<IpAddr>>,
+}
+
+/// Why a communicator cannot follow an epoch.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FollowError {
+    /// The epoch's own tree is none, or lacks a host.
+    #[error("epoch {epoch}: {error}")]
+    Tree {
+        /// The epoch's number.
+        epoch: u64,
+        /// What is wrong.
+        error: TreeError,
+    },
+    /// There is no network between the ranks.
+    #[error("all ranks are on host \"{0}\"; there is no network to schedule")]
+    OneHost(String),
+    /// Too many ranks to plan for.
+    #[error("communicator of {0} ranks: plans are made for at most {MOST_RANKS}")]
+    TooMany(usize),
+    /// The planner made a mistake.
+    #[error("epoch {epoch}: the plan for this communicator is wrong ({violation}); please report this")]
+    Wrong {
+        /// The epoch's number.
+        epoch: u64,
+        /// What the verifier found.
+        violation: Box<ScheduleViolation>,
+    },
+}
+
+impl FollowError {
+    /// Whether an operator wants to hear of it.
+    pub fn is_news(&self) -> bool {
+        !matches!(self, FollowError::OneHost(_))
+    }
+}
+
+impl ProcessSetView {
+    /// The view of a process set whose rank `r` runs on `hosts[r]`.
+    ///
+    /// # Errors
+    /// [`Problem`], the same on every rank.
+    pub fn of(lean: &LeanEpoch, hosts: &[String]) -> Result<ProcessSetView, FollowError> {
+        if hosts.len() > MOST_RANKS {
+            return Err(FollowError::TooMany(hosts.len()));
+        }
+        let epoch = lean.number;
+        let tree = |error| FollowError::Tree { epoch, error };
+        let whole = lean.topology.tree().map_err(tree)?;
+        let members = members(&whole, hosts).map_err(tree)?;
+        if let [(only, _)] = members.as_slice() {
+            return Err(FollowError::OneHost(only.clone()));
+        }
+        let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+        let hosts = whole.restrict(&names).map_err(tree)?;
+        let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
+        Ok(ProcessSetView {
+            epoch,
+            leaves,
+            host_of: host_of(&members),
+            ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
+            addresses: names.iter().map(|name| lean.topology.hosts.get(*name)?.address).collect(),
+            hosts,
+        })
+    }
+
+    /// What is followed, in one line.
+    pub fn summary(&self) -> String {
+        format!("epoch {}, {} ranks on {} hosts", self.epoch, self.leaves.hosts(), self.hosts.hosts())
+    }
+
+    /// Whether the topology says where each host is reached.
+    pub(crate) fn has_all_addresses(&self) -> bool {
+        self.addresses.iter().all(Option::is_some)
+    }
+
+    /// A rank's address on the network, where the topology says it.
+    pub fn address(&self, rank: u32) -> Option<IpAddr> {
+        self.addresses[*self.host_of.get(rank as usize)? as usize]
+    }
+
+    /// The slowest link's rate on the way from one rank to another; `None` within a host.
+    pub fn rate(&self, from: u32, to: u32) -> Option<BitsPerSec> {
+        let (from, to) = (*self.host_of.get(from as usize)?, *self.host_of.get(to as usize)?);
+        let mut slowest = None;
+        self.hosts.path(from, to, |edge| {
+            slowest = Some(slowest.map_or(self.hosts.rate(edge / 2), |r: BitsPerSec| r.min(self.hosts.rate(edge / 2))))
+        });
+        slowest
+    }
+
+    /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks, what the mean one would take.
+    pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
+        match collective {
+            Collective::Alltoall | Collective::Alltoallv => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
+            Collective::Allgather | Collective::Allgatherv => bound::allgather_seconds(&self.hosts, &self.ranks, block),
+        }
+    }
+}
+
+/// The communicator's hosts as the topology names them, in the order of their first rank, with their ranks.
+fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
+    let known: std::collections::HashMap<&str, usize> = tree.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+    let mut place = vec![None; tree.host_names().len()];
+    let mut members: Vec<(String, Vec<u32>)> = Vec::new();
+    for (rank, host) in hosts.iter().enumerate() {
+        // MPI may say "n3.cluster.example" where the inventory says "n3".
+        let short = host.split('.').next().unwrap_or(host);
+        let number = *known.get(host.as_str()).or_else(|| known.get(short)).ok_or_else(|| TreeError::Unknown(host.clone()))?;
+        let at = *place[number].get_or_insert_with(|| {
+            members.push((tree.host_names()[number].clone(), Vec::new()));
+            members.len() - 1
+        });
+        members[at].1.push(rank as u32);
+    }
+    Ok(members)
+}
+
+/// The number of each rank's host.
+fn host_of(members: &[(String, Vec<u32>)]) -> Vec<u32> {
+    let mut host_of = vec![0; members.iter().map(|(_, ranks)| ranks.len()).sum()];
+    for (host, (_, ranks)) in (0..).zip(members) {
+        ranks.iter().for_each(|&rank| host_of[rank as usize] = host);
+    }
+    host_of
+}
+
+/// The tree with rank `r` as its leaf number `r`.
+fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree, TreeError> {
+    // A blank keeps these apart from the names of switches and hosts, which cannot hold one.
+    let ranks: Vec<(String, u32)> = (0..).zip(host_of(members)).map(|(rank, host): (u32, u32)| (format!("rank {rank}"), host)).collect();
+    hosts.with_ranks(&ranks)
+}

@@ -1,0 +1,166 @@
+//! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job records, or kill it.
+use super::cluster::{AGENTS, HOSTS, SWITCHES, StressCluster};
+use super::hostile_records;
+use crate::common::HEDDLE;
+use crate::common::traps::trap;
+use inventory::Millis;
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame, HostReport};
+use inventory::observation::NeighbourId;
+use lab::plan::CONTROL;
+use schedules::random::SplitMix64;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// Connections that ask by halves, more than one address may have.
+const HALVES: usize = 250;
+/// Traps in about a second.
+const TRAPS: u32 = 400;
+/// How often a lying agent changes its mind: as often as a host may report at once.
+const FLAPS: usize = 8;
+
+/// One thing that others do to the controller.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OutsiderTrouble {
+    /// A node begins requests and finishes none.
+    HalfRequests(&'static str),
+    /// A switch sends traps.
+    Traps(&'static str),
+    /// A host's agent says what is wrong, with a wrong token and with the right one.
+    Lies(&'static str),
+    /// A user fills the folder of job records.
+    Rubbish,
+    /// The controller is killed, and started again after the trouble.
+    Killed,
+}
+
+/// What guests hold open until the round is over.
+pub(crate) struct HeldConnections(#[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>);
+
+impl OutsiderTrouble {
+    /// What meets the controller in a round. Rubbish is left while nobody reads it, and never on a directory that is frozen, where it
+    /// could not be left.
+    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> Vec<OutsiderTrouble> {
+        let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
+        match round % 4 {
+            1 => vec![OutsiderTrouble::Killed, OutsiderTrouble::Rubbish],
+            _ => vec![
+                OutsiderTrouble::HalfRequests(node),
+                OutsiderTrouble::Traps(switch),
+                OutsiderTrouble::Lies(node),
+                OutsiderTrouble::HalfRequests(CONTROL),
+            ],
+        }
+    }
+
+    /// For the table of troubles.
+    pub(crate) fn counted_as(&self) -> &'static str {
+        match self {
+            OutsiderTrouble::HalfRequests(_) => "floods of half requests",
+            OutsiderTrouble::Traps(_) => "floods of traps",
+            OutsiderTrouble::Lies(_) => "lying agents",
+            OutsiderTrouble::Rubbish => "folders of job records filled",
+            OutsiderTrouble::Killed => "controllers killed",
+        }
+    }
+
+    pub(crate) fn cause(&self, cluster: &mut StressCluster, random: &mut SplitMix64) -> HeldConnections {
+        match *self {
+            OutsiderTrouble::HalfRequests(node) => {
+                let api = cluster.api();
+                let held = HeldConnections(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
+                super::wait("an answer beside half requests", &[], || cluster.is_well());
+                return held;
+            }
+            OutsiderTrouble::Traps(switch) => {
+                let datagram = trap(&["-v2c", "-c", "any"]);
+                let to = SocketAddr::new(cluster.api().ip(), 162);
+                let flood = || {
+                    let socket = UdpSocket::bind("0.0.0.0:0")?;
+                    for _ in 0..TRAPS {
+                        socket.send_to(&datagram, to)?;
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                    Ok(())
+                };
+                cluster.up.lab.within_network(switch, flood).unwrap();
+                super::wait("an answer after traps", &[], || cluster.is_well());
+            }
+            OutsiderTrouble::Lies(host) => lie(cluster, host, random),
+            OutsiderTrouble::Rubbish => hostile_records::leave(&cluster.jobs()),
+            OutsiderTrouble::Killed => cluster.kill_controller(),
+        }
+        HeldConnections(Vec::new())
+    }
+
+    /// Undoes it where it does not pass by itself.
+    pub(crate) fn repair(&self, cluster: &mut StressCluster) {
+        match self {
+            OutsiderTrouble::Killed => cluster.start_controller(),
+            OutsiderTrouble::Rubbish => {
+                cluster.start_controller();
+                super::wait("the controller tells of jobs beside rubbish", &[], || cluster.tells_of_jobs());
+                hostile_records::clear(&cluster.jobs());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Connections that say nothing, or something without an end.
+fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
+    const SAID: [&str; 4] =
+        ["", "G", "GET /healthz HTTP/1.1\r\nX-a: ", "POST /v1/hosts/n0/report HTTP/1.1\r\nHost: c\r\nContent-Length: 900000\r\n\r\n{"];
+    let begin = |_| {
+        let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
+        let said = SAID[random.below(SAID.len())];
+        // It may have been sent away already.
+        stream.write_all(said.as_bytes()).ok().map(|()| stream)
+    };
+    (0..HALVES).filter_map(begin).collect()
+}
+
+/// Lies that are refused, then some that only who has the token can tell, then the truth.
+fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
+    let look = [HEDDLE, "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json"];
+    let truth = cluster.up.exec(host, &look);
+    let honest: HostReport = serde_json::from_str(&truth).unwrap();
+    let tell = |name: &str, token: &str, report: &HostReport| {
+        cluster.answer(host, &format!("POST /v1/hosts/{name}/report"), token, &serde_json::to_string(report).unwrap())
+    };
+    let insist = |what: &str, status: &str, answer: &str| assert!(answer.starts_with(status), "{what} of {host}: {answer:?}");
+
+    insist("a wrong token", "HTTP/1.1 401", &tell(host, "agents-show-something-else-here", &honest));
+    let mut broadcast = honest.clone();
+    broadcast.nics.iter_mut().for_each(|nic| nic.addresses = vec![("10.77.255.255".parse().unwrap(), 16)]);
+    insist("a broadcast address", "HTTP/1.1 422", &tell(host, AGENTS, &broadcast));
+    let other = HOSTS[(HOSTS.iter().position(|name| *name == host).unwrap() + 1 + random.below(3)) % HOSTS.len()];
+    insist("another host's name", "HTTP/1.1 403", &tell(other, AGENTS, &honest));
+
+    // The last word is the truth, and it is heard: a host may report twice a second.
+    let spares = cluster.up.lab.plan().unwrap().node(other).unwrap().mac;
+    for flap in 0..FLAPS {
+        let mut lie = honest.clone();
+        lie.slots = [64, 1][flap % 2];
+        lie.nics.iter_mut().filter(|_| flap % 3 == 1).for_each(|nic| nic.mac = Some(spares));
+        lie.heard = honest.nics.iter().map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())])).collect();
+        let answer = tell(host, AGENTS, &lie);
+        assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"), "lies of {host}: {answer:?}");
+    }
+    super::wait("the truth is heard", &[], || tell(host, AGENTS, &honest).starts_with("HTTP/1.1 200"));
+}
+
+/// A card's word that its cable goes to a switch.
+fn claimed(nic: &str, switch: &str) -> HeardFrame {
+    let text = |text: &str| NeighbourId::Text(text.to_owned());
+    let (chassis, port) = (text(switch), text("eth1"));
+    let said = HeardContent::Neighbour {
+        protocol: DiscoveryProtocol::Lldp,
+        chassis,
+        port,
+        port_descr: String::new(),
+        name: switch.to_owned(),
+        capabilities: None,
+    };
+    HeardFrame { nic: nic.to_owned(), at: Millis(5), said }
+}

@@ -1,0 +1,270 @@
+//! The loop around the state machine: threads bring messages, effects go out, frames are drawn at most ten times a second.
+use crate::app::{App, AppEffect, AppMessage, AppSettings, LabAction};
+use crate::sanitize;
+use crate::screen::TerminalScreen;
+use crate::source::{self, SnapshotSource};
+use crate::theme::Theme;
+use api::Snapshot;
+use crossterm::event::{self, Event};
+use inventory::Millis;
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
+use signal_hook::iterator::Signals;
+use std::io::{self, IsTerminal};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// At most ten frames a second.
+const FRAME: Duration = Duration::from_millis(100);
+/// How often the key thread looks whether it should end.
+const KEY_POLL: Duration = Duration::from_millis(100);
+
+const SIGNALS: [i32; 3] = [SIGTERM, SIGHUP, SIGINT];
+
+/// A lab whose cables can be moved. The calls may take seconds; they run on a thread of their own.
+pub trait LabControl: Send {
+    /// Plugs the host's cable into another switch.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String>;
+    /// Cuts the link between two nodes.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    fn cut(&mut self, a: &str, b: &str) -> Result<String, String>;
+    /// Joins two nodes whose link was cut.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    fn join(&mut self, a: &str, b: &str) -> Result<String, String>;
+}
+
+/// How it looks and what it may do.
+#[derive(Default)]
+pub struct TuiOptions {
+    /// Colours.
+    pub theme: Theme,
+    /// Only printable ASCII on the screen.
+    pub ascii: bool,
+    /// A lab to act on.
+    pub lab: Option<Box<dyn LabControl>>,
+}
+
+/// Why there is no interface.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// Nobody could see it.
+    #[error("standard output is no terminal; use --print WIDTHxHEIGHT for one picture as text")]
+    NoTerminal,
+    /// The recorded snapshot cannot be read.
+    #[error("{}: {problem}; expected a snapshot as `GET /v1/snapshot` of the controller gives it", file.display())]
+    Snapshot {
+        /// Its file.
+        file: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// The terminal refuses.
+    #[error("terminal: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// Shows `source` in the terminal until the user quits or a signal ends it; the terminal is then as it was before.
+///
+/// # Errors
+/// [`TuiError`]. A controller that cannot be reached is no error: the interface says so and keeps trying.
+pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> {
+    if !io::stdout().is_terminal() {
+        return Err(TuiError::NoTerminal);
+    }
+    let address = address(&source);
+    let live = matches!(source, SnapshotSource::Http { .. });
+    let first = match &source {
+        SnapshotSource::File(file) => Some(load(file)?),
+        SnapshotSource::Http { .. } => None,
+    };
+    let look =
+        AppSettings { address, theme: options.theme, ascii: options.ascii, zone: TimeZone::system(), lab: options.lab.is_some(), live };
+    let mut app = App::new(look);
+    if let Some(snapshot) = first {
+        app.update(now(), AppMessage::Picture(Box::new(snapshot)));
+    }
+    let (sender, messages) = mpsc::channel();
+    // Once this is over, signals end the program again as they would have before.
+    let over = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
+        register_conditional_default(signal, over.clone())?;
+    }
+    let mut signals = Signals::new(SIGNALS)?;
+    let handle = signals.handle();
+    let mut screen = TerminalScreen::enter()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let orders = options.lab.map(|lab| lab_thread(lab, sender.clone()));
+    let keys = key_thread(sender.clone(), stop.clone());
+    source_thread(source, sender.clone(), stop.clone());
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let _ = sender.send(AppMessage::Terminate);
+        }
+    });
+    let result = turn(app, &mut screen, &messages, orders);
+    // The terminal goes back only when nobody here reads from it any more: what is typed then is the shell's.
+    stop.store(true, Ordering::Relaxed);
+    let last_key = Instant::now() + 3 * KEY_POLL;
+    // A terminal that was closed may keep crossterm's reader for ever; the end of the program ends it.
+    while !keys.is_finished() && Instant::now() < last_key {
+        thread::sleep(KEY_POLL / 10);
+    }
+    drop(screen);
+    handle.close();
+    over.store(true, Ordering::Relaxed);
+    result
+}
+
+/// One picture of a recorded snapshot as plain text, `size` columns and lines.
+///
+/// # Errors
+/// [`TuiError::Snapshot`] if the file holds none.
+pub fn print(file: &std::path::Path, size: (u16, u16), options: &TuiOptions) -> Result<String, TuiError> {
+    let snapshot = load(file)?;
+    let address = address(&SnapshotSource::File(file.to_owned()));
+    let look =
+        AppSettings { address, theme: Theme::Mono, ascii: options.ascii, zone: TimeZone::UTC, lab: options.lab.is_some(), live: false };
+    let mut app = App::new(look);
+    app.update(snapshot.at, AppMessage::Picture(Box::new(snapshot)));
+    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|e| match e {});
+    terminal.draw(|frame| app.draw(frame)).unwrap_or_else(|e| match e {});
+    Ok(text(terminal.backend().buffer()))
+}
+
+/// A frame as lines of text without trailing blanks.
+pub fn text(buffer: &ratatui::buffer::Buffer) -> String {
+    let mut out = String::new();
+    for row in buffer.content.chunks(usize::from(buffer.area.width).max(1)) {
+        let mut line = String::new();
+        let mut tail = 0;
+        for cell in row {
+            if tail == 0 {
+                line.push_str(cell.symbol());
+                tail = ratatui::text::Span::raw(cell.symbol()).width().saturating_sub(1);
+            } else {
+                tail -= 1;
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
+    let problem = |problem: String| TuiError::Snapshot { file: file.to_owned(), problem };
+    let json = std::fs::read_to_string(file).map_err(|e| problem(e.to_string()))?;
+    sanitize::snapshot(&json).map_err(|e| problem(e.to_string()))
+}
+
+fn address(source: &SnapshotSource) -> String {
+    let raw = match source {
+        SnapshotSource::Http { url, .. } => url.trim_start_matches("http://").to_owned(), // What is encrypted may say so.
+        SnapshotSource::File(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    sanitize::text(&raw)
+}
+
+fn turn(
+    mut app: App,
+    screen: &mut TerminalScreen,
+    messages: &Receiver<AppMessage>,
+    orders: Option<Sender<LabAction>>,
+) -> Result<(), TuiError> {
+    loop {
+        screen.draw(|frame| app.draw(frame))?;
+        let drawn = Instant::now();
+        let mut batch = vec![next(&app, messages)];
+        thread::sleep(FRAME.saturating_sub(drawn.elapsed()));
+        batch.extend(messages.try_iter());
+        for message in batch {
+            match app.update(now(), message) {
+                Some(AppEffect::Quit) => return Ok(()),
+                Some(AppEffect::Lab(action)) if orders.as_ref().is_none_or(|o| o.send(action.clone()).is_err()) => {
+                    app.update(now(), AppMessage::Lab(action, Err("the lab does not answer any more".into())));
+                }
+                Some(AppEffect::Lab(_)) | None => {}
+            }
+        }
+    }
+}
+
+/// The next thing that happens; a tick when the clock alone changes the screen.
+fn next(app: &App, messages: &Receiver<AppMessage>) -> AppMessage {
+    let received = match app.next_change_at() {
+        Some(at) => messages.recv_timeout(at.since(now()).max(Duration::from_millis(1))),
+        None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    };
+    received.unwrap_or_else(|e| if e == RecvTimeoutError::Timeout { AppMessage::Tick } else { AppMessage::Terminate })
+}
+
+/// The wall clock at the start, and on from there: one that is set meanwhile must not make the screen wait.
+fn now() -> Millis {
+    static START: OnceLock<(Instant, u64)> = OnceLock::new();
+    let wall = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let (start, wall) = START.get_or_init(|| (Instant::now(), wall()));
+    Millis(wall + start.elapsed().as_millis() as u64)
+}
+
+fn key_thread(sender: Sender<AppMessage>, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        while !stop.load(Ordering::Relaxed) {
+            let message = match event::poll(KEY_POLL).and_then(|some| some.then(event::read).transpose()) {
+                Ok(Some(Event::Key(key))) => AppMessage::Key(key),
+                Ok(Some(Event::Mouse(mouse))) => AppMessage::Mouse(mouse),
+                Ok(Some(Event::Resize(..))) => AppMessage::Resize,
+                Ok(_) => continue,
+                // The terminal is gone.
+                Err(_) => AppMessage::Terminate,
+            };
+            let gone = matches!(message, AppMessage::Terminate);
+            if sender.send(message).is_err() || gone {
+                return;
+            }
+        }
+    })
+}
+
+fn source_thread(source: SnapshotSource, sender: Sender<AppMessage>, stop: Arc<AtomicBool>) {
+    if let SnapshotSource::Http { url, token, authorities } = source {
+        thread::spawn(move || {
+            let follow = || source::follow(&url, token.as_deref(), &authorities, &stop, |message| sender.send(message).is_ok());
+            if catch_unwind(AssertUnwindSafe(follow)).is_err() {
+                let _ = sender.send(AppMessage::Lost("the reader failed inside heddle; please report it".into()));
+            }
+        });
+    }
+}
+
+fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<AppMessage>) -> Sender<LabAction> {
+    let (orders, actions) = mpsc::channel();
+    thread::spawn(move || {
+        for action in actions {
+            let done = catch_unwind(AssertUnwindSafe(|| match &action {
+                LabAction::Move { host, switch } => lab.move_host(host, switch),
+                LabAction::Cut(a, b) => lab.cut(a, b),
+                LabAction::Join(a, b) => lab.join(a, b),
+            }));
+            let done = done.unwrap_or_else(|_| Err(format!("lab: {action:?} failed inside heddle; please report it")));
+            if sender.send(AppMessage::Lab(action, done)).is_err() {
+                return;
+            }
+        }
+    });
+    orders
+}

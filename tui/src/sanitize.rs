@@ -1,0 +1,45 @@
+//! Whatever comes from the controller is made harmless ([`inventory::plain`]) before it can reach the terminal.
+use api::Snapshot;
+use inventory::sanitize;
+use serde_json::Value;
+
+pub use sanitize::visible as text;
+
+/// Reads a snapshot and cleans every string in it, also of fields that do not exist yet.
+///
+/// # Errors
+/// Whatever makes `json` no [`Snapshot`].
+pub fn snapshot(json: &str) -> Result<Snapshot, serde_json::Error> {
+    let mut value: Value = serde_json::from_str(json)?;
+    walk(&mut value);
+    serde_json::from_value(value)
+}
+
+fn walk(value: &mut Value) {
+    match value {
+        Value::String(s) => {
+            if s.contains(sanitize::is_hidden) {
+                *s = text(s);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(walk),
+        Value::Object(fields) => fields.values_mut().for_each(walk),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_string_of_a_snapshot_is_cleaned() {
+        let mut s = Snapshot { version: "\u{1b}]0;x\u{7}".into(), ..Snapshot::default() };
+        s.topology.root_bridge = Some("a\u{202e}b".into());
+        s.alarms.push(api::AlarmLine { about: "x\u{9b}".into(), text: "line\nbreak".into() });
+        let s = snapshot(&serde_json::to_string(&s).unwrap()).unwrap();
+        assert_eq!(s.version, "␛]0;x␇");
+        assert_eq!(s.topology.root_bridge.as_deref(), Some("a\u{fffd}b"));
+        assert_eq!((s.alarms[0].about.as_str(), s.alarms[0].text.as_str()), ("x\u{fffd}", "line break"));
+    }
+}
