@@ -1,5 +1,5 @@
 //! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
-//! goes wrong becomes [`Fact::Failed`] in words for an operator.
+//! goes wrong becomes [`DeviceFact::Failed`] in words for an operator.
 use crate::session_port;
 use crate::snmp_access::SnmpAccess;
 use crate::switch_socket::{ForeignSender, SwitchSocket};
@@ -72,7 +72,7 @@ impl SnmpClient {
     }
 
     /// Reads one table. Tables the device does not serve come back empty. A failure names the table, except for
-    /// [`Table::System`], which every agent serves: where it gets no answer, the whole device is mute.
+    /// [`DeviceTable::System`], which every agent serves: where it gets no answer, the whole device is mute.
     pub async fn read(&self, table: DeviceTable) -> DeviceFact {
         match self.walk(Some(table), tables::objects(table)).await {
             Ok(answers) => tables::fact(table, &answers),

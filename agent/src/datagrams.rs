@@ -6,7 +6,7 @@ use snmp::DecodeConfig;
 use snmp::message::CommunityMessage;
 
 /// What a switch says of a table, when these datagrams are its answers to the messages of one walk. Where an answer is no
-/// message, or cannot be an answer, it is a [`Fact::Failed`] as from a living switch; answers that are missing end the table.
+/// message, or cannot be an answer, it is a [`DeviceFact::Failed`] as from a living switch; answers that are missing end the table.
 pub fn table<'d>(table: DeviceTable, datagrams: impl IntoIterator<Item = &'d [u8]>) -> DeviceFact {
     let failed = |problem: String| DeviceFact::Failed { table: Some(table), problem };
     let objects = tables::objects(table);

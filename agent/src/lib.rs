@@ -3,13 +3,13 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`access`] | a credential made ready: keys derived once for all switches that share it |
+//! | [`snmp_access`] | a credential made ready: keys derived once for all switches that share it |
 //! | [`client`] | one switch: tables, the cheap pulse, failures in words |
 //! | `frames` | LLDP, CDP and BPDUs as they are on a cable, without I/O |
 //! | [`host`] | a host that looks at its own cables |
 //! | [`datagrams`] | answers from elsewhere than a session |
 //! | `line` | a session hears only the switch it asks |
-//! | [`look`] | every switch at once, none waits for another |
+//! | [`survey`] | every switch at once, none waits for another |
 //! | `port` | a port of its own for each session |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`secrets`] | where secrets are kept outside the inventory |

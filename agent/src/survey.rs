@@ -55,7 +55,7 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
     inventory.switches.iter().map(client).collect()
 }
 
-/// Reads every table of every switch. A switch that does not answer gives one [`Fact::Failed`] without a table.
+/// Reads every table of every switch. A switch that does not answer gives one [`DeviceFact::Failed`] without a table.
 ///
 /// # Errors
 /// [`AccessError`] where a credential cannot be used; nothing was asked then.

@@ -70,7 +70,7 @@ impl TrapReceiver {
     }
 }
 
-/// Listens at `address` for notifications of every version until the returned [`Traps`] is dropped: those of SNMPv1 and
+/// Listens at `address` for notifications of every version until the returned [`TrapReceiver`] is dropped: those of SNMPv1 and
 /// SNMPv2c from anybody, those of SNMPv3 from `users`. Informs are acknowledged (RFC 3416, 4.2.7).
 ///
 /// # Errors

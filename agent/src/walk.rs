@@ -1,5 +1,5 @@
-//! Reads scalars and several columns at once by GETBULK (RFC 3416, 4.2.3), without I/O: [`Walk::next`] says what
-//! to ask, [`Walk::take`] what to make of the answer.
+//! Reads scalars and several columns at once by GETBULK (RFC 3416, 4.2.3), without I/O: [`TableWalk::next`] says what
+//! to ask, [`TableWalk::take`] what to make of the answer.
 //!
 //! GETBULK past the end of a table makes the agent fetch whatever comes next in its tree, which can cost it more
 //! than the table did. So a column is asked for as many rows as it had last time and one more; one that was empty,
@@ -101,7 +101,7 @@ impl FromIterator<(Vec<u32>, Value)> for WalkAnswers {
 }
 
 impl TableWalk {
-    /// A walk over scalars (without their `.0`) and columns; `rows` is what [`Walk::rows`] gave last time, or empty.
+    /// A walk over scalars (without their `.0`) and columns; `rows` is what [`TableWalk::rows`] gave last time, or empty.
     pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize]) -> TableWalk {
         let column = |(i, c): (usize, &&[u32])| WalkColumn {
             base: Oid::from_slice(c),
@@ -134,7 +134,7 @@ impl TableWalk {
         (0..self.columns.len()).filter(|&i| self.columns[i].open).partition(|&i| self.columns[i].expected == 0)
     }
 
-    /// Takes the answer to [`Walk::next`].
+    /// Takes the answer to [`TableWalk::next`].
     pub(crate) fn take(&mut self, varbinds: Vec<VarBind>) -> Result<(), AnswerFault> {
         let (single, repeated) = self.open();
         if varbinds.is_empty() {

@@ -135,7 +135,7 @@ enum FinishedWork {
 /// Runs the daemon until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// [`ShellError`] where it cannot start; afterwards everything becomes an alarm instead.
+/// [`ControllerError`] where it cannot start; afterwards everything becomes an alarm instead.
 pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;

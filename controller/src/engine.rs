@@ -11,8 +11,8 @@
 //! | `EpochInMaking` | a candidate on its way to an epoch |
 //! | `PublicRecord` | what operators, viewers and jobs were told |
 //!
-//! Time is an argument. The inference runs on [`Event::Tick`] only, so that a burst of answers is judged once;
-//! [`Core::deadline`] says when the next tick is wanted.
+//! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of answers is judged once;
+//! [`ControllerEngine::deadline`] says when the next tick is wanted.
 mod agents;
 mod alarms;
 mod as_published;
@@ -71,7 +71,7 @@ pub struct ControllerEngine {
 }
 
 impl ControllerEngine {
-    /// A core that knows nothing yet; feed it [`Event::Started`] first.
+    /// A core that knows nothing yet; feed it [`ControllerEvent::Started`] first.
     pub fn new(inventory: Inventory, options: ControllerOptions) -> ControllerEngine {
         ControllerEngine {
             inventory,
@@ -136,7 +136,7 @@ impl ControllerEngine {
         JournalHeader { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
     }
 
-    /// When the next [`Event::Tick`] is wanted; in the past: at once.
+    /// When the next [`ControllerEvent::Tick`] is wanted; in the past: at once.
     pub fn deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
         if self.wake || (self.observed.dirty && !looking) {

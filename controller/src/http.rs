@@ -8,9 +8,9 @@
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
-//! | `POST /v1/hosts/NAME/report` | [`Directions`](inventory::host_report::Directions), for a [`HostReport`](inventory::host_report::HostReport) |
+//! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`](inventory::host_report::ProbeDirections), for a [`HostReport`](inventory::host_report::HostReport) |
 //!
-//! Nobody who connects harms the controller's own work: [`lobby`] bounds connections in number and time, what viewers are given
+//! Nobody who connects harms the controller's own work: [`connection_limiter`] bounds connections in number and time, what viewers are given
 //! is made once for all of them, and a viewer that does not read is let go.
 mod connection_limiter;
 mod connections;

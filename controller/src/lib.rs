@@ -16,8 +16,8 @@
 //! | [`publish`] | how many epochs are kept, and which measurements the next one has |
 //! | [`history`] | the epochs kept there |
 //! | [`journal`] | events recorded and replayed |
-//! | [`shell`] | carries out what the engine decides |
-//! | [`spool`] | reads job records that anybody may have written |
+//! | [`daemon`] | carries out what the engine decides |
+//! | [`job_directory`] | reads job records that anybody may have written |
 //! | [`http`] | the API |
 //! | [`metrics`] | Prometheus text |
 mod allowance;

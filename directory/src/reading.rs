@@ -38,7 +38,7 @@ pub enum CurrentEpochError {
 /// Reads the current epoch whole; `None` where none was published yet.
 ///
 /// # Errors
-/// [`CurrentError`] naming what is missing or altered.
+/// [`CurrentEpochError`] naming what is missing or altered.
 pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
     let Some(pointer) = current(dir)? else { return Ok(None) };
     Ok(Some(Epoch::open(&pointer, reader(dir.join(pointer.folder())))?))

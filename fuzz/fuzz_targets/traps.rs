@@ -21,7 +21,7 @@ const LINK_DOWN: &[u8] = b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02
 
 fn ear() -> TrapHarness {
     let inventory = inventory::inventory_file::Inventory::parse("fuzz", USERS).expect("a good inventory");
-    let users = agent::access::users(&inventory).expect("good keys");
+    let users = agent::snmp_access::users(&inventory).expect("good keys");
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let traps = runtime.block_on(agent::traps("127.0.0.1:0".parse().expect("an address"), &users)).expect("a free port");
     let sender = UdpSocket::bind("127.0.0.1:0").expect("a free port");

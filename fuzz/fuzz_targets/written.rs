@@ -11,7 +11,7 @@ pub fn everywhere(topology: &Topology) {
     let yaml = file.to_yaml();
     let slurm = [export::slurm(topology), export::slurm_yaml(topology)].into_iter().filter_map(Result::ok);
     for text in slurm.chain([json, export::text(topology), dot.clone(), yaml.clone()]) {
-        assert!(!text.contains(|c| c != '\n' && plain::is_hidden(c)), "{text:?}");
+        assert!(!text.contains(|c| c != '\n' && sanitize::is_hidden(c)), "{text:?}");
     }
     if let Ok(again) = TopologyFile::parse("written", &yaml) {
         assert_eq!(again, file);

@@ -1,6 +1,6 @@
 //! Readers of bytes that somebody else may have written, each with what must hold of whatever it accepts.
 //!
-//! The fuzz targets call these functions, and so do the tests of `directory` (tests/readers.rs) with valid inputs mutated a little.
+//! The fuzz targets call these functions, and so do the tests of `directory` (directory/tests/readers.rs) with valid inputs mutated a little.
 use directory::epoch::{Epoch, LeanEpoch};
 use directory::pointer::EpochPointer;
 use flate2::Compression;

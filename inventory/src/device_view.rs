@@ -17,21 +17,21 @@ pub struct DeviceView {
     pub stale: Option<(Millis, String)>,
     /// Tables that failed while others answered, with the reason.
     pub failed: BTreeMap<String, String>,
-    /// See [`Fact::System`].
+    /// See [`DeviceFact::System`].
     pub system: Option<SystemGroup>,
-    /// See [`Fact::Interfaces`].
+    /// See [`DeviceFact::Interfaces`].
     pub interfaces: Option<Vec<InterfaceRow>>,
-    /// See [`Fact::Lldp`].
+    /// See [`DeviceFact::Lldp`].
     pub lldp: Option<LldpTable>,
-    /// See [`Fact::Bridge`].
+    /// See [`DeviceFact::Bridge`].
     pub bridge: Option<BridgeTable>,
-    /// See [`Fact::Fdb`].
+    /// See [`DeviceFact::Fdb`].
     pub fdb: Option<Vec<FdbEntry>>,
-    /// See [`Fact::Arp`].
+    /// See [`DeviceFact::Arp`].
     pub arp: Option<Vec<ArpEntry>>,
-    /// See [`Fact::Pulse`].
+    /// See [`DeviceFact::Pulse`].
     pub pulse: Option<DevicePulse>,
-    /// See [`Fact::Host`].
+    /// See [`DeviceFact::Host`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostReport>,
 }

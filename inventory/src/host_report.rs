@@ -159,7 +159,7 @@ pub struct ProbeTarget {
 
 impl HostReport {
     /// What makes a well-formed report unfit: texts and lists that are longer than any host's, addresses that are no host's, and
-    /// characters that cannot be seen ([`plain::is_hidden`]), which would reach terminals and logs.
+    /// characters that cannot be seen ([`sanitize::is_hidden`]), which would reach terminals and logs.
     ///
     /// # Errors
     /// Place and problem, for the agent's operator.

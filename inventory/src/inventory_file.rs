@@ -163,7 +163,7 @@ impl Inventory {
     /// Reads an inventory; `file` is only for messages.
     ///
     /// # Errors
-    /// [`FileError`] with the line for anything that is no inventory or contradicts itself.
+    /// [`InputFileError`] with the line for anything that is no inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
         let written: InventoryFields = yaml::read(file, text).map_err(|e| match e {
             InputFileError::Syntax { file, line, problem } => {

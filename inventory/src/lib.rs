@@ -13,10 +13,10 @@
 //! | [`topology_file`] | the topology file of the contract (YAML) |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`secret`] | texts that are never shown |
-//! | [`plain`] | foreign text made harmless |
+//! | [`sanitize`] | foreign text made harmless |
 //! | [`observation`] | what one look at one device said |
 //! | [`host_report`] | what a host agent says |
-//! | [`view`] | the newest word of each device on each table |
+//! | [`device_view`] | the newest word of each device on each table |
 //! | [`address`] | where a host is reached on the cluster network |
 //! | [`evidence`] | why a link is believed |
 //! | [`alarm`] | what an operator should look at |
@@ -27,9 +27,9 @@
 //! | [`spanning_tree`] | which links of a topology file spanning tree would let through |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
-//! | [`order`] | the order names are shown in |
+//! | [`natural_order`] | the order names are shown in |
 //! | [`yaml`] | reading YAML, whoever wrote it |
-//! | [`unique`] | maps whose keys may come once |
+//! | [`unique_keys`] | maps whose keys may come once |
 pub mod address;
 pub mod alarm;
 pub mod cluster_reason;

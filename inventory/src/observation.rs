@@ -63,17 +63,17 @@ impl DeviceTable {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceFact {
-    /// See [`Table::System`].
+    /// See [`DeviceTable::System`].
     System(SystemGroup),
-    /// See [`Table::Interfaces`].
+    /// See [`DeviceTable::Interfaces`].
     Interfaces(Vec<InterfaceRow>),
-    /// See [`Table::Lldp`].
+    /// See [`DeviceTable::Lldp`].
     Lldp(LldpTable),
-    /// See [`Table::Bridge`].
+    /// See [`DeviceTable::Bridge`].
     Bridge(BridgeTable),
-    /// See [`Table::Fdb`].
+    /// See [`DeviceTable::Fdb`].
     Fdb(Vec<FdbEntry>),
-    /// See [`Table::Arp`].
+    /// See [`DeviceTable::Arp`].
     Arp(Vec<ArpEntry>),
     /// The cheap counters that move first when something changes.
     Pulse(DevicePulse),
@@ -132,7 +132,7 @@ pub struct InterfaceRow {
 /// LLDP-MIB (IEEE 802.1AB-2005): the device's own identity and its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LldpTable {
-    /// lldpLocChassisId, as shown by [`Id`].
+    /// lldpLocChassisId, as shown by [`NeighbourId`].
     pub chassis: Option<NeighbourId>,
     /// lldpLocSysName.
     pub name: String,

@@ -2,7 +2,7 @@
 //! a device or a user says; neither a terminal nor a file, log or export must ever get what moves a cursor, turns the
 //! direction of writing or cannot be seen.
 //!
-//! [`words`] is for the border: what comes in from the network is kept in that form only. [`visible`] and [`message`]
+//! [`clean_line`] is for the border: what comes in from the network is kept in that form only. [`visible`] and [`message`]
 //! are for what is shown all the same, whoever said it.
 
 /// Characters kept of any text from the network. SnmpAdminString has 255 octets (RFC 3411).

@@ -135,7 +135,7 @@ impl TopologyFile {
     /// Reads a topology file; `file` is only for messages.
     ///
     /// # Errors
-    /// [`FileError`] for anything that is no topology file or contradicts itself. A loop or a part without
+    /// [`InputFileError`] for anything that is no topology file or contradicts itself. A loop or a part without
     /// connection is no error here (the lab wants both): [`TopologyFile::tree`] reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         let parsed: TopologyFile = yaml::read(file, text)?;
@@ -145,7 +145,7 @@ impl TopologyFile {
     /// Itself, where it does not contradict itself; `file` is only for messages.
     ///
     /// # Errors
-    /// [`FileError::Content`] with the contradiction.
+    /// [`InputFileError::Content`] with the contradiction.
     pub fn checked(self, file: &str) -> Result<TopologyFile, InputFileError> {
         match self.contradiction() {
             None => Ok(self),

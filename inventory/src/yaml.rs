@@ -13,7 +13,7 @@ const MOST_DEEP: usize = 32;
 /// Reads a file; its name is only for messages.
 ///
 /// # Errors
-/// [`FileError`] with the line for whatever cannot be read as a `T`.
+/// [`InputFileError`] with the line for whatever cannot be read as a `T`.
 pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputFileError> {
     if let Some(line) = brackets::line_nested_deeper(text, MOST_DEEP) {
         let problem = format!("brackets are nested deeper than {MOST_DEEP}: expected a few levels at most; close them");

@@ -26,7 +26,7 @@ const WATCH: Duration = Duration::from_millis(200);
 /// Serves the objects of bridge `name` on standard input and output until the input ends.
 ///
 /// # Errors
-/// [`crate::Error::Kernel`] if there is no such bridge or snmpd is gone.
+/// [`crate::LabError::Kernel`] if there is no such bridge or snmpd is gone.
 pub fn serve(name: &str) -> LabResult<()> {
     let began = Instant::now();
     let place = || format!("bridge-mib: bridge {name}");

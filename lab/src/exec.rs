@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// is inside the node afterwards; run it in a process without threads that ends after it.
 ///
 /// # Errors
-/// [`Error`] if the node is not there or the program cannot be started.
+/// [`LabError`] if the node is not there or the program cannot be started.
 pub fn exec(lab: &str, node: &str, program: &[OsString]) -> LabResult<i32> {
     exec_for(&LabName::new(lab)?, node, program, None)
 }
@@ -70,7 +70,7 @@ pub fn launcher_agent(lab: &str, arguments: &[OsString]) -> LabResult<i32> {
 /// whatever it left behind.
 ///
 /// # Errors
-/// [`Error`] if the namespace cannot be made or the program cannot be started.
+/// [`LabError`] if the namespace cannot be made or the program cannot be started.
 pub fn session(program: &[OsString]) -> LabResult<i32> {
     unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).during(|| "session: making its namespaces".into())?;
     // SAFETY: this process has one thread, so the child may do anything.

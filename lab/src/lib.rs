@@ -12,7 +12,7 @@
 //! | [`relay`] | the cables that have a delay |
 //! | `wire`, `tbf`, `netns` | netlink: interfaces, queues, namespaces |
 //! | [`node`] | the init of a node, its `daemons`, a host's `announce` |
-//! | [`enter`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
+//! | [`exec`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
 //! | [`bridge_mib`] | the MIB snmpd lacks |
 //! | [`status`] | what is there and what STP made of it |
 //! | [`state`](crate::Lab::dir) | what is on disk |
@@ -62,7 +62,7 @@ impl Lab {
     /// the nodes run. What a killed `up` of the same name left is removed first.
     ///
     /// # Errors
-    /// [`Error`]; then nothing of the lab is left, unless it was up before or another command is changing it.
+    /// [`LabError`]; then nothing of the lab is left, unless it was up before or another command is changing it.
     pub fn up(name: &str, file: &TopologyFile, options: LabOptions, program: &Path) -> LabResult<Lab> {
         let state = block_on(up::up(&LabName::new(name)?, file, options, program))?;
         Ok(Lab { name: state.name, program: state.program })
@@ -71,7 +71,7 @@ impl Lab {
     /// A lab that is up already.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is none of this name, or it cannot be a lab's.
+    /// [`LabError::Refused`] if there is none of this name, or it cannot be a lab's.
     pub fn open(name: &str) -> LabResult<Lab> {
         let state = LabState::load(&LabName::new(name)?)?;
         Ok(Lab { name: state.name, program: state.program })
@@ -80,7 +80,7 @@ impl Lab {
     /// Ends every process of a lab and removes all that is left of it, complete or not. No lab of this name: nothing to do.
     ///
     /// # Errors
-    /// [`Error::Refused`] if this cannot be a lab's name, any other if something of it cannot be removed.
+    /// [`LabError::Refused`] if this cannot be a lab's name, any other if something of it cannot be removed.
     pub fn down(name: &str) -> LabResult<()> {
         down::down(&LabName::new(name)?)
     }
@@ -88,7 +88,7 @@ impl Lab {
     /// How it is now.
     ///
     /// # Errors
-    /// [`Error`] if its switches cannot be asked.
+    /// [`LabError`] if its switches cannot be asked.
     pub fn status(&self) -> LabResult<LabStatus> {
         let state = LabState::load(&self.name)?;
         block_on(async move { status::status(&state).await })
@@ -98,7 +98,7 @@ impl Lab {
     /// and its connections stay; the new port forwards after twice the forward delay.
     ///
     /// # Errors
-    /// [`Error`] if there is no such host or switch, or the host is on that switch already.
+    /// [`LabError`] if there is no such host or switch, or the host is on that switch already.
     pub fn move_host(&self, host: &str, switch: &str) -> LabResult<(plan::PortEnd, plan::PortEnd)> {
         block_on(cable::move_host(&self.name, host, switch))
     }
@@ -106,7 +106,7 @@ impl Lab {
     /// Cuts every cable between two nodes: both ends lose their link. Gives the cables.
     ///
     /// # Errors
-    /// [`Error`] if there is none, or none that is not cut.
+    /// [`LabError`] if there is none, or none that is not cut.
     pub fn cut(&self, a: &str, b: &str) -> LabResult<Vec<plan::LabCable>> {
         block_on(cable::cut(&self.name, a, b))
     }
@@ -115,7 +115,7 @@ impl Lab {
     /// a joined one keeps its own unless given.
     ///
     /// # Errors
-    /// [`Error`] if they are joined already, or one of them is a host that has no such cable.
+    /// [`LabError`] if they are joined already, or one of them is a host that has no such cable.
     pub fn join(&self, a: &str, b: &str, rate: Option<BitsPerSec>) -> LabResult<Vec<plan::LabCable>> {
         block_on(cable::join(&self.name, a, b, rate))
     }
@@ -123,7 +123,7 @@ impl Lab {
     /// Nodes and cables as they are planned now.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the lab is gone.
+    /// [`LabError::Refused`] if the lab is gone.
     pub fn plan(&self) -> LabResult<plan::LabPlan> {
         Ok(LabState::load(&self.name)?.plan)
     }
@@ -147,7 +147,7 @@ impl Lab {
     /// Runs `work` on a thread inside a node's network: the sockets it opens are that node's.
     ///
     /// # Errors
-    /// [`Error::Kernel`] if the node's namespace is gone or `work` fails.
+    /// [`LabError::Kernel`] if the node's namespace is gone or `work` fails.
     pub fn within_network<T: Send>(&self, node: &str, work: impl FnOnce() -> std::io::Result<T> + Send) -> LabResult<T> {
         netns::within(&netns::path(&self.name, node), work)
     }

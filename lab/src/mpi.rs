@@ -65,11 +65,11 @@ impl MpiJob {
 /// Exit status of a job that ran into its time limit, as of timeout(1).
 pub const TIMED_OUT: i32 = 124;
 
-/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. As [`enter::exec`] it leaves the
+/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. As [`exec::exec`] it leaves the
 /// caller inside the head node.
 ///
 /// # Errors
-/// [`Error`] if hosts, libraries or the launcher are missing.
+/// [`LabError`] if hosts, libraries or the launcher are missing.
 pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
     let state = LabState::load(&LabName::new(lab)?)?;
     let hosts = hosts(&state.plan, job)?;

@@ -73,7 +73,7 @@ impl NetlinkNamespace {
         request.execute().await.during(|| self.place(port, "adding its address"))
     }
 
-    /// Like [`Wire::add_address`], with a route of its own that names TCP's congestion control: per route is the only place
+    /// Like [`NetlinkNamespace::add_address`], with a route of its own that names TCP's congestion control: per route is the only place
     /// where a namespace may choose it.
     pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr, subnet: (Ipv4Addr, u8)) -> LabResult<()> {
         let index = self.index(port).await?;

@@ -4,7 +4,7 @@
 //!
 //! | network | who | addresses |
 //! |---|---|---|
-//! | 10.77.0.0/16 | data: the hosts' `eth0`, the switches' `br0` | hosts from 10.77.0.1, switches from 10.77.254.1; with routers by [`Segment`] |
+//! | 10.77.0.0/16 | data: the hosts' `eth0`, the switches' `br0` | hosts from 10.77.0.1, switches from 10.77.254.1; with routers by [`LabSegment`] |
 //! | 10.78.0.0/16 | management, unshaped, beside the switches | `ctl` 10.78.255.254, switches from 10.78.1.1, routers from 10.78.64.1, hosts from 10.78.128.1 |
 mod segments;
 
@@ -134,7 +134,7 @@ impl LabPlan {
     /// Gives every node its addresses and every cable its ports.
     ///
     /// # Errors
-    /// [`Error::Refused`] for names the lab cannot use and for more nodes than it has addresses for.
+    /// [`LabError::Refused`] for names the lab cannot use and for more nodes than it has addresses for.
     pub fn new(file: &TopologyFile, options: LabOptions) -> LabResult<LabPlan> {
         let mut plan = LabPlan { options, nodes: nodes(file)?, cables: Vec::new(), segments: Vec::new() };
         for link in &file.links {
@@ -174,7 +174,7 @@ impl LabPlan {
     /// The node of this name.
     ///
     /// # Errors
-    /// [`Error::Refused`] with the names there are.
+    /// [`LabError::Refused`] with the names there are.
     pub fn node(&self, name: &str) -> LabResult<&LabNode> {
         self.nodes.iter().find(|n| n.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();

@@ -13,7 +13,7 @@ use std::str::FromStr;
 /// tenths of a second, twice as long as all the rest, and it grows with the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
 
-/// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations by [`crate::sync`], the
+/// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations by [`crate::synchronization`], the
 /// minimal set up to [`MINIMAL_HOSTS`], else the chain.
 pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS { SyncReduction::Minimal } else { SyncReduction::Chain };
@@ -48,7 +48,7 @@ pub enum AlltoallAlgorithm {
 }
 
 impl AlltoallAlgorithm {
-    /// The one whose phases take less time at the bound, [`Algorithm::Aapc`] if they take the same.
+    /// The one whose phases take less time at the bound, [`AlltoallAlgorithm::Aapc`] if they take the same.
     pub fn faster_for(tree: &Tree) -> AlltoallAlgorithm {
         let time = |algorithm: AlltoallAlgorithm| {
             let capacities = algorithm.capacities(tree);
@@ -92,7 +92,7 @@ impl FromStr for AlltoallAlgorithm {
     }
 }
 
-/// A name that is no [`Algorithm`].
+/// A name that is no [`AlltoallAlgorithm`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("algorithm \"{0}\": expected aapc or capacity")]
 pub struct UnknownAlltoallAlgorithm(pub String);
@@ -128,7 +128,7 @@ impl AlltoallSchedule {
         }
     }
 
-    /// The same schedule with its phases in the order that needs fewer tokens ([`crate::order`]); unchanged where the scheme has blocks
+    /// The same schedule with its phases in the order that needs fewer tokens ([`crate::phase_order`]); unchanged where the scheme has blocks
     /// or no tokens.
     pub fn reordered(self, tree: &Tree, reduction: SyncReduction) -> AlltoallSchedule {
         if self.scheme != self.scheme.tokens().into() || self.syncs.is_empty() {

@@ -4,8 +4,8 @@
 //! for the allgather.
 //! Guarantee: a lower bound for any algorithm on the tree.
 //! Cost: O(nodes).
-//! Deviations: the papers count messages on links of one rate; [`bound`] does so with [`Capacities::unit`], which is what
-//! [`crate::aapc`] reaches, and counts by the real rates with [`Capacities::of`].
+//! Deviations: the papers count messages on links of one rate; [`bound`] does so with [`EdgeCapacities::unit`], which is what
+//! [`crate::aapc`] reaches, and counts by the real rates with [`EdgeCapacities::of`].
 use crate::capacities::EdgeCapacities;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
@@ -28,7 +28,7 @@ pub struct PhaseBound {
 pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
 
 /// Messages of one all-to-all over each directed edge: hosts on its one side times hosts on the other.
-/// Indexed by [`Edge`]; the root's unused numbers hold 0.
+/// Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the root's unused numbers hold 0.
 pub fn loads(tree: &Tree) -> Vec<u64> {
     let n = u64::from(tree.hosts());
     tree.hosts_below().iter().map(|&below| u64::from(below)).flat_map(|below| [below * (n - below); 2]).collect()

@@ -12,8 +12,8 @@
 //! | [`root`] | the switch all subtrees of a schedule hang from |
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
-//! | [`sync`] | which messages wait for which |
-//! | [`order`] | phases in the order that needs fewer of these |
+//! | [`synchronization`] | which messages wait for which |
+//! | [`phase_order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`mod@slice`] | one host's own steps of it |
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |

@@ -1,10 +1,10 @@
 //! One host's own steps of an all-to-all: what it sends and receives, which tokens it awaits and gives.
 //!
-//! Tokens are matched by the pair of hosts and a number: [`Token::id`] counts, per ordered pair of hosts, the synchronizations
+//! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, per ordered pair of hosts, the synchronizations
 //! between them in the plan's order, so both ends come to the same numbers without a word. In a plan of
 //! [`crate::alltoall::plan`] no two tokens of one pair follow the same message, so each is below `hosts - 1`: it fits an MPI
 //! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
-//! at both ends ([`crate::sync::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
+//! at both ends ([`crate::synchronization::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
 //! steps before needs no number at all.
 use crate::alltoall::AlltoallSchedule;
 use crate::message::Message;

@@ -31,7 +31,7 @@ pub enum AppMessage {
     Resize,
     /// Time went by.
     Tick,
-    /// A picture of the cluster, [cleaned](crate::clean::snapshot).
+    /// A picture of the cluster, [cleaned](crate::sanitize::snapshot).
     Picture(Box<Snapshot>),
     /// The controller cannot be reached; why.
     Lost(String),
@@ -46,7 +46,7 @@ pub enum AppMessage {
 pub enum AppEffect {
     /// Leave.
     Quit,
-    /// Act on the lab; the answer comes back as [`Message::Lab`].
+    /// Act on the lab; the answer comes back as [`AppMessage::Lab`].
     Lab(LabAction),
 }
 

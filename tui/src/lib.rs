@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`app`] | the state machine: messages in, effects out; time is an argument |
 //! | [`source`] | where snapshots come from: the controller's event stream or a recorded file |
-//! | [`clean`] | what the controller says, made harmless |
+//! | [`sanitize`] | what the controller says, made harmless |
 //! | [`theme`] | colours and symbols; state is never told by hue alone |
 //! | `keys` | the one table of keys that dispatch, footer and help read |
 //! | `panels` | one file a panel |

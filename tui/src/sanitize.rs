@@ -1,4 +1,4 @@
-//! Whatever comes from the controller is made harmless ([`inventory::plain`]) before it can reach the terminal.
+//! Whatever comes from the controller is made harmless ([`inventory::sanitize`]) before it can reach the terminal.
 use api::Snapshot;
 use inventory::sanitize;
 use serde_json::Value;

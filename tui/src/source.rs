@@ -91,7 +91,7 @@ fn explained(url: &str, error: &ureq::Error) -> String {
     format!("{url}: {error}{hint}")
 }
 
-/// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts, [`Message::Lost`] when it does not.
+/// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts, [`AppMessage::Lost`] when it does not.
 pub fn follow(
     url: &str,
     token: Option<&str>,

@@ -97,7 +97,7 @@ impl HostAgent {
     /// Listens for so long, traces `peers`, and gives one report. Sends nothing but probes.
     ///
     /// # Errors
-    /// [`DaemonError`].
+    /// [`HostAgentError`].
     pub async fn once(mut self, listen: Duration, peers: Vec<ProbeTarget>) -> Result<HostReport, HostAgentError> {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
         let wanted = peers.len().min(probe::MOST_PEERS);
@@ -135,7 +135,7 @@ impl HostAgent {
     /// Reports to the controller until `stop`; then neighbours are told farewell.
     ///
     /// # Errors
-    /// [`DaemonError`].
+    /// [`HostAgentError`].
     pub async fn run(self, controller: ControllerClient, stop: impl Future<Output = ()>) -> Result<(), HostAgentError> {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
         let (peers, wanted) = watch::channel(Vec::new());

@@ -57,7 +57,7 @@ struct WalkFile {
 /// of other kinds are left out.
 ///
 /// # Errors
-/// [`FolderError`] where there is no folder, no walk, or two files for one device and context.
+/// [`RecordingFolderError`] where there is no folder, no walk, or two files for one device and context.
 pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderError> {
     let unreadable = |source| RecordingFolderError::Unreadable { folder: folder.to_owned(), source };
     let mut candidates = Vec::new();

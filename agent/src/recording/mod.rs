@@ -45,7 +45,7 @@ impl DeviceRecording {
     }
 
     /// Every table, as a look at the device would have given them. A walk that cannot be read gives one
-    /// [`Fact::Failed`].
+    /// [`DeviceFact::Failed`].
     pub fn observations(self, at: Millis) -> Vec<Observation> {
         let DeviceRecording { name, facts } = self;
         let observe = |fact| Observation { at, reporter: name.clone(), source: ObservationSource::Recording, fact };

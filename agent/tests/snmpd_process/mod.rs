@@ -14,7 +14,7 @@ pub(crate) struct SnmpdProcess {
     child: Child,
 }
 
-/// Users and community of every [`Snmpd`].
+/// Users and community of every [`SnmpdProcess`].
 const CONF: &str = "\
 rocommunity c0mmunity
 rocommunity6 c0mmunity

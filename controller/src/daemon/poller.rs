@@ -38,7 +38,7 @@ pub(super) struct SwitchPollers {
 }
 
 impl SwitchPollers {
-    /// Replaces all tasks by one a client, each polling every `period` or as [`pace`] has it for so many.
+    /// Replaces all tasks by one a client, each polling every `period` or as [`poll_timing`](crate::poll_timing) has it for so many.
     pub(super) fn start(
         &mut self,
         clients: Vec<(String, SnmpClient)>,

@@ -26,9 +26,9 @@ pub(crate) struct EpochCandidate {
 pub(crate) struct PublishedNetwork {
     /// The epoch's number.
     pub(crate) number: u64,
-    /// See [`Candidate::network`].
+    /// See [`EpochCandidate::network`].
     pub(crate) network: Topology,
-    /// See [`Candidate::key`].
+    /// See [`EpochCandidate::key`].
     pub(crate) key: TopologyFile,
 }
 

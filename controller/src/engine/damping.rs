@@ -154,7 +154,7 @@ impl FlapDamping {
         self.0.retain(|_, f| now < f.below(FORGET_BELOW));
     }
 
-    /// When [`Damping::settle`] may free something.
+    /// When [`FlapDamping::release_calm`] may free something.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
         self.held().map(|(_, f, _)| f.below(FREE_BELOW))
     }

@@ -28,7 +28,7 @@ pub enum ControllerEvent {
         /// Why the current epoch could not be read, if it could not.
         problem: Option<String>,
     },
-    /// The time [`Core::deadline`] asked for has come.
+    /// The time [`ControllerEngine::deadline`](super::ControllerEngine::deadline) asked for has come.
     Tick,
     /// A device answered, or did not.
     Observed(Observation),
@@ -134,16 +134,16 @@ pub enum ControllerEffect {
         /// The switch.
         switch: String,
     },
-    /// Read tables of a switch; each answers by one [`Event::Observed`].
+    /// Read tables of a switch; each answers by one [`ControllerEvent::Observed`].
     Read {
         /// The switch.
         switch: String,
         /// The tables.
         tables: Vec<DeviceTable>,
     },
-    /// Plan and verify; answers by [`Event::Planned`] or [`Event::PlanFailed`]. Replaces a plan under way.
+    /// Plan and verify; answers by [`ControllerEvent::Planned`] or [`ControllerEvent::PlanFailed`]. Replaces a plan under way.
     Plan(Box<EpochOrder>),
-    /// Publish the plan; answers by [`Event::Published`] or [`Event::PublishFailed`].
+    /// Publish the plan; answers by [`ControllerEvent::Published`] or [`ControllerEvent::PublishFailed`].
     Publish {
         /// Which one.
         ticket: u64,

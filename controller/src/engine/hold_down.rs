@@ -138,7 +138,7 @@ impl HoldDown {
         self.held.as_ref().filter(|h| now >= h.due && (!reading || now >= h.latest))
     }
 
-    /// When [`Belief::believed`] may turn.
+    /// When [`HoldDown::due_candidate`] may turn.
     pub(crate) fn deadline(&self, reading: bool) -> Option<Millis> {
         self.held.as_ref().map(|h| if reading { h.latest } else { h.due })
     }

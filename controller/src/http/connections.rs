@@ -1,4 +1,4 @@
-//! Accepts connections and serves HTTP/1.1 on each, within what the [`Lobby`] allows.
+//! Accepts connections and serves HTTP/1.1 on each, within what the [`ConnectionLimiter`] allows.
 use super::connection_limiter::{ApiConnection, ConnectionLimiter};
 use super::tls::{self, TlsCertificate};
 use axum::Router;

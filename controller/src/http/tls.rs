@@ -38,7 +38,7 @@ impl TlsCertificate {
     /// Reads the files again; connections from now on get the new certificate. Where they cannot be used, the former stays.
     ///
     /// # Errors
-    /// As [`Tls::read`].
+    /// As [`TlsCertificate::read`].
     pub fn reload(&self) -> Result<(), HttpError> {
         let new = config(&self.cert, &self.key)?;
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = new;

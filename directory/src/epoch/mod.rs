@@ -12,7 +12,7 @@
 //!     tuning.json              the measurements it follows from, if any were made
 //! ```
 //!
-//! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder ([`Pointer::folder`]). It
+//! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder ([`EpochPointer::folder`]). It
 //! must not return more than `limit + 1` octets and may stop there: whatever exceeds the limit is refused. Nothing read is
 //! trusted before its digest matches, and nothing is trusted because it does.
 mod files;
@@ -103,7 +103,7 @@ impl Epoch {
         Ok(Epoch { number, at, topology, network, bound, alltoall, allgather, table, tuning })
     }
 
-    /// Names and contents of the files, the manifest last: [`Pointer::new`] of its content is what `current` will hold.
+    /// Names and contents of the files, the manifest last: [`EpochPointer::new`] of its content is what `current` will hold.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         let network = serde_json::to_vec_pretty(&self.network).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let mut files = vec![(TOPOLOGY, self.topology.to_yaml().into_bytes()), (NETWORK, network)];
@@ -189,7 +189,7 @@ impl LeanEpoch {
         postcard::to_stdvec(&parts).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
     }
 
-    /// Reads what [`Lean::to_bytes`] wrote.
+    /// Reads what [`LeanEpoch::to_bytes`] wrote.
     ///
     /// # Errors
     /// [`EpochError`] if it is anything else.

@@ -119,7 +119,7 @@ impl EpochStore {
     /// The number of the next epoch.
     ///
     /// # Errors
-    /// Those of [`Store::highest`], and [`PublishError::Exhausted`] where no number is left.
+    /// Those of [`EpochStore::highest`], and [`PublishError::Exhausted`] where no number is left.
     pub fn next(&self) -> Result<u64, PublishError> {
         let highest = self.highest()?;
         highest.checked_add(1).ok_or_else(|| PublishError::Exhausted { dir: self.dir.clone(), highest })

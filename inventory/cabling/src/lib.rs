@@ -2,8 +2,8 @@
 //!
 //! | item | one idea |
 //! |---|---|
-//! | [`Plan`] | how things are meant to be connected, as read from a file |
-//! | [`compare()`] | the differences between a plan and a topology: a [`Report`] |
+//! | [`CablingPlan`] | how things are meant to be connected, as read from a file |
+//! | [`compare()`] | the differences between a plan and a topology: a [`CablingReport`] |
 //! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
 //!
 //! ```text
@@ -92,7 +92,7 @@ impl CablingPlan {
     /// Reads a plan in either form; `file` is only for messages.
     ///
     /// # Errors
-    /// [`FileError`] for anything that is neither form or contradicts itself, with the line where it is known.
+    /// [`InputFileError`] for anything that is neither form or contradicts itself, with the line where it is known.
     pub fn parse(file: &str, text: &str) -> Result<CablingPlan, InputFileError> {
         let plain = !dot::is_dot(text);
         let cables = if plain { yaml::read(file, text)? } else { dot::read(file, text)? };

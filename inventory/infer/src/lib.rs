@@ -1,7 +1,7 @@
 //! Views to topology, pure: which cables there are, where hosts hang, what STP lets through, and what contradicts.
 //!
 //! LLDP is truth where it speaks; forwarding databases fill in the rest. Contradictions become alarms and links of
-//! grade [`Ambiguous`](inventory::topology::Grade::Ambiguous), never a silent pick. The same views give the same
+//! grade [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a silent pick. The same views give the same
 //! topology, in the same order.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Networks too large, too broken or too many to be built out of kernel namespaces, for tests and benchmarks.
 //!
 //! A generated network is its truth (which cable joins what) and what its devices say of it, as
-//! [`inventory::view::Views`]: with silent switches, stale rows and aggregates where asked for. The same views can be
+//! [`inventory::device_view::DeviceViews`]: with silent switches, stale rows and aggregates where asked for. The same views can be
 //! judged directly, or served by SNMP from one process.
 //!
 //! | module | one idea |

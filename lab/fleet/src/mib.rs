@@ -1,4 +1,4 @@
-//! What a device answers by SNMP: its [`View`] as rows of the MIBs they were read from, in order of their object
+//! What a device answers by SNMP: its [`DeviceView`] as rows of the MIBs they were read from, in order of their object
 //! identifiers. The inverse of what `agent` reads; the tables are named there, too.
 //!
 //! Counters move: uptime, octets and the time since the last topology change run on while the device is up.

@@ -63,7 +63,7 @@ pub struct NetworkOptions {
     /// that hear each other through such a bridge are taken for neighbours where no other word contradicts. With 0.3 of them,
     /// five of 13,000 certain links in 1,000 networks are false.
     ///
-    /// [`field`]: Options::field
+    /// [`field`]: NetworkOptions::field
     pub transparent: f64,
     /// The share of hosts that speak LLDP.
     pub host_lldp: f64,

@@ -58,7 +58,7 @@ pub(crate) async fn pace(relay: &NetlinkNamespace, number: usize, cable: &LabCab
 /// Carries the lab's cables that have a delay, until it is killed. Run it in a process without threads.
 ///
 /// # Errors
-/// [`Error`] if the lab is not there or its interfaces cannot be opened.
+/// [`LabError`] if the lab is not there or its interfaces cannot be opened.
 pub fn run(lab: &str) -> LabResult<()> {
     let state = LabState::load(&LabName::new(lab)?)?;
     let Err(error) = serve(&state);

@@ -53,7 +53,7 @@ pub enum Way {
     Native,
     /// The phases of [`schedules::alltoall`].
     Aapc {
-        /// What keeps them apart. Not [`Mechanism::Dummy`]: no rank sends messages that carry nothing.
+        /// What keeps them apart. Not [`SyncMechanism::Dummy`]: no rank sends messages that carry nothing.
         sync: SyncScheme,
         /// What carries the blocks.
         #[serde(default)]
@@ -160,7 +160,7 @@ pub enum DataCarrier {
     /// The MPI library's point-to-point messages: on every network that the library works on.
     #[default]
     Mpi,
-    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made, [`Carrier::Mpi`].
+    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made, [`DataCarrier::Mpi`].
     Tcp,
 }
 
@@ -217,7 +217,7 @@ pub struct DecisionEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionGrounds {
-    /// Measured on heddle's own emulated cluster, not on this one: [`Table::default`].
+    /// Measured on heddle's own emulated cluster, not on this one: [`DecisionTable::default`].
     #[default]
     Elsewhere,
     /// Measured on these hosts and cables.
@@ -345,7 +345,7 @@ impl DecisionTable {
         }
     }
 
-    /// The entry that decides for blocks of this size, in a table that was reduced by [`Table::under`].
+    /// The entry that decides for blocks of this size, in a table that was reduced by [`DecisionTable::for_mpi`].
     pub fn entry(&self, collective: Collective, block: Bytes) -> Option<&DecisionEntry> {
         self.entries(collective).iter().rev().find(|entry| entry.from <= block)
     }
@@ -366,10 +366,10 @@ impl DecisionTable {
         serde_json::to_string_pretty(self).unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}")) + "\n"
     }
 
-    /// Reads what [`Table::to_json`] wrote, or an operator.
+    /// Reads what [`DecisionTable::to_json`] wrote, or an operator.
     ///
     /// # Errors
-    /// [`TableError`] if it is no table or [`Table::check`] fails.
+    /// [`DecisionTableError`] if it is no table or [`DecisionTable::check`] fails.
     pub fn from_json(text: &[u8]) -> Result<DecisionTable, DecisionTableError> {
         let table: DecisionTable = serde_json::from_slice(text).map_err(|e| DecisionTableError::Syntax(e.to_string()))?;
         table.check()?;
@@ -379,7 +379,7 @@ impl DecisionTable {
     /// Whether every size has one way, and one its collective can go.
     ///
     /// # Errors
-    /// [`TableError::Content`].
+    /// [`DecisionTableError::Content`].
     pub fn check(&self) -> Result<(), DecisionTableError> {
         check("alltoall", &self.alltoall, "native, aapc, lg or bundled", |way| way.serves(Collective::Alltoall))?;
         check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))?;

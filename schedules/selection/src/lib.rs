@@ -7,7 +7,7 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`table`] | which way at which block size |
+//! | [`decision_table`] | which way at which block size |
 //! | [`tuning`] | what was measured, and the table that follows from it |
 //! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | how long traffic takes on cables that are shared |

@@ -1,7 +1,7 @@
 //! Which algorithm takes how long on a topology: every one of them, played by [`crate::simulate`].
 //!
 //! Source: the simulator's; the bound is [`schedules::bound`]'s.
-//! Input: a tree, its clusters, a block size, a [`Model`].
+//! Input: a tree, its clusters, a block size, a [`SimulationModel`].
 //! Guarantee: no time is below the bound.
 //! Cost: the simulator's, once per algorithm; 1,024 hosts take seconds.
 //! Deviations: the simulator's. Tokens of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of

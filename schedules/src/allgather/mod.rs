@@ -1,7 +1,7 @@
 //! The allgather as a logical ring: each host sends to the next one, `n - 1` times, first its own block and then what it got
 //! last.
 //!
-//! Source: allgather-switched-clusters; see [`Algorithm`] for its three.
+//! Source: allgather-switched-clusters; see [`AllgatherAlgorithm`] for its three.
 //! Input: a tree.
 //! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than the slowest host link, that
 //! makes the ring as fast as any allgather can be ([`crate::bound::allgather_seconds`]); for other trees see [`lanes`].
@@ -66,7 +66,7 @@ impl FromStr for AllgatherAlgorithm {
     }
 }
 
-/// A name that is no [`Algorithm`].
+/// A name that is no [`AllgatherAlgorithm`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("algorithm \"{0}\": expected lr1, lr2 or lr3")]
 pub struct UnknownAllgatherAlgorithm(pub String);
@@ -120,7 +120,7 @@ pub fn plan(tree: &Tree) -> AllgatherSchedule {
 /// Plans the ring by one algorithm.
 ///
 /// # Errors
-/// [`Refused`] by LR2 and LR3.
+/// [`RingRefusal`] by LR2 and LR3.
 pub fn plan_as(tree: &Tree, algorithm: AllgatherAlgorithm) -> Result<AllgatherSchedule, RingRefusal> {
     let branches = RingBranches::new(tree);
     let ring = match algorithm {

@@ -38,7 +38,7 @@ impl<'a> VisitOrder<'a> {
         Some(VisitOrder { kinds: all, states, bound })
     }
 
-    /// States that [`Order::front`] looks at.
+    /// States that [`VisitOrder::front`] looks at.
     pub(super) fn work(&self) -> usize {
         self.firsts().len().saturating_mul(self.states)
     }
@@ -59,7 +59,7 @@ impl<'a> VisitOrder<'a> {
         self.kinds.iter().flat_map(|kind| kind.front.iter().map(|ends| ends.0)).collect()
     }
 
-    /// An order with these ends, which [`Order::front`] has shown: each step's kind, and the ends it is walked by.
+    /// An order with these ends, which [`VisitOrder::front`] has shown: each step's kind, and the ends it is walked by.
     pub(super) fn steps(&self, (first, last): EndDistances) -> Vec<(usize, EndDistances)> {
         let least = self.least_lasts(first);
         let (mut state, mut steps) = (self.states - 1, Vec::new());

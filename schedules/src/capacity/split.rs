@@ -22,7 +22,7 @@ pub(super) fn split(groups: &HostGroups, family: &LaminarFamily) -> Vec<Vec<Grou
 /// A fraction on its way between two sets, the hub or both.
 struct SplitArc {
     ends: [u32; 2],
-    /// In parts of a whole: whole is [`Splitter::whole`].
+    /// In parts of a whole: whole is [`PhaseSplitter::whole`].
     part: u64,
 }
 

@@ -98,7 +98,7 @@ impl ClusterPartition {
     }
 
     /// The clusters that a topology file declares, of the hosts that take part; all ranks of a host are in its cluster. Where the
-    /// file declares none: those [`Clusters::found`].
+    /// file declares none: those [`ClusterPartition::found`].
     ///
     /// # Errors
     /// See [`ClusterError`].

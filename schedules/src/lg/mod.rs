@@ -1,7 +1,7 @@
 //! LG (Local Group): an all-to-all among clusters that sends few and large messages over the links between them.
 //!
 //! Source: lg-2008; contention-signature-alltoall section VI.B.
-//! Input: a tree and a partition of its hosts into clusters ([`Clusters`]).
+//! Input: a tree and a partition of its hosts into clusters ([`ClusterPartition`]).
 //! Guarantee: every block reaches its destination and crosses between clusters once; `max(nX, nY)` messages go from cluster X to
 //! cluster Y; inside clusters no two messages of a step collide.
 //! Cost: O(blocks), that of each cluster's own schedule, and that of ordering the messages between them (`backbone.rs`).

@@ -1,7 +1,7 @@
 //! One host's own part of an all-to-all by LG: which messages it sends, with which blocks, and what has to come before.
 //!
 //! Between two hosts goes one message in each direction at most, so a message needs no name but its ends; the blocks of a message
-//! lie one behind the other in the order of [`Parcel::blocks`], the same at both ends.
+//! lie one behind the other in the order of [`ReceivedTransfer::blocks`], the same at both ends.
 use super::{LgSchedule, Transfer};
 use crate::message::Message;
 use inventory::tree::NodeNumber;
@@ -45,7 +45,7 @@ pub struct SentTransfer {
 pub enum BlockSource {
     /// It is the host's own.
     Own,
-    /// It came in one of [`Slice::receives`], as one of its blocks.
+    /// It came in one of [`TransferSlice::receives`], as one of its blocks.
     Received {
         /// Which message.
         parcel: usize,

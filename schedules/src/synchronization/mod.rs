@@ -4,7 +4,7 @@
 //! Input: phases on a tree, in none of which an edge carries more messages than it is wide.
 //! Guarantee: the synchronizations together with every sender's own order never let more messages be under way on an
 //! edge than it is wide: on an edge of width 1, any two in different phases are ordered. A sender starts the messages of a
-//! phase, several at once where it is wide, when all it sent in earlier phases is over. [`Reduction::Minimal`] is what no
+//! phase, several at once where it is wide, when all it sent in earlier phases is over. [`SyncReduction::Minimal`] is what no
 //! other order implies; where all widths are 1, it is the smallest such set.
 //! Cost: chain O(messages * path length), where edges are wider than a message O(messages * path length * hosts), as minimal
 //! everywhere; memory O(edges * hosts).
@@ -32,7 +32,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How messages of different phases are kept apart: what the runtime knows of aapc-2007's Table 5. All of it is
-/// [`scheme::Scheme`].
+/// [`scheme::SyncScheme`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncKind {

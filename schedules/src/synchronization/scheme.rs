@@ -15,7 +15,7 @@ use std::str::FromStr;
 pub enum SyncMechanism {
     /// The order of phases only.
     None,
-    /// As [`Mechanism::None`], with messages that carry nothing for idle hosts ([`super::dummy::dummies`]).
+    /// As [`SyncMechanism::None`], with messages that carry nothing for idle hosts ([`super::dummy::dummies`]).
     Dummy,
     /// Tokens of the sender of the earlier message.
     Sender,
@@ -74,7 +74,7 @@ impl FromStr for SyncMechanism {
     }
 }
 
-/// What is no [`Scheme`].
+/// What is no [`SyncScheme`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyncSchemeError {
     /// No mechanism's name, or a scheme written otherwise than `name` or `name(block)`.
@@ -108,7 +108,7 @@ impl SyncScheme {
     /// `mechanism` with blocks of so many phases; without, each phase is a block of its own.
     ///
     /// # Errors
-    /// [`SchemeError`] where the two do not go together: blocks of 0 phases; any for none and dummy; of less than two
+    /// [`SyncSchemeError`] where the two do not go together: blocks of 0 phases; any for none and dummy; of less than two
     /// phases, or not said, for barriers with tokens.
     pub fn new(mechanism: SyncMechanism, block: Option<u32>) -> Result<SyncScheme, SyncSchemeError> {
         match block {

@@ -1,9 +1,9 @@
 //! One rank's own part of a schedule: what it sends and receives, where each block comes from, which tokens it awaits and gives.
 //!
-//! Tokens are matched by the pair of hosts and a number: [`Token::id`] counts, for each ordered pair of hosts, the waits between them in the
+//! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, for each ordered pair of hosts, the waits between them in the
 //! schedule's order. Both ends come to the same numbers without a message. In a schedule of [`crate::alltoall::plan`] no two tokens
 //! of one pair follow the same message, so each number is below `hosts - 1`: it fits an MPI tag (at least 32,767; MPI-4.1 section 9.1.2)
-//! up to 32,768 hosts. There, too, tokens of a pair come in the same order at both ends ([`crate::sync::syncs`]).
+//! up to 32,768 hosts. There, too, tokens of a pair come in the same order at both ends ([`crate::synchronization::syncs`]).
 use super::TransferSchedule;
 use crate::message::Message;
 use crate::slice::SyncToken;

@@ -7,7 +7,7 @@ use inventory::tree::Tree;
 /// Checks a ring against the tree of its hosts, in its order of hosts.
 ///
 /// # Errors
-/// The first [`Violation`].
+/// The first [`ScheduleViolation`].
 pub fn allgather(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;

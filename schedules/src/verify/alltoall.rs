@@ -12,7 +12,7 @@ use inventory::tree::{EdgeNumber, Tree};
 /// Checks an all-to-all against the tree of its hosts, in its order of hosts ([`Tree::restrict`]).
 ///
 /// # Errors
-/// The first [`Violation`].
+/// The first [`ScheduleViolation`].
 pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;

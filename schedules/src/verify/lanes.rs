@@ -6,7 +6,7 @@ use inventory::tree::{EdgeNumber, Tree};
 /// Checks circles of groups against the tree of their hosts, in its order of hosts.
 ///
 /// # Errors
-/// The first [`Violation`].
+/// The first [`ScheduleViolation`].
 pub fn lanes(tree: &Tree, plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
     NodeNames(tree).same_hosts(&plan.hosts)?;
     every_host_in_one_group(tree, plan)?;

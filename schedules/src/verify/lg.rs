@@ -89,10 +89,10 @@ pub enum LgViolation {
 ///
 /// Every host may send a block only if it holds it when the step begins, and then holds it no more. A message within a cluster
 /// takes of each edge what one message of that cluster's own schedule does, a message between clusters what one of the whole
-/// tree's does ([`Capacities::of`]).
+/// tree's does ([`EdgeCapacities::of`]).
 ///
 /// # Errors
-/// The first [`Violation`]: [`Violation::Hosts`] or [`Violation::Lg`].
+/// The first [`ScheduleViolation`]: [`ScheduleViolation::Hosts`] or [`ScheduleViolation::Lg`].
 pub fn lg(tree: &Tree, plan: &LgSchedule) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;

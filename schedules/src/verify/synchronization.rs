@@ -6,7 +6,7 @@
 //! and the senders' own order tell: a sender starts the messages of a phase when all it sent in earlier phases is over. The
 //! check is exact: `Ok` if and only if that holds.
 //! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way, where hosts counts each
-//! one as often as it sends messages at once. On wide edges see [`crowd`].
+//! one as often as it sends messages at once. On wide edges see [`wide_edges`].
 //! Deviations: none.
 #[cfg(test)]
 mod tests;

@@ -171,7 +171,7 @@ impl RankBlocks {
         // SAFETY: arrays have an entry for each rank of the communicator.
         let (count, place) = unsafe { (self.side.counts.of_rank(rank as usize), self.side.counts.place(rank as usize)) };
         let at = self.side.at.cast::<u8>().wrapping_offset(self.extent.wrapping_mul(place));
-        // `Amount::fits` has seen that the count does, too.
+        // `CallAmount::fits` has seen that the count does, too.
         MpiElements { at: at.cast(), count: if self.empty { 0 } else { count as c_int }, datatype: self.side.datatype }
     }
 }

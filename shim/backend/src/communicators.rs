@@ -1,7 +1,7 @@
 //! What this process knows of each communicator of the application: an attribute on it, so that MPI itself says
 //! when it goes, and a short memory per thread, because looking an attribute up costs as much as a small collective may.
 //!
-//! A communicator costs next to nothing until the calls on it are worth a look ([`runtime::worth`]). A duplicate shares what its parent has,
+//! A communicator costs next to nothing until the calls on it are worth a look ([`runtime::communicator_work`]). A duplicate shares what its parent has,
 //! count and process set alike, because all calls on both are made by the same ranks in one order; only threads that
 //! call at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is on its own.
 use crate::abi::MPI_Comm;

@@ -2,19 +2,19 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`abi`], [`mpi`], [`result`] | the library's types, its functions and handles, its codes |
+//! | [`abi`], [`mpi`], [`mpi_result`] | the library's types, its functions and handles, its codes |
 //! | [`entries`] | what the front calls |
-//! | [`call`], [`data`], [`datatype`] | one call of the application, block by block, and what its datatypes are |
-//! | [`quiet`] | heddle's own errors never reach the application's handlers |
+//! | [`call`], [`elements`], [`datatype`] | one call of the application, block by block, and what its datatypes are |
+//! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
 //! | [`communicators`] | what is known of each communicator: nothing, until its calls are worth a look |
-//! | [`meeting`] | whether all members have the runtime |
+//! | [`member_check`] | whether all members have the runtime |
 //! | [`process_set`], [`registry`] | what the same members follow together, on however many communicators |
 //! | [`root_rank`], [`shared_recorder`] | what rank 0 does beside |
-//! | [`within`] | agreements among the ranks of a call |
-//! | [`twin`], [`requests`] | messages on a communicator of the runtime's own |
+//! | [`call_comm`] | agreements among the ranks of a call |
+//! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
-//! | [`wires`] | the same over the runtime's own TCP connections |
+//! | [`mesh_state`] | the same over the runtime's own TCP connections |
 //! | [`location`] | where this library lies |
 //!
 //! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no

@@ -30,7 +30,7 @@ impl<T: Copy + Ord> PendingRequests<T> {
     }
 
     /// Waits until some are complete and puts their meanings, sorted, into `completed`. One that went wrong, a message longer than its
-    /// place perhaps, is complete too: others wait for what this rank does next. [`Requests::outcome`] tells of it.
+    /// place perhaps, is complete too: others wait for what this rank does next. [`PendingRequests::outcome`] tells of it.
     pub(crate) fn wait_some(&mut self, completed: &mut Vec<T>) -> MpiResult<()> {
         let mpi = mpi();
         let mut count = 0;

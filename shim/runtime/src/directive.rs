@@ -11,7 +11,7 @@ pub enum RootDirective {
     Aside(String),
     /// Follow this epoch.
     Follow {
-        /// [`directory::epoch::Lean`] as bytes.
+        /// [`directory::epoch::LeanEpoch`] as bytes.
         lean: Vec<u8>,
         /// One way at every size.
         force: ForcedWays,
@@ -19,7 +19,7 @@ pub enum RootDirective {
 }
 
 impl RootDirective {
-    /// As bytes; none for [`Word::Keep`], the usual word.
+    /// As bytes; none for [`RootDirective::Keep`], the usual word.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             RootDirective::Keep => Vec::new(),
@@ -27,7 +27,7 @@ impl RootDirective {
         }
     }
 
-    /// Reads what [`Word::to_bytes`] wrote. Bytes of another heddle's word mean: stand aside.
+    /// Reads what [`RootDirective::to_bytes`] wrote. Bytes of another heddle's word mean: stand aside.
     pub fn from_bytes(bytes: &[u8]) -> RootDirective {
         match bytes {
             [] => RootDirective::Keep,

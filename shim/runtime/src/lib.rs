@@ -9,19 +9,19 @@
 //! |---|---|
 //! | [`settings`] | the environment, as rank 0 sees it |
 //! | [`helper`] | the shared directory, by way of a process that may wait for it |
-//! | [`word`] | what rank 0 tells the others |
-//! | [`worth`] | when a communicator has done enough for heddle to look at it |
-//! | [`view`] | a process set on the tree of an epoch |
+//! | [`directive`] | what rank 0 tells the others |
+//! | [`communicator_work`] | when a communicator has done enough for heddle to look at it |
+//! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | `clusters` | which of its ranks form a cluster, for LG |
 //! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
-//! | [`pace`] | how many calls until the ranks agree again |
+//! | [`agreement_pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
-//! | [`decided`] | which decisions are news |
-//! | [`watch`] | the watchdog: what a rank waits for |
+//! | [`last_decisions`] | which decisions are news |
+//! | [`watchdog`] | the watchdog: what a rank waits for |
 //! | `signals` | threads that take no signals |
-//! | [`say`] | the few lines it writes to standard error |
+//! | [`stderr`] | the few lines it writes to standard error |
 pub mod agreement_pace;
 mod clusters;
 pub mod communicator_work;

@@ -1,7 +1,7 @@
 //! A process set's own schedule out of an epoch.
 //!
-//! Every rank plans for itself and comes to the same plan; [`Follow::digest`] lets the ranks make sure of it. They plan when a call first
-//! may go another way than the library's: a [`Prospect`] tells that from the decision table alone.
+//! Every rank plans for itself and comes to the same plan; [`FollowedEpoch::digest`] lets the ranks make sure of it. They plan when a call first
+//! may go another way than the library's: a [`UnplannedEpoch`] tells that from the decision table alone.
 use crate::clusters;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
@@ -60,7 +60,7 @@ impl UnplannedEpoch {
     /// Plans for the process set whose rank `r` runs on `hosts[r]`, and keeps what `rank` needs.
     ///
     /// # Errors
-    /// [`Problem`], the same on every rank.
+    /// [`FollowError`], the same on every rank.
     pub fn plan(&self, hosts: &[String], rank: u32) -> Result<FollowedEpoch, FollowError> {
         FollowedEpoch::plan(&self.lean, self.table.clone(), &self.force, hosts, rank)
     }
@@ -197,7 +197,7 @@ impl FollowedEpoch {
         takes_part(&self.table, &self.force, collective)
     }
 
-    /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where [`Follow::way`] never says so.
+    /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where [`FollowedEpoch::way`] never says so.
     pub fn parts(&self, way: Way) -> &[RankPart] {
         let way = way.with_carrier(DataCarrier::Mpi);
         self.parts.iter().find(|(known, _)| *known == way).map_or(&[], |(_, parts)| parts)

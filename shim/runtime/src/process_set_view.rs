@@ -65,7 +65,7 @@ impl ProcessSetView {
     /// The view of a process set whose rank `r` runs on `hosts[r]`.
     ///
     /// # Errors
-    /// [`Problem`], the same on every rank.
+    /// [`FollowError`], the same on every rank.
     pub fn of(lean: &LeanEpoch, hosts: &[String]) -> Result<ProcessSetView, FollowError> {
         if hosts.len() > MOST_RANKS {
             return Err(FollowError::TooMany(hosts.len()));

@@ -57,7 +57,7 @@ struct RunningTotal {
     until_timed: u32,
 }
 
-/// A call under way; [`Recorder::done`] takes it.
+/// A call under way; [`JobRecorder::done`] takes it.
 #[derive(Debug)]
 pub struct CallTimer {
     total: usize,

@@ -1,5 +1,5 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word. Before there is a word, and for what a
-//! rank does alone, each reads its own: when a communicator is looked at ([`crate::worth`]), and how long others are waited for.
+//! rank does alone, each reads its own: when a communicator is looked at ([`crate::communicator_work`]), and how long others are waited for.
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
 use selection::decision_table::{Collective, DataCarrier, UnknownWay, Way};

@@ -24,7 +24,7 @@ pub(crate) enum ProbeAnswer {
     Stopped(IpAddr),
 }
 
-/// What a host was found to be like; see [`inventory::host_report::Path`].
+/// What a host was found to be like; see [`inventory::host_report::ProbedPath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TraceResult {
     pub(crate) hops: Vec<Option<IpAddr>>,

@@ -8,7 +8,7 @@ use inventory::topology::Link;
 impl GeneratedNetwork {
     /// Pulls a host's cable and plugs it into a free port of another switch, in the truth and in what the two switches say;
     /// gives their names. `None`: there is no such host, it hangs there already, or no port is free. Switches must number
-    /// LLDP ports by ifIndex, as those of [`Options::regular`](super::Options::regular) do.
+    /// LLDP ports by ifIndex, as those of [`NetworkOptions::regular`](super::NetworkOptions::regular) do.
     pub fn recable(&mut self, host: &str, to: &str) -> Option<[String; 2]> {
         let link = self.truth.links.iter_mut().find(|l| l.b == host && l.a != to)?;
         let free = free_port(self.views.get(to)?)?;

@@ -183,7 +183,7 @@ impl PingPongFit {
 /// Fits a link's parameters to the times of messages in one direction (half a ping-pong).
 ///
 /// # Errors
-/// [`Refusal`], whenever the data do not determine both parameters.
+/// [`FitRefusal`], whenever the data do not determine both parameters.
 pub fn ping_pong(samples: &[TimeSample]) -> Result<PingPongFit, FitRefusal> {
     let series = SampleSeries::PingPong;
     usable(series, samples)?;
@@ -221,7 +221,7 @@ pub struct SignatureFit {
     pub signature: ContentionSignature,
     /// Contention ratio.
     pub gamma: ParameterEstimate,
-    /// Start-up time of a message from the threshold on, seconds; exactly zero where [`Threshold::None`].
+    /// Start-up time of a message from the threshold on, seconds; exactly zero where [`SizeThreshold::None`].
     pub delta: ParameterEstimate,
     /// Where the threshold can be, at 95 %.
     pub threshold: SizeThreshold,
@@ -232,7 +232,7 @@ pub struct SignatureFit {
 /// Fits gamma, delta and M to the times of all-to-alls among `n` hosts.
 ///
 /// # Errors
-/// [`Refusal`], whenever the data do not determine the parameters.
+/// [`FitRefusal`], whenever the data do not determine the parameters.
 pub fn fit(n: u64, link: &PingPongFit, samples: &[TimeSample]) -> Result<SignatureFit, FitRefusal> {
     let series = SampleSeries::Alltoall;
     usable(series, samples)?;

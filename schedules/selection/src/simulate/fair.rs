@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 pub(super) struct ActiveFlow {
     pub(super) step: StepNumber,
     pub(super) src: NodeNumber,
-    /// Where [`Network`] keeps its edges, and what the slowest of them carries.
+    /// Where [`FlowNetwork`] keeps its edges, and what the slowest of them carries.
     path: u32,
     slowest: f64,
     /// Octets of payload to go.
@@ -32,7 +32,7 @@ pub(super) struct FlowNetwork {
     sends: Vec<f64>,
     /// How many flows each host has on the wire.
     sending: Vec<u32>,
-    /// The rate of one message where links are as wide as [`Capacities::of`] says.
+    /// The rate of one message where links are as wide as [`EdgeCapacities::of`] says.
     orderly: f64,
     penalty: f64,
     /// Edges of every flow, `longest` slots each, filled up with [`NO_EDGE`].

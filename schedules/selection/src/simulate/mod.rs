@@ -2,14 +2,14 @@
 //!
 //! Source: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2); alpha and beta as
 //! in contention-signature section 3; the contention penalty is this project's reading of that paper's gamma, see
-//! [`Model::penalty_of_gamma`].
-//! Input: a tree with its rates, [`Traffic`] (messages and what each waits for), a [`Model`].
+//! [`SimulationModel::penalty_of_gamma`].
+//! Input: a tree with its rates, [`SimulatedTraffic`] (messages and what each waits for), a [`SimulationModel`].
 //! Guarantee: no edge ever carries more than its rate, so no run is faster than the bottleneck edge allows
 //! ([`schedules::bound::alltoall_seconds`]); equal input gives an equal result.
 //! Cost: O(batches * active messages * path length), a batch being the messages that end together. Memory O(messages + active
 //! messages * path length).
 //! Deviations: a network of packets and TCP is none of fluids: slow start, retransmission timeouts and the unfairness of short
-//! flows are left to the penalty. Messages that end within [`Model::tolerance`] of each other end together, the earlier ones late.
+//! flows are left to the penalty. Messages that end within [`SimulationModel::tolerance`] of each other end together, the earlier ones late.
 mod fair;
 pub mod libraries;
 pub mod planned;
@@ -32,7 +32,7 @@ pub struct SimulationModel {
     pub token: f64,
     /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the messages of several hosts could together come
     /// faster than it carries, each as fast as its path and its host allow. A host that sends no more at once than fits side by
-    /// side ([`schedules::capacities::Capacities::of`]) divides its rate among its messages.
+    /// side ([`schedules::capacities::EdgeCapacities::of`]) divides its rate among its messages.
     pub penalty: f64,
     /// Messages end together if they are apart by no more than this share of the first one's time; the earlier ones wait.
     /// Zero is exact.
@@ -74,7 +74,7 @@ pub struct Deadlock {
 /// When everything happened, in seconds from the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// When each step had nothing left to wait for, by [`Step`].
+    /// When each step had nothing left to wait for, by [`StepNumber`].
     pub begun: Vec<f64>,
     /// When it was over.
     pub ended: Vec<f64>,

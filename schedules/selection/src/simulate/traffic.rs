@@ -1,7 +1,7 @@
 //! What is sent, and what each message waits for: a schedule without its reasons.
 use inventory::Bytes;
 
-/// Number of a message or barrier in its [`Traffic`], in the order they were added.
+/// Number of a message or barrier in its [`SimulatedTraffic`], in the order they were added.
 pub type StepNumber = u32;
 
 /// How a step learns that the one it waits for is over.
@@ -52,7 +52,7 @@ impl SimulatedTraffic {
         self.steps.len() as StepNumber - 1
     }
 
-    /// Adds a barrier: it waits for what it is told to, and takes [`super::Model::token`] for each of its log2(hosts) rounds.
+    /// Adds a barrier: it waits for what it is told to, and takes [`super::SimulationModel::token`] for each of its log2(hosts) rounds.
     pub fn barrier(&mut self) -> StepNumber {
         self.steps.push(TrafficStep::Barrier);
         self.steps.len() as StepNumber - 1

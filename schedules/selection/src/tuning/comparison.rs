@@ -1,8 +1,8 @@
 //! Whether tuned calls keep their promise: nowhere slower than the library's own by more than a margin.
 //!
-//! Source: the estimators of [`super::Timing`], of ratios of pairs: both calls of a pair follow each other, so what else the machine does
+//! Source: the estimators of [`super::CallTiming`], of ratios of pairs: both calls of a pair follow each other, so what else the machine does
 //! falls on both, and a drift between pairs does not count as noise.
-//! Guarantee: [`Verdict::Holds`] and [`Verdict::Slower`] are said only where the ratio is on that side of the margin by twice its standard
+//! Guarantee: [`ComparisonVerdict::Holds`] and [`ComparisonVerdict::Slower`] are said only where the ratio is on that side of the margin by twice its standard
 //! error.
 use super::{CallTiming, REPETITIONS, center};
 use crate::decision_table::Collective;

@@ -3,7 +3,7 @@
 //! Input: the entries that follow from calls which went every way in turn, and what came out of a launch in which they decided, and every
 //! other call was the library's own.
 //! Guarantee: a way that was tried again stays only where that showed it to be faster than the library's own routine by more than the noise
-//! ([`Verdict::Faster`]), and between two tried sizes only where it did at both. Elsewhere the library's own routine is back.
+//! ([`ComparisonVerdict::Faster`]), and between two tried sizes only where it did at both. Elsewhere the library's own routine is back.
 //! Why: a way that takes turns with others follows other calls than in a job, and the fastest of many ways that are measured at once looks
 //! faster than it is.
 use super::TuningRun;
@@ -31,7 +31,7 @@ impl WayTrial {
     }
 }
 
-/// The sizes at which a table, reduced by [`Table::under`], goes another way than the library's own: those measured, and those from which
+/// The sizes at which a table, reduced by [`DecisionTable::for_mpi`], goes another way than the library's own: those measured, and those from which
 /// on it says something new.
 pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
     let of = |collective: Collective| {

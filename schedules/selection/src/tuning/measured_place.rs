@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// More ranks than anybody plans for.
 const MOST_RANKS: usize = 1 << 16;
-/// The block that [`Bounds`] are about: large enough that nanoseconds are exact.
+/// The block that [`PayloadBounds`] are about: large enough that nanoseconds are exact.
 const BLOCK: Bytes = Bytes(1 << 20);
 
 /// Hosts, and the part of the tree between them.

@@ -2,7 +2,7 @@
 //!
 //! Source: aapc-2007 section 6 (*tuned scheduling based*: the best of all schemes, found by an automatic tuning system; of how it
 //! decides the paper says nothing); between measured sizes and on changed trees [`crate::signature`].
-//! Input: times of calls that went every way in turn ([`Run`]), and the tree that is to be published.
+//! Input: times of calls that went every way in turn ([`TuningRun`]), and the tree that is to be published.
 //! Guarantee: a way is taken at a measured size only where its median is below that of the library's own routine by more than twice
 //! the standard error of the difference; of those as fast as the fastest one, the simplest. Between sizes a way is taken that
 //! gains at both ends, be it the best at neither, or what the model says; wherever nobody knows, the library's own routine runs. What a launch of its own did not
@@ -142,7 +142,7 @@ impl CallTiming {
     }
 }
 
-/// The median, and its standard error as [`Timing::error_ns`] says.
+/// The median, and its standard error as [`CallTiming::error_ns`] says.
 fn center(values: &[f64]) -> (f64, f64) {
     let center = median(&mut values.to_vec());
     let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
@@ -165,7 +165,7 @@ impl TuningRuns {
     }
 
     /// The decision table for a tree: what was measured there, or before harmless recabling; what the model says where the tree differs;
-    /// [`Table::default`] under a library that was not measured.
+    /// [`DecisionTable::default`] under a library that was not measured.
     pub fn table(&self, tree: &Tree) -> DecisionTable {
         let mut table = DecisionTable::default();
         for run in &self.runs {
@@ -185,7 +185,7 @@ impl TuningRuns {
         serde_json::to_string_pretty(self).unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}")) + "\n"
     }
 
-    /// Reads what [`Tuning::to_json`] wrote.
+    /// Reads what [`TuningRuns::to_json`] wrote.
     ///
     /// # Errors
     /// [`TuningError`] if it is anything else.

@@ -17,7 +17,7 @@ impl ContentionModel {
     /// Fitted to a run, and carried to `place`.
     ///
     /// # Errors
-    /// [`Refusal`] where the messages between two hosts, or the library's own routine, cannot be fitted; a way that cannot is left out.
+    /// [`FitRefusal`] where the messages between two hosts, or the library's own routine, cannot be fitted; a way that cannot is left out.
     pub(super) fn fit(run: &TuningRun, collective: Collective, place: &MeasuredPlace) -> Result<ContentionModel, FitRefusal> {
         let link = signature::ping_pong(&samples(run.pingpong.iter()))?;
         let octet = |place: &MeasuredPlace| {

@@ -56,7 +56,7 @@ impl CablingChange {
     /// `a-b` with a rate as a change of this topology's links. Names may hold hyphens.
     ///
     /// # Errors
-    /// [`ChangeError::Ends`] where `a-b` does not name two nodes.
+    /// [`CablingChangeError::Ends`] where `a-b` does not name two nodes.
     pub fn link(file: &TopologyFile, ends: &str, rate: BitsPerSec) -> Result<CablingChange, CablingChangeError> {
         let known = |name: &str| is_inner(file, name) || file.hosts.contains_key(name);
         let mut splits = ends.match_indices('-').map(|(i, _)| (&ends[..i], &ends[i + 1..])).filter(|(a, b)| known(a) && known(b) && a != b);
@@ -69,7 +69,7 @@ impl CablingChange {
     /// The network after the change, its links as spanning tree would leave them. The root bridge is the file's first switch.
     ///
     /// # Errors
-    /// [`ChangeError`] for names the topology does not have and for what cannot be plugged.
+    /// [`CablingChangeError`] for names the topology does not have and for what cannot be plugged.
     pub fn apply(&self, file: &TopologyFile) -> Result<TopologyFile, CablingChangeError> {
         let mut file = file.clone();
         match self {

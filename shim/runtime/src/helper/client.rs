@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// What is known of the epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EpochNews {
-    /// The current one, as [`directory::epoch::Lean`] in bytes.
+    /// The current one, as [`directory::epoch::LeanEpoch`] in bytes.
     Epoch(Arc<[u8]>),
     /// There is none that could be used, and why.
     Unusable(String),

@@ -35,7 +35,7 @@ enum HelperRequest {
 /// What the helper tells its rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum HelperReport {
-    /// A new epoch, as [`directory::epoch::Lean`] in bytes.
+    /// A new epoch, as [`directory::epoch::LeanEpoch`] in bytes.
     Epoch(Vec<u8>),
     /// There is no epoch that could be used, and why.
     Unusable(String),

@@ -14,7 +14,7 @@ impl TcpMesh {
     /// `steps` are this rank's of a plan that all ranks share. `progress` is called while nothing comes.
     ///
     /// # Errors
-    /// [`Broken`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
+    /// [`MeshError`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
     pub fn alltoall(
         &mut self,
         steps: &[HostStep],

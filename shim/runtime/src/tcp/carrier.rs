@@ -21,7 +21,7 @@ impl TcpMesh {
     /// nothing comes.
     ///
     /// # Errors
-    /// [`Broken`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
+    /// [`MeshError`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
     pub fn carry_out(
         &mut self,
         part: &RankPart,

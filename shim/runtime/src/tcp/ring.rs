@@ -13,7 +13,7 @@ impl TcpMesh {
     /// `progress` is called while nothing comes.
     ///
     /// # Errors
-    /// [`Broken`]: nothing can be sent over this mesh again.
+    /// [`MeshError`]: nothing can be sent over this mesh again.
     pub fn ring(&mut self, ring: &[u32], blocks: &mut [&mut [u8]], progress: &mut dyn FnMut() -> bool) -> Result<(), MeshError> {
         let outcome = self.pass_on(ring, blocks, progress);
         if outcome.is_err() {
